@@ -1,0 +1,1 @@
+"""From a request to something running in an allocation; knows no database, no web framework."""

@@ -1,0 +1,201 @@
+"""The catalog: the environments that a site offers, from its YAML files to checked objects.
+
+`environments/NAME.yaml` of the shipped catalog and of the site's own folder, each held against
+catalog/environment.schema.json. It reads files, and looks whether an image is there; it knows
+neither Slurm nor Jupyter nor the portal.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+import jsonschema
+import yaml
+
+from spawner.model import Resources
+
+SHIPPED = Path(__file__).parent / "catalog"
+SCHEMA = SHIPPED / "environment.schema.json"
+DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
+Gpu = Literal["none", "optional", "required"]
+
+
+class CatalogError(Exception):
+    """The catalog can't be used; `problems` are lines of the form `file: field: what is wrong`."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+@dataclass(frozen=True)
+class Environment:
+    """One environment, as environment.schema.json describes its fields.
+
+    `image` is an absolute path. `kernel_argv` is empty for an environment without a kernel.
+    `default_resources` has only what the file says, by the names of `model.Resources`.
+    """
+
+    name: str
+    title: str
+    description: str
+    language: str
+    framework: str | None
+    version: str
+    runtime: str
+    image: Path
+    gpu: Gpu
+    cuda: str | None
+    min_driver: str | None
+    packages: tuple[str, ...]
+    kernel_argv: tuple[str, ...]
+    kernel_display_name: str
+    public_image: str | None = None
+    needs: str | None = None
+    shell: tuple[str, ...] = ("bash",)
+    path: str = DEFAULT_PATH
+    user_site: str = ""
+    env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    binds: tuple[str, ...] = ()
+    default_resources: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def kernel(self) -> bool:
+        return bool(self.kernel_argv)
+
+    def resources(self) -> Resources:
+        """The resources of a session that asks for nothing."""
+        return Resources(**self.default_resources)
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """The environments by name, in the order of their names."""
+
+    environments: Mapping[str, Environment]
+
+    @staticmethod
+    def load(shipped: Path = SHIPPED, site: Path | None = None, *, image_dir: Path) -> Catalog:
+        """Read both folders; a site's file replaces the shipped one of the same name.
+
+        Raises CatalogError with every problem of every file, or for a site folder that isn't
+        there.
+        """
+        if site is not None and not site.is_dir():
+            raise CatalogError([f"{site}: there is no such folder"])
+        files: dict[str, Path] = {}
+        for folder in filter(None, (shipped, site)):
+            files |= {path.stem: path for path in (folder / "environments").glob("*.yaml")}
+        problems: list[str] = []
+        found: dict[str, Environment] = {}
+        for name, path in sorted(files.items()):
+            try:
+                found[name] = load_environment(path, image_dir)
+            except CatalogError as error:
+                problems.extend(error.problems)
+        if problems:
+            raise CatalogError(problems)
+        return Catalog(MappingProxyType(found))
+
+
+def availability(environment: Environment) -> tuple[bool, str | None]:
+    """Whether a session in it can start now; if not, why, in a sentence for its user."""
+    image = environment.image
+    if not image.exists():
+        return False, _missing(environment)
+    if not os.access(image, os.R_OK):
+        return False, (
+            f"The image of this environment, {image.name}, can't be read."
+            " Choose another environment, or tell your administrators."
+        )
+    return True, None
+
+
+def _missing(environment: Environment) -> str:
+    """Why there is no image, and what its user can do."""
+    name = environment.image.name
+    if environment.public_image is None:
+        return (
+            f"The image of this environment, {name}, is not there."
+            " Choose another environment, or tell your administrators."
+        )
+    needs = f" It needs {environment.needs}." if environment.needs else ""
+    return (
+        f"The image of this environment can't be made from public packages.{needs} An administrator"
+        f" can import {environment.public_image} as {name}; until then choose another environment."
+    )
+
+
+def load_environment(path: Path, image_dir: Path) -> Environment:
+    """One file, checked. Raises CatalogError."""
+    if not _NAME.fullmatch(path.stem):
+        raise CatalogError(
+            [
+                f"{path}: the file's name is the environment's: a lowercase letter, then at most"
+                " 31 lowercase letters, digits and _"
+            ]
+        )
+    try:
+        fields = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise CatalogError([f"{path}: {error}"]) from error
+    if problems := sorted(_problems(path, fields)):
+        raise CatalogError(problems)
+    return _environment(path.stem, fields, image_dir)
+
+
+def _problems(path: Path, fields: object) -> Iterator[str]:
+    validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    for error in validator.iter_errors(fields):
+        where = ".".join(str(part) for part in error.absolute_path)
+        yield f"{path}: {where + ': ' if where else ''}{_sentence(error)}"
+
+
+def _sentence(error: jsonschema.ValidationError) -> str:
+    """What is wrong, with what the schema says of the field where a pattern would say little."""
+    about = error.schema.get("description") if isinstance(error.schema, dict) else None
+    if about and error.validator in {"pattern", "contains", "enum"}:
+        return f"{error.message}. {about}"
+    return str(error.message)
+
+
+def _environment(name: str, fields: Mapping[str, Any], image_dir: Path) -> Environment:
+    kernel = fields.get("kernel") or {}
+    return Environment(
+        name=name,
+        title=fields["title"],
+        description=fields.get("description", ""),
+        language=fields["language"],
+        framework=fields.get("framework"),
+        version=fields["version"],
+        runtime=fields["runtime"],
+        image=image_dir / fields["image"],  # an absolute one stays what it is
+        gpu=fields.get("gpu", "none"),
+        cuda=fields.get("cuda"),
+        min_driver=fields.get("min_driver"),
+        packages=tuple(fields.get("packages", [])),
+        kernel_argv=tuple(kernel.get("argv", [])),
+        kernel_display_name=kernel.get("display_name", fields["title"]),
+        shell=tuple(fields.get("shell", ["bash"])),
+        path=fields.get("path", DEFAULT_PATH),
+        public_image=fields.get("public_image"),
+        needs=fields.get("needs"),
+        user_site=fields.get("user_site", _user_site(fields["language"], fields["version"])),
+        env=MappingProxyType(dict(fields.get("env", {}))),
+        binds=tuple(fields.get("binds", [])),
+        default_resources=MappingProxyType(dict(fields.get("default_resources", {}))),
+    )
+
+
+def _user_site(language: str, version: str) -> str:
+    """Where the language's own tool puts a user's packages."""
+    places = {"python": "lib/python{}/site-packages", "R": "lib/R/{}", "lua": "share/lua/{}"}
+    return places[language].format(version)

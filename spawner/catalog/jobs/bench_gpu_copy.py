@@ -1,0 +1,61 @@
+"""GB/s of copies from each GPU to each other, and from and to the host, with the topology.
+
+Without GPUs the host's own memory is all there is to copy."""
+
+import argparse
+import shutil
+import subprocess
+import time
+
+import torch
+from bench_report import Report
+
+
+def speed(source, target, size, rounds):
+    """GB/s from one device to another."""
+    pinned = torch.cuda.is_available() and "cpu" in (source, target)
+    data = torch.zeros(
+        size, dtype=torch.uint8, device=source, pin_memory=pinned and source == "cpu"
+    )
+    place = torch.empty(
+        size, dtype=torch.uint8, device=target, pin_memory=pinned and target == "cpu"
+    )
+    for count in range(rounds + 1):
+        if count == 1:
+            finish(source, target)
+            began = time.perf_counter()
+        place.copy_(data, non_blocking=True)
+    finish(source, target)
+    return size * rounds / (time.perf_counter() - began) / 1e9
+
+
+def finish(*devices):
+    for device in devices:
+        if device != "cpu":
+            torch.cuda.synchronize(device)
+
+
+def topology():
+    """How the GPUs are joined, in the driver's own words."""
+    if not torch.cuda.is_available() or not shutil.which("nvidia-smi"):
+        return "no GPUs"
+    asked = ["nvidia-smi", "topo", "-m"]
+    return subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size-mb", type=int, default=256)
+    parser.add_argument("--rounds", type=int, default=20)
+    asked = parser.parse_args()
+    devices = ["cpu", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]
+    print(topology())
+    report = Report("Copies in GB/s, from the row to the column", ["from", *devices])
+    for source in devices:
+        figures = [speed(source, to, asked.size_mb * 1000**2, asked.rounds) for to in devices]
+        report.row(source, *figures)
+    report.close(size_mb=asked.size_mb, topology=topology())
+
+
+if __name__ == "__main__":
+    main()

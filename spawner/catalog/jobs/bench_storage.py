@@ -1,0 +1,109 @@
+"""MB/s (1 MB = 1,000,000 bytes) of a folder's storage: sequential, and in pieces at random places.
+
+Reads and writes go past the page cache (O_DIRECT) where the file system can; where it can't, files
+are synced after writing and dropped from the cache before reading, and the table says "cached".
+"""
+
+import argparse
+import concurrent.futures
+import errno
+import mmap
+import os
+import random
+import tempfile
+import time
+from pathlib import Path
+
+from bench_report import Report
+
+MIB = 1 << 20
+PATTERNS = [
+    ("sequential", MIB, 1, False),
+    ("512K", 512 * 1024, 1, True),
+    ("4K", 4096, 1, True),
+    ("4K QD32", 4096, 32, True),
+]
+"""Name, block size, requests at a time, at random places."""
+
+
+def open_direct(path, flags):
+    """A descriptor, and whether it goes past the cache."""
+    try:
+        return os.open(path, flags | os.O_DIRECT, 0o600), True
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        return os.open(path, flags, 0o600), False
+
+
+def aligned(size):
+    """Memory at a page's boundary, as O_DIRECT wants it, with bytes that don't compress."""
+    memory = mmap.mmap(-1, size)
+    memory.write(os.urandom(size))
+    return memory
+
+
+def worker(descriptor, places, block, writing, deadline):
+    """Bytes moved until the places or the time are used up."""
+    memory, moved = aligned(block), 0
+    for place in places:
+        if time.perf_counter() > deadline:
+            break
+        if writing:
+            moved += os.pwrite(descriptor, memory, place)
+        else:
+            moved += os.preadv(descriptor, [memory], place)
+    return moved
+
+
+def measure(path, total, pattern, writing, seconds):
+    _, block, depth, at_random = pattern
+    descriptor, direct = open_direct(path, os.O_RDWR)
+    try:
+        if not direct and not writing:
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        places = list(range(0, total - block + 1, block))
+        if at_random:
+            random.shuffle(places)
+        began = time.perf_counter()
+        with concurrent.futures.ThreadPoolExecutor(depth) as pool:
+            jobs = [
+                pool.submit(worker, descriptor, places[n::depth], block, writing, began + seconds)
+                for n in range(depth)
+            ]
+            moved = sum(job.result() for job in jobs)
+        if writing:
+            os.fsync(descriptor)
+        return moved / (time.perf_counter() - began) / 1e6, direct
+    finally:
+        os.close(descriptor)
+
+
+def fill(path, total):
+    """The file, written once: reading holes would tell nothing."""
+    with Path(path).open("wb", buffering=0) as file:
+        piece = os.urandom(MIB)
+        for _ in range(total // MIB):
+            file.write(piece)
+        os.fsync(file.fileno())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size-mb", type=int, default=1024, help="of the file that is made")
+    parser.add_argument("--seconds", type=float, default=5.0, help="for each figure, at most")
+    parser.add_argument("folder")
+    asked = parser.parse_args()
+    total = asked.size_mb * MIB
+    report = Report(f"Storage, {asked.folder}", ["pattern", "access", "read MB/s", "write MB/s"])
+    with tempfile.NamedTemporaryFile(dir=asked.folder, prefix=".portal-bench-") as file:
+        fill(file.name, total)
+        for pattern in PATTERNS:
+            read, direct = measure(file.name, total, pattern, False, asked.seconds)
+            written, _ = measure(file.name, total, pattern, True, asked.seconds)
+            report.row(pattern[0], "direct" if direct else "cached", read, written)
+    report.close(folder=asked.folder, size_mb=asked.size_mb)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""Images a second when training on made-up images, in as many processes as torchrun starts."""
+
+import argparse
+import time
+
+import torch
+import torch.distributed as dist
+from bench_models import MODELS, PRECISIONS, computing_in, finish, name_of
+from bench_report import Report
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from train_ddp import check_all_reduce, join
+
+
+def measure(model, device, precision, asked):
+    """Images a second of this process."""
+    size = asked.image_size
+    images = torch.randn(asked.batch_size, 3, size, size, device=device)
+    labels = torch.randint(1000, (asked.batch_size,), device=device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    scaler = torch.amp.GradScaler(device.type, enabled=precision == "fp16")
+    loss_of = nn.CrossEntropyLoss()
+    for step in range(asked.warmup + asked.steps):
+        if step == asked.warmup:
+            finish(device)
+            began = time.perf_counter()
+        optimizer.zero_grad()
+        with computing_in(precision, device):
+            loss = loss_of(model(images), labels)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+    finish(device)
+    return asked.steps * asked.batch_size / (time.perf_counter() - began)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", choices=MODELS, default="resnet50")
+    parser.add_argument("--precisions", nargs="+", choices=PRECISIONS, default=["fp32"])
+    parser.add_argument("--batch-size", type=int, default=64, help="of each process")
+    parser.add_argument("--image-size", type=int, default=224)
+    parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--warmup", type=int, default=10)
+    asked = parser.parse_args()
+    device = join()
+    check_all_reduce(device)
+    torch.backends.cudnn.benchmark = True
+    headings = ["model", "precision", "processes", "batch", "images/s", "each"]
+    title = f"Training, {name_of(device)}, PyTorch {torch.__version__}"
+    report = Report(title, headings, quiet=dist.get_rank() > 0)
+    for precision in asked.precisions:
+        model = DistributedDataParallel(MODELS[asked.model]().to(device))
+        speed = torch.tensor(measure(model, device, precision, asked), device=device)
+        each = speed.item()
+        dist.all_reduce(speed)
+        report.row(
+            asked.model, precision, dist.get_world_size(), asked.batch_size, speed.item(), each
+        )
+    report.close(device=name_of(device), image_size=asked.image_size, steps=asked.steps)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""Every rank says where it is; then an all-reduce whose result is known, and its bandwidth."""
+
+import platform
+import sys
+import time
+
+import numpy as np
+from mpi4py import MPI
+
+
+def main():
+    world = MPI.COMM_WORLD
+    rank, size = world.Get_rank(), world.Get_size()
+    print("rank {} of {} on {}".format(rank, size, platform.node()), flush=True)
+    brought = np.arange(1.0, 1e6) * (rank + 1)
+    total = np.empty_like(brought)
+    world.Barrier()
+    began = time.perf_counter()
+    world.Allreduce(brought, total)
+    spent = time.perf_counter() - began
+    right = bool((total == np.arange(1.0, 1e6) * (size * (size + 1) / 2)).all())
+    if not world.allreduce(right, MPI.LAND):
+        sys.exit("rank {}: the all-reduce gave a wrong sum".format(rank) if not right else 1)
+    if rank == 0:
+        speed = brought.nbytes / spent / 1e9
+        print("the all-reduce of {} ranks is right, {:.2f} GB/s".format(size, speed), flush=True)
+
+
+if __name__ == "__main__":
+    main()

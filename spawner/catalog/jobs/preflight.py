@@ -1,0 +1,167 @@
+"""Before a job of several nodes computes: can all ranks reach each other, and do they add up?
+
+Every rank calls rank 0 (MASTER_ADDR, MASTER_PORT), is told the others' addresses, calls each of
+them, and takes part in an all-reduce whose result is known beforehand. Ends with 1 and a line for
+each rank and port that can't be reached. Standard library only; rank and size are Slurm's.
+"""
+
+import argparse
+import json
+import os
+import socket
+import sys
+import time
+from dataclasses import dataclass
+
+LENGTH = 1000
+
+
+@dataclass(frozen=True)
+class Group:
+    rank: int
+    size: int
+    master: tuple
+    timeout_s: float
+
+
+class Unreachable(Exception):
+    pass
+
+
+def values(rank):
+    """What a rank brings: whole numbers, so that their sum is exact in any order."""
+    return [(rank + 1) * (place + 1) for place in range(LENGTH)]
+
+
+def expected(size):
+    return [size * (size + 1) // 2 * (place + 1) for place in range(LENGTH)]
+
+
+def send(connection, message):
+    connection.sendall(json.dumps(message).encode() + b"\n")
+
+
+def receive(reader):
+    line = reader.readline()
+    if not line:
+        raise ConnectionError("the other side has left")
+    return json.loads(line)
+
+
+def listen(port=0):
+    return socket.create_server(("", port), backlog=1024)
+
+
+def connect(address, timeout_s):
+    """A connection to (host, port). Until the time is up a refusal is tried again: the other side
+    may only be late. Raises Unreachable."""
+    end = time.monotonic() + timeout_s
+    while True:
+        left = end - time.monotonic()
+        try:
+            return socket.create_connection(address, timeout=max(left, 0.1))
+        except ConnectionRefusedError as error:
+            if left <= 0:
+                raise Unreachable("nobody listens there") from error
+            time.sleep(0.05)
+        except OSError as error:
+            raise Unreachable(str(error)) from error
+
+
+def where(rank, host, address):
+    return f"rank {rank} on {host}, address {address[0]}, port {address[1]}"
+
+
+def unreachable(own, peers, timeout_s):
+    """A line for each peer (rank, host, [address, port]) that doesn't answer a call."""
+    lines = []
+    for rank, host, address in peers:
+        try:
+            connect(tuple(address), timeout_s).close()
+        except Unreachable as error:
+            lines.append(f"{own} can't reach {where(rank, host, address)}: {error}")
+    return lines
+
+
+def lead(group, door):
+    """Rank 0: gather everyone, tell everyone of everyone, add up."""
+    end = time.monotonic() + group.timeout_s
+    callers = {}
+    while len(callers) < group.size - 1:
+        door.settimeout(max(end - time.monotonic(), 0.01))
+        try:
+            connection, address = door.accept()
+        except socket.timeout:  # TimeoutError only since Python 3.10
+            break
+        connection.settimeout(group.timeout_s)
+        reader = connection.makefile("r")
+        hello = receive(reader)
+        peer = [hello["rank"], hello["host"], [address[0], hello["port"]]]
+        callers[hello["rank"]] = (connection, reader, peer, hello["values"])
+    lines = [
+        f"rank {rank} has not reached rank 0 at {group.master[0]}, port {group.master[1]},"
+        f" within {group.timeout_s:g} s"
+        for rank in range(1, group.size)
+        if rank not in callers
+    ]
+    peers = [peer for _, _, peer, _ in callers.values()]
+    for connection, _, _, _ in callers.values():
+        send(connection, peers)
+    lines += unreachable("rank 0", peers, group.timeout_s)
+    for _, reader, _, _ in callers.values():
+        lines += receive(reader)
+    total = values(0)
+    for _, _, _, brought in callers.values():
+        total = [one + other for one, other in zip(total, brought)]
+    for connection, _, _, _ in callers.values():
+        send(connection, {"total": total, "lines": lines})
+    return total, lines
+
+
+def follow(group):
+    """Any other rank."""
+    own = f"rank {group.rank} on {socket.gethostname()}"
+    with listen() as door:
+        try:
+            connection = connect(group.master, group.timeout_s)
+        except Unreachable as error:
+            at = f"rank 0 at {group.master[0]}, port {group.master[1]}"
+            return [], [f"{own} can't reach {at}: {error}"]
+        with connection:
+            # rank 0 may wait for the last rank, and then for each that can't be reached
+            connection.settimeout(group.timeout_s * (group.size + 1))
+            port = door.getsockname()[1]
+            hello = {"rank": group.rank, "host": socket.gethostname(), "port": port}
+            send(connection, {**hello, "values": values(group.rank)})
+            reader = connection.makefile("r")
+            peers = [peer for peer in receive(reader) if peer[0] != group.rank]
+            send(connection, unreachable(own, peers, group.timeout_s))
+            answer = receive(reader)
+    return answer["total"], answer["lines"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--timeout-s", type=float, default=20)
+    timeout_s = parser.parse_args().timeout_s
+    rank, size = int(os.environ["SLURM_PROCID"]), int(os.environ["SLURM_NTASKS"])
+    master = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+    group = Group(rank, size, master, timeout_s)
+    if rank == 0:
+        with listen(master[1]) as door:
+            total, lines = lead(group, door)
+    else:
+        total, lines = follow(group)
+    if not lines and total != expected(size):
+        lines = [f"rank {rank}: the all-reduce gave a wrong sum"]
+    if rank == 0 or not total:
+        for line in lines:
+            print(f"preflight: {line}", file=sys.stderr, flush=True)
+    if lines:
+        sys.exit(1)
+    if rank == 0:
+        print(f"preflight: {size} ranks reach each other, and their all-reduce is right")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""Train a small network with PyTorch's DistributedDataParallel, in as many processes as torchrun
+starts: NCCL between GPUs, Gloo without. Every process sees a part of the data."""
+
+import os
+
+import torch
+import torch.distributed as dist
+import toy
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+
+def check_all_reduce(device):
+    """One all-reduce whose result is known: a wrong one is better found now than in the model."""
+    size = dist.get_world_size()
+    numbers = torch.arange(1.0, 1001.0, device=device) * (dist.get_rank() + 1)
+    dist.all_reduce(numbers)
+    wanted = torch.arange(1.0, 1001.0, device=device) * (size * (size + 1) / 2)
+    if not torch.equal(numbers, wanted):
+        raise SystemExit(f"rank {dist.get_rank()}: the all-reduce gave a wrong sum")
+
+
+def join():
+    """The device of this process, once it has met the others."""
+    local = int(os.environ["LOCAL_RANK"])
+    if torch.cuda.is_available():
+        torch.cuda.set_device(local)
+        dist.init_process_group("nccl", device_id=torch.device("cuda", local))
+        return torch.device("cuda", local)
+    dist.init_process_group("gloo")
+    return torch.device("cpu")
+
+
+def average(value, device):
+    """A number's mean over all processes."""
+    total = torch.tensor(float(value), device=device)
+    dist.all_reduce(total)
+    return total.item() / dist.get_world_size()
+
+
+def main():
+    asked = toy.arguments(__doc__).parse_args()
+    device = join()
+    check_all_reduce(device)
+    rank, size = dist.get_rank(), dist.get_world_size()
+    print(f"rank {rank} of {size} on {os.uname().nodename}, {device}", flush=True)
+    points, wanted = (torch.from_numpy(part) for part in toy.data(seed=asked.seed))
+    parts = DistributedSampler(TensorDataset(points, wanted), seed=asked.seed)
+    loader = DataLoader(TensorDataset(points, wanted), asked.batch_size, sampler=parts)
+    points, wanted = points.to(device), wanted.to(device)
+    torch.manual_seed(asked.seed)
+    plain = nn.Sequential(nn.Linear(2, asked.hidden), nn.Tanh(), nn.Linear(asked.hidden, 1))
+    model = DistributedDataParallel(plain.to(device))
+    optimizer = torch.optim.SGD(model.parameters(), lr=asked.learning_rate, momentum=0.9)
+    loss_of = nn.BCEWithLogitsLoss()
+    report = toy.Report(quiet=rank > 0)
+    for epoch in range(asked.epochs):
+        parts.set_epoch(epoch)
+        for some, answers in loader:
+            optimizer.zero_grad()
+            loss_of(model(some.to(device)), answers.to(device)).backward()
+            optimizer.step()
+        with torch.no_grad():
+            guess = plain(points)
+            loss = average(loss_of(guess, wanted), device)
+            accuracy = average(((guess > 0) == (wanted > 0.5)).float().mean(), device)
+        report.epoch(epoch, loss, accuracy)
+    report.close()
+    weight = torch.cat([part.detach().flatten() for part in plain.parameters()])
+    spread = weight.clone()
+    dist.all_reduce(spread)
+    same = torch.allclose(spread / size, weight, atol=1e-5)
+    print(f"rank {rank}: all ranks have {'equal' if same else 'DIFFERENT'} weights", flush=True)
+    dist.destroy_process_group()
+    if not same:
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

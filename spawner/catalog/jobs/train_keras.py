@@ -1,0 +1,52 @@
+"""Train a small network with Keras, on a GPU if the job has one."""
+
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # before the import: no banner
+
+import keras
+import toy
+
+
+class EachEpoch(keras.callbacks.Callback):
+    """Reports an epoch as Keras ends it."""
+
+    def __init__(self):
+        super().__init__()
+        self.report = toy.Report()
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.report.epoch(epoch, logs["loss"], logs["binary_accuracy"])
+
+    def on_train_end(self, logs=None):
+        self.report.close()
+
+
+def main():
+    asked = toy.arguments(__doc__).parse_args()
+    keras.utils.set_random_seed(asked.seed)
+    points, wanted = toy.data(seed=asked.seed)
+    model = keras.Sequential(
+        [
+            keras.layers.Input((2,)),
+            keras.layers.Dense(asked.hidden, activation="tanh"),
+            keras.layers.Dense(1, activation="sigmoid"),
+        ]
+    )
+    model.compile(
+        optimizer=keras.optimizers.SGD(asked.learning_rate, momentum=0.9),
+        loss="binary_crossentropy",
+        metrics=["binary_accuracy"],
+    )
+    model.fit(
+        points,
+        wanted,
+        batch_size=asked.batch_size,
+        epochs=asked.epochs,
+        callbacks=[EachEpoch()],
+        verbose=0,
+    )
+
+
+if __name__ == "__main__":
+    main()

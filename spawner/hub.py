@@ -1,0 +1,355 @@
+"""What JupyterHub is given of ours: a spawner, an authenticator and a proxy, for jupyterhub_config.
+
+The portal owns every session and is who knows the users; the hub only adopts. So all three are
+thin: they ask the portal over loopback, and a portal that doesn't answer is never read as "gone" or
+"logged out". This module runs inside the hub, imports nothing else of ours, and knows neither
+Slurm nor LDAP nor any database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain, repeat
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+import aiohttp
+from jupyterhub.auth import Authenticator
+from jupyterhub.handlers import BaseHandler, LogoutHandler
+from jupyterhub.proxy import Proxy
+from jupyterhub.spawner import Spawner, SpawnException
+from traitlets import Unicode
+
+USERNAME = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
+START_TIMEOUT_S = 70.0
+"""The portal holds a start until the node's port connects, up to 60 s."""
+ASK_TIMEOUT_S = 3.0
+DETAIL_CHARS = 500
+NOT_NOW = frozenset({429, 500, 502, 503, 504})
+
+
+class PortalAway(Exception):
+    """The portal didn't answer, or answered that it can't now."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A status and the JSON object that came with it, if one did."""
+
+    status: int
+    body: Mapping[str, Any]
+
+    @property
+    def detail(self) -> str:
+        """The portal's own words for a refusal."""
+        text = self.body.get("detail") or self.body.get("title") or f"status {self.status}"
+        return str(text)[:DETAIL_CHARS]
+
+
+@dataclass(frozen=True)
+class Portal:
+    """The portal's /internal routes."""
+
+    url: str
+    secret: str = field(repr=False)
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        timeout_s: float,
+        json: Any = None,
+        cookie: str | None = None,
+    ) -> Answer:
+        """One request: with the user's cookie if one is given, else with our secret. Raises
+        PortalAway. A client for each request: at most a few a second, and nothing to close."""
+        headers = {"Cookie": cookie} if cookie else {"Authorization": f"Bearer {self.secret}"}
+        client = aiohttp.ClientSession(
+            timeout=aiohttp.ClientTimeout(total=timeout_s), cookie_jar=aiohttp.DummyCookieJar()
+        )
+        try:
+            async with (
+                client,
+                client.request(
+                    method, self.url + path, json=json, headers=headers, allow_redirects=False
+                ) as response,
+            ):
+                if response.status in NOT_NOW:
+                    raise PortalAway(f"the portal answered {response.status}")
+                return Answer(response.status, await _object(response))
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise PortalAway(f"the portal did not answer: {error!r}") from error
+
+
+async def _object(response: aiohttp.ClientResponse) -> Mapping[str, Any]:
+    if "json" not in response.content_type:
+        return {}
+    try:
+        body = await response.json(content_type=None)
+    except ValueError as error:
+        raise PortalAway(f"the portal's answer can't be read: {error}") from error
+    return body if isinstance(body, dict) else {}
+
+
+class PortalSpawner(Spawner):  # type: ignore[misc]
+    """A server that the portal starts, watches and stops.
+
+    The hub hears of a session only once its node program has called home, so `start` waits for
+    seconds at most. What is needed to adopt it again after a kill -9 is saved before any waiting.
+    """
+
+    portal_url = Unicode(config=True, help="The portal's address on loopback.")
+    internal_secret = Unicode(config=True, help="What the portal's /internal routes ask for.")
+
+    node_url = ""
+    """http://address:port of the node's server, once the portal has named it."""
+
+    @property
+    def _portal(self) -> Portal:
+        return Portal(self.portal_url, self.internal_secret)
+
+    @property
+    def _path(self) -> str:
+        return f"/internal/servers/{quote(self.user.name, safe='')}/{quote(self.name, safe='')}"
+
+    def get_state(self) -> dict[str, Any]:
+        """Called by the hub after `start` and by us before it."""
+        state: dict[str, Any] = super().get_state()
+        if self.api_token:
+            state |= {"api_token": self.api_token, "node_url": self.node_url}
+        return state
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        super().load_state(state)
+        self.api_token = state.get("api_token", "")
+        self.node_url = state.get("node_url", "")
+
+    def clear_state(self) -> None:
+        super().clear_state()
+        self.node_url = ""
+
+    async def start(self) -> str:
+        """Hand the server's environment to the portal; returns its URL. Raises SpawnException
+        when the portal refuses. While the portal is away we ask again, until the hub's
+        start_timeout cancels us."""
+        self._save()
+        self.node_url = await self._hand_over()
+        self._save()
+        return self.node_url
+
+    async def poll(self) -> int | None:
+        """None: it runs, or nobody can tell. Never raises: the hub would read that as stopped."""
+        try:
+            answer = await self._portal.ask("GET", self._path, timeout_s=ASK_TIMEOUT_S)
+        except PortalAway as error:
+            self.log.warning("Can't tell whether %s runs: %s", self._log_name, error)
+            return None
+        if answer.status == 404 or (answer.status == 200 and answer.body.get("alive") is False):
+            return 0
+        return None
+
+    async def get_url(self) -> str:
+        """Where it runs. Asked after a hub restart only; if the hub died before the portal had
+        confirmed the start, the environment is handed over now, with the same token."""
+        if not self.node_url:
+            try:
+                async with asyncio.timeout(self.start_timeout):
+                    self.node_url = await self._hand_over()
+                self._save()
+            except (SpawnException, TimeoutError) as error:
+                self.log.warning("%s could not be adopted: %s", self._log_name, error)
+                return str(self.server.url)
+        return self.node_url + str(self.server.base_url)
+
+    async def stop(self, now: bool = False) -> None:
+        """Tell the portal that the hub has let go of the server. The portal owns the job and
+        ends it even if this never reaches it, so a failure is only logged."""
+        try:
+            answer = await self._portal.ask("DELETE", self._path, timeout_s=ASK_TIMEOUT_S)
+        except PortalAway as error:
+            self.log.warning("The portal was not told that %s stops: %s", self._log_name, error)
+            return
+        if answer.status >= 400 and answer.status != 404:
+            self.log.warning("The portal did not stop %s: %s", self._log_name, answer.detail)
+
+    async def _hand_over(self) -> str:
+        """PUT until the portal says where the server runs; repeating it is safe."""
+        body = {
+            "env": self.get_env(),
+            "args": self.get_args(),
+            "base_url": self.server.base_url,
+        }
+        pauses = _pauses()
+        while True:
+            try:
+                answer = await self._portal.ask(
+                    "PUT", self._path, json=body, timeout_s=START_TIMEOUT_S
+                )
+            except PortalAway as error:
+                self.log.warning("Waiting for the portal to start %s: %s", self._log_name, error)
+                await asyncio.sleep(next(pauses))
+            else:
+                url = _url(answer)
+                # it runs already, and with another token (this hub had given it up, or lost its
+                # database): take that one over, and the hub registers it after `start`
+                self.api_token = str(answer.body.get("api_token") or self.api_token)
+                return url
+
+    def _save(self) -> None:
+        """What the hub itself would only store after `start` has returned."""
+        self.orm_spawner.state = self.get_state()
+        self.user.db.commit()
+
+
+def _url(answer: Answer) -> str:
+    """The server's address in the portal's answer; SpawnException if it refused."""
+    url = answer.body.get("url")
+    if answer.status != 200 or not isinstance(url, str):
+        raise SpawnException(answer.detail, reason="refused")
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or not parts.port:
+        raise SpawnException("the portal named no usable address", reason="address")
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _pauses() -> Iterator[float]:
+    """Seconds between tries: a restarted portal is back within a few."""
+    return chain((0.2, 0.3, 0.5), repeat(1.0))
+
+
+class PortalAuthenticator(Authenticator):  # type: ignore[misc]
+    """Forward auth: the portal's cookie says who it is, and the portal says whose cookie it is."""
+
+    portal_url = Unicode(config=True, help="The portal's address on loopback.")
+    internal_secret = Unicode(config=True, help="What the portal's /internal routes ask for.")
+    public_url = Unicode(config=True, help="The address in the browser, without a final slash.")
+    cookie_name = Unicode("portal_session", config=True, help="The portal's cookie.")
+
+    @property
+    def _portal(self) -> Portal:
+        return Portal(self.portal_url, self.internal_secret)
+
+    def login_url(self, base_url: str) -> str:
+        """Must differ from /hub/login, which redirects here."""
+        return f"{base_url.rstrip('/')}/portal-login"
+
+    def get_handlers(self, app: Any) -> list[tuple[str, type[BaseHandler]]]:
+        """Ours come before the hub's own: its pages for starting servers and making tokens are
+        the portal's business, and lead there."""
+        return [
+            ("/portal-login", PortalLoginHandler),
+            ("/logout", PortalLogoutHandler),
+            (r"/(?:home|spawn(?:-pending)?(?:/.*)?|token|admin(?:/.*)?|shares?/.*)?", ToPortal),
+        ]
+
+    async def authenticate(self, handler: BaseHandler, data: Any) -> dict[str, Any] | None:
+        """The user whose portal cookie this request bears, or None. Raises PortalAway.
+        Nobody is an admin of the hub: the portal's admins act through the portal."""
+        name = await self.whose(handler)
+        return {"name": name, "admin": False} if name else None
+
+    async def refresh_user(self, user: Any, handler: BaseHandler | None = None) -> bool:
+        """Called at most once a second for each user: is this still a user, and (in a browser)
+        still the same one? A portal that is away is not a logout."""
+        try:
+            if handler is not None and self._from_browser(handler):
+                return bool(await self.whose(handler) == user.name)
+            return await self._is_active(user.name)
+        except PortalAway as error:
+            self.log.warning("%s stays logged in unchecked: %s", user.name, error)
+            return True
+
+    async def whose(self, handler: BaseHandler) -> str | None:
+        """Only the portal's own cookie is passed on, under its own name. Raises PortalAway."""
+        value = handler.get_cookie(self.cookie_name)
+        if not value or not re.fullmatch(r"[A-Za-z0-9_.~=+/-]{1,512}", value):
+            return None
+        answer = await self._portal.ask(
+            "GET",
+            "/internal/whoami",
+            timeout_s=ASK_TIMEOUT_S,
+            cookie=f"{self.cookie_name}={value}",
+        )
+        name = answer.body.get("name")
+        if answer.status == 200 and isinstance(name, str) and USERNAME.fullmatch(name):
+            return name
+        if answer.status not in (200, 401, 403):
+            raise PortalAway(f"whoami answered {answer.status}")
+        return None
+
+    async def _is_active(self, username: str) -> bool:
+        path = f"/internal/users/{quote(username, safe='')}"
+        answer = await self._portal.ask("GET", path, timeout_s=ASK_TIMEOUT_S)
+        if answer.status == 404:
+            return False
+        if answer.status != 200:
+            raise PortalAway(f"{path} answered {answer.status}")
+        return answer.body.get("active") is True
+
+    def _from_browser(self, handler: BaseHandler) -> bool:
+        return not getattr(handler, "_token_authenticated", False)
+
+
+class PortalLoginHandler(BaseHandler):  # type: ignore[misc]
+    """Where the hub sends whoever it doesn't know."""
+
+    async def get(self) -> None:
+        """Known to the portal: logged in here too. Unknown: to the portal's login page, and on to
+        where they wanted to go, of which only the path travels, so nobody is sent elsewhere."""
+        try:
+            user = await self.login_user()
+        except PortalAway as error:
+            self.log.warning("No login: %s", error)
+            self.set_status(503)
+            self.set_header("Retry-After", "2")
+            self.finish("The portal is not answering just now. Reload the page in a moment.")
+            return
+        if user is not None:
+            self._jupyterhub_user = user
+            self.redirect(self.get_next_url(user))
+            return
+        query = urlencode({"next": self._next_path()})
+        self.redirect(f"{self.authenticator.public_url}/login?{query}")
+
+    def _next_path(self) -> str:
+        url = urlsplit(str(self.get_next_url()))
+        return url.path + (f"?{url.query}" if url.query else "")
+
+
+class PortalLogoutHandler(LogoutHandler):  # type: ignore[misc]
+    """Ends the hub's own login; the portal's logout leads here, and the page after is the
+    portal's."""
+
+    async def render_logout_page(self) -> None:
+        self.redirect(f"{self.authenticator.public_url}/login")
+
+
+class ToPortal(BaseHandler):  # type: ignore[misc]
+    """A page of the hub's whose place is taken by the portal's."""
+
+    def get(self) -> None:
+        self.redirect(f"{self.authenticator.public_url}/")
+
+
+class PortalProxy(Proxy):  # type: ignore[misc]
+    """No proxy: nginx asks the portal's gate. The routes are only kept, so that the hub's check of
+    them is content."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.should_start = False
+        self._routes: dict[str, dict[str, Any]] = {}
+
+    async def add_route(self, routespec: str, target: str, data: Any) -> None:
+        spec = self.validate_routespec(routespec)
+        self._routes[spec] = {"routespec": spec, "target": target, "data": data}
+
+    async def delete_route(self, routespec: str) -> None:
+        self._routes.pop(self.validate_routespec(routespec), None)
+
+    async def get_all_routes(self) -> dict[str, dict[str, Any]]:
+        return dict(self._routes)

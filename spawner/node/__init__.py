@@ -1,0 +1,1 @@
+"""Programs that run on a compute node, as the user."""

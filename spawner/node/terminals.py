@@ -1,0 +1,108 @@
+"""The terminals of a session: the user's own shell on the node, or one inside an environment.
+
+jupyter_server makes one SessionTerminals (`TerminalsExtensionApp.terminal_manager_class`) and calls
+`new_terminal` for each request. A terminal named `env_KERNEL` opens the command that the kernel's
+specification carries for it; every other one is the login shell. What a request says about the
+command is dropped, and no terminal inherits the server's secrets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import pwd
+import shutil
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jupyter_client.kernelspec import NoSuchKernel
+from jupyter_server_terminals.terminalmanager import TerminalManager
+from terminado.management import PtyWithClients
+from tornado.web import HTTPError
+
+PREFIX = "env_"
+HANG_UP_S = 3.0
+METADATA_KEY = "portal"
+DROPPED_PREFIXES = ("JUPYTERHUB_", "JPY_", "JUPYTER_", "PYTHON", "PYXTERM_", "PORTAL_SECRET")
+DROPPED = frozenset({"SLURM_JWT", "VIRTUAL_ENV", "MPLBACKEND"})
+FROM_REQUEST = frozenset({"name", "cwd"})
+
+
+def terminal_environ(environ: Mapping[str, str]) -> dict[str, str]:
+    """The server's environment without what is the server's alone: tokens, and settings that would
+    point the user's own Jupyter and Python at the portal's."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if name not in DROPPED and not name.startswith(DROPPED_PREFIXES)
+    }
+
+
+def login_shell() -> list[str]:
+    """The user's shell as the directory names it, or bash where that can't be run."""
+    shell = pwd.getpwuid(os.getuid()).pw_shell
+    if not os.access(shell, os.X_OK) or shell.endswith(("/nologin", "/false")):
+        shell = shutil.which("bash") or "/bin/sh"
+    return [shell, "-l"]
+
+
+def hang_up(leader: int) -> None:
+    """Tell everything in a terminal's session but its leader that the terminal is gone.
+
+    In a container the leader is Apptainer's own process, which passes no SIGHUP on. Killed in its
+    turn it would leave the process that mounts the image behind, for as long as the job lasts.
+    """
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile, or is someone else's
+            # the fields after the command, which may hold anything but ends with the last ")"
+            fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+            if int(fields[3]) == leader != int(folder.name):
+                os.kill(int(folder.name), signal.SIGHUP)
+
+
+async def _ended(process: Any, timeout_s: float) -> None:
+    """Wait until the process has ended, or for as long as is given."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout_s
+    while process.isalive() and loop.time() < deadline:  # noqa: ASYNC110 - nothing tells it
+        await asyncio.sleep(0.02)
+
+
+class SessionTerminals(TerminalManager):  # type: ignore[misc]
+    """jupyter_server's terminals, with the commands that a session offers."""
+
+    def new_terminal(self, **kwargs: Any) -> PtyWithClients:
+        """Open a terminal. Raises HTTPError 404 for an environment that the session hasn't got."""
+        asked = {name: value for name, value in kwargs.items() if name in FROM_REQUEST}
+        name = str(asked.get("name", ""))
+        if not name.startswith(PREFIX):
+            return super().new_terminal(**asked, shell_command=login_shell())
+        command, env = self._environment(name.removeprefix(PREFIX))
+        return super().new_terminal(**asked, shell_command=command, extra_env=env)
+
+    def make_term_env(self, **kwargs: Any) -> dict[str, str]:
+        """The variables of a terminal; called by `new_terminal`."""
+        made = super().make_term_env(**kwargs)
+        return {**terminal_environ(made), **kwargs.get("extra_env", {})}
+
+    async def terminate(self, name: str, force: bool = False) -> None:
+        """End a terminal. Raises HTTPError 404 if there is none of that name."""
+        self._check_terminal(name)
+        process = self.terminals[name].ptyproc
+        if name.startswith(PREFIX):
+            hang_up(process.pid)
+            await _ended(process, HANG_UP_S)
+        if name in self.terminals:  # its end may have been seen and cleared up already
+            await super().terminate(name, force=force)
+
+    def _environment(self, kernel: str) -> tuple[list[str], dict[str, str]]:
+        """The command and the variables of a terminal inside an environment."""
+        specs = self.parent.kernel_spec_manager
+        try:
+            about = specs.get_kernel_spec(kernel).metadata[METADATA_KEY]
+            return list(about["terminal"]), dict(about["terminal_env"])
+        except (NoSuchKernel, KeyError) as error:
+            raise HTTPError(404, f"This session has no environment {kernel}") from error

@@ -1,0 +1,136 @@
+"""What a job's user filled in: checked against the template's JSON Schema, refused in plain words.
+
+Pure. A value that passes can be put into a script by `scripts.quote`; nothing here decides what a
+script looks like.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import jsonschema
+
+MAX_TEXT = 4096
+MAX_ITEMS = 1000
+Problem = tuple[str, str]
+"""The field, `parameters.NAME`, and a sentence for its user."""
+
+_KINDS = {
+    "number": "a number",
+    "integer": "a whole number",
+    "string": "text",
+    "boolean": "yes or no",
+    "array": "a list",
+}
+
+
+def check_values(schema: Mapping[str, Any], given: object) -> tuple[dict[str, Any], list[Problem]]:
+    """The values with defaults filled in, and what is wrong with them; the values are of use only
+    if nothing is. `schema` is a template's: an object whose properties are the parameters."""
+    if not isinstance(given, Mapping):
+        return {}, [("parameters", "The parameters must be an object: a name and a value each.")]
+    properties: Mapping[str, Mapping[str, Any]] = schema["properties"]
+    problems = [
+        (f"parameters.{_shown(name)}", "This template has no such parameter.")
+        for name in given
+        if name not in properties
+    ]
+    values: dict[str, Any] = {}
+    for name, rule in properties.items():
+        if name not in given and "default" not in rule:
+            problems.append((f"parameters.{name}", f"{rule['title']} must be filled in."))
+            continue
+        values[name] = plain(given.get(name, rule.get("default")), rule)
+        wrong = next(faults(values[name], rule), None)
+        if wrong:
+            problems.append((f"parameters.{name}", f"{rule['title']} {wrong}."))
+    return values, problems
+
+
+def plain(value: object, rule: Mapping[str, Any]) -> Any:
+    """The value with whole numbers as such: JSON knows no difference between 5 and 5.0."""
+    if isinstance(value, list):
+        return [plain(item, rule.get("items", {})) for item in value]
+    if "integer" in types(rule) and isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def types(rule: Mapping[str, Any]) -> list[str]:
+    """The types that a rule names."""
+    kinds: str | list[str] = rule.get("type", [])
+    return [kinds] if isinstance(kinds, str) else kinds
+
+
+def faults(value: object, rule: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with one value, as the end of a sentence that begins with its title."""
+    limits = _with_limits(rule)
+    errors = list(jsonschema.Draft202012Validator(limits).iter_errors(value))
+    for error in sorted(errors, key=lambda error: error.validator != "type"):
+        place = f"has in place {error.absolute_path[0] + 1} what " if error.absolute_path else ""
+        yield f"{place}{_words(error)}"
+    if not errors:
+        yield from _unwritable(value)
+
+
+def _with_limits(rule: Mapping[str, Any]) -> dict[str, Any]:
+    limits = dict(rule)
+    kinds = types(rule)
+    if "string" in kinds:
+        limits.setdefault("maxLength", MAX_TEXT)
+    if "array" in kinds:
+        limits.setdefault("maxItems", MAX_ITEMS)
+        limits["items"] = _with_limits(rule["items"])
+    return limits
+
+
+def _unwritable(value: object) -> Iterator[str]:
+    """What JSON can carry but no program's argument."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _unwritable(item)
+    elif isinstance(value, str):
+        if "\0" in value:
+            yield "has a NUL character, which no program can be given"
+        elif any("\ud800" <= character <= "\udfff" for character in value):
+            yield "has a character that can't be written in UTF-8"
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield "must be a finite number"
+
+
+def _words(error: jsonschema.ValidationError) -> str:
+    limit: Any = error.validator_value
+    if error.validator == "type":
+        return f"must be {_kind(limit)}"
+    if error.validator == "enum":
+        return f"must be one of {', '.join('empty' if c is None else str(c) for c in limit)}"
+    if error.validator == "pattern":
+        about = error.schema.get("description") if isinstance(error.schema, dict) else None
+        hint = f" ({about.rstrip('.')})" if about else ""
+        return f"does not have the right form{hint}"
+    return _LIMITS[str(error.validator)].format(limit)
+
+
+_LIMITS = {
+    "minimum": "must be at least {}",
+    "maximum": "must be at most {}",
+    "exclusiveMinimum": "must be more than {}",
+    "exclusiveMaximum": "must be less than {}",
+    "minLength": "must have at least {} characters",
+    "maxLength": "must have at most {} characters",
+    "minItems": "must have at least {} elements",
+    "maxItems": "must have at most {} elements",
+    "uniqueItems": "must not have the same element twice",
+}
+
+
+def _kind(names: str | list[str]) -> str:
+    listed = [names] if isinstance(names, str) else names
+    said = " or ".join(_KINDS[name] for name in listed if name != "null")
+    return f"{said}, or be left empty" if "null" in listed else said
+
+
+def _shown(name: object) -> str:
+    return "".join(c if c.isprintable() else "?" for c in str(name))[:64]

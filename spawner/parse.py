@@ -1,0 +1,415 @@
+"""What Slurm prints, read into model.py's words, and what is put on sbatch's command line. Pure.
+
+**Why a job's name can't forge a record.** A name or comment may hold any text: newlines, bars, a
+whole line that looks like another user's job. squeue and sacct print it as it is. So fields are
+separated not by a character but by a *mark*: random text made for this one call (slurm.py), which
+the user who chose the name cannot have known. For squeue the format travels in the environment
+(SQUEUE_FORMAT), not in the arguments, which every user of the machine can read in /proc. What the
+user chose stands last, cut to a fixed width; nothing between two marks is interpreted but by its
+place, and an answer whose fields don't come out even is refused as a whole (`BadOutput`).
+
+It runs nothing and knows no clock. Times are UTC because slurm.py sets TZ for every command.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from spawner.model import JobInfo, JobSpec, NodeInfo, Outcome, PartitionInfo, SlurmState
+
+JOB_FOLDER = ".local/share/portal/jobs"
+"""Where a job's own folder lies, under the user's home (the launcher makes it)."""
+
+COMMENT = "portal:"
+_UUID = re.compile(r"portal:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
+
+# squeue's letters: job id, the array's, its tasks, user, state, partition, account, QOS, nodes,
+# submit, start, end, limit, reason, then what the user chose: comment (one more character than ours
+# has) and name.
+_SQUEUE = (
+    "%A", "%F", "%K", "%u", "%T", "%P", "%a", "%q", "%N", "%V",
+    "%S", "%e", "%l", "%r", "%44k", "%64j",
+)  # fmt: skip
+SACCT_FIELDS = (
+    "JobIDRaw,JobID,User,State,Partition,Account,QOS,NodeList,Submit,Start,End,TimelimitRaw,Reason,"
+    "ExitCode,JobName,Comment"
+)
+_MAX_NODES = 100_000
+_MAX_TASKS = 100_000
+MAX_NAME = 64
+
+_LIVE = {
+    "PENDING": SlurmState.QUEUED,
+    "CONFIGURING": SlurmState.QUEUED,
+    "REQUEUED": SlurmState.QUEUED,
+    "REQUEUE_FED": SlurmState.QUEUED,
+    "REQUEUE_HOLD": SlurmState.QUEUED,
+    "SPECIAL_EXIT": SlurmState.QUEUED,
+    "RESV_DEL_HOLD": SlurmState.QUEUED,
+    "RUNNING": SlurmState.RUNNING,
+    "RESIZING": SlurmState.RUNNING,
+    "SIGNALING": SlurmState.RUNNING,
+    "SUSPENDED": SlurmState.SUSPENDED,
+    "STOPPED": SlurmState.SUSPENDED,
+    "COMPLETING": SlurmState.COMPLETING,
+    "STAGE_OUT": SlurmState.COMPLETING,
+}
+_ENDED = {
+    "COMPLETED": Outcome.COMPLETED,
+    "FAILED": Outcome.FAILED,
+    "LAUNCH_FAILED": Outcome.FAILED,
+    "CANCELLED": Outcome.CANCELLED,
+    "PREEMPTED": Outcome.CANCELLED,
+    "REVOKED": Outcome.CANCELLED,
+    "TIMEOUT": Outcome.TIMEOUT,
+    "DEADLINE": Outcome.TIMEOUT,
+    "OUT_OF_MEMORY": Outcome.OUT_OF_MEMORY,
+    "NODE_FAIL": Outcome.NODE_FAILED,
+    "BOOT_FAIL": Outcome.NODE_FAILED,
+}
+_NOTHING = frozenset({"", "N/A", "n/a", "(null)", "None", "none", "NONE", "Unknown", "NOT_SET"})
+
+
+class BadOutput(ValueError):
+    """A command's output is not what that command prints: nothing in it is to be believed."""
+
+
+# --- jobs ---------------------------------------------------------------------------------------
+
+
+def squeue_format(mark: str) -> str:
+    """The value of SQUEUE_FORMAT for one call."""
+    return "".join(mark + letter for letter in _SQUEUE)
+
+
+def parse_squeue(text: str, mark: str) -> list[JobInfo]:
+    """All jobs in squeue's answer. A state that this module doesn't know leaves its job out."""
+    jobs = (_squeue_job(fields) for fields in _squeue_records(text, mark))
+    return [job for job in jobs if job is not None]
+
+
+def parse_sacct(text: str, mark: str) -> list[JobInfo]:
+    """All jobs in the answer of `sacct -X -P --delimiter=MARK --format=SACCT_FIELDS`."""
+    jobs = (sacct_job(fields) for fields in _sacct_records(text, mark))
+    return [job for job in jobs if job is not None]
+
+
+def _squeue_records(text: str, mark: str) -> Iterator[list[str]]:
+    """Each record begins with the mark, so what follows the last field's is `name + newline`."""
+    before, *fields = text.split(mark)
+    if before or len(fields) % len(_SQUEUE):
+        raise BadOutput("squeue's fields don't come out even")
+    for at in range(0, len(fields), len(_SQUEUE)):
+        yield fields[at : at + len(_SQUEUE)]
+
+
+def _sacct_records(text: str, mark: str) -> Iterator[list[str]]:
+    """sacct puts marks between fields only: a comment and the next record's id share a piece,
+    divided by the last newline in it (an id has none)."""
+    width = SACCT_FIELDS.count(",") + 1
+    pieces = text.split(mark)
+    if len(pieces) == 1 and not text.strip():
+        return
+    if len(pieces) % (width - 1) != 1:
+        raise BadOutput("sacct's fields don't come out even")
+    fields = [pieces[0]]
+    for number, piece in enumerate(pieces[1:], start=1):
+        if number % (width - 1):
+            fields.append(piece)
+            continue
+        comment, _, job_id = piece.rpartition("\n")
+        yield [*fields, comment]
+        fields = [job_id]
+    if fields != [""]:
+        raise BadOutput("sacct's last record is cut off")
+
+
+def _squeue_job(fields: list[str]) -> JobInfo | None:
+    job_id, array_id, task, user, state, partition, account, qos, nodes, submit = fields[:10]
+    start, end, limit, reason, comment, name = fields[10:]
+    known = _state(state)
+    if known is None:
+        return None
+    queued = known[0] is SlurmState.QUEUED
+    return JobInfo(
+        job_id=_job_id(job_id),
+        user=user,
+        name=name.rstrip(),
+        state=known[0],
+        slurm_state=state,
+        outcome=known[1],
+        reason=_word(reason),
+        nodes=expand_nodes(nodes),
+        uuid=uuid_of(comment),
+        submit_time=_time(submit),
+        start_time=None if queued else _time(start),
+        end_time=_time(end) if known[1] else None,
+        estimated_start=_time(start) if queued else None,
+        time_limit_minutes=_duration_minutes(limit),
+        partition=_word(partition),
+        account=_word(account),
+        qos=_word(qos),
+        array_job_id=_job_id(array_id) if _word(task) else None,
+        tasks=expand_tasks(task),
+    )
+
+
+def sacct_job(fields: list[str]) -> JobInfo | None:
+    """One record of SACCT_FIELDS; None for a state that this module doesn't know."""
+    job_id, shown_id, user, state, partition, account, qos, nodes, submit, start = fields[:10]
+    end, limit, reason, exit_code, name, comment = fields[10:]
+    word = state.partition(" ")[0]  # "CANCELLED by 20001"
+    known = _state(word)
+    if known is None:
+        return None
+    code, _, signal = exit_code.partition(":")
+    return JobInfo(
+        job_id=_job_id(job_id),
+        user=user,
+        name=name[:MAX_NAME],
+        state=known[0],
+        slurm_state=word,
+        outcome=known[1],
+        reason=_word(reason),
+        nodes=() if nodes.startswith("None") else expand_nodes(nodes),
+        uuid=uuid_of(comment),
+        submit_time=_time(submit),
+        start_time=_time(start),
+        end_time=_time(end),
+        time_limit_minutes=int(limit) if is_number(limit) else None,
+        exit_code=int(code) if known[1] and is_number(code) else None,
+        signal=int(signal) if known[1] and is_number(signal) else None,
+        partition=_word(partition),
+        account=_word(account),
+        qos=_word(qos),
+        **_array_of(shown_id),
+    )
+
+
+def _array_of(shown_id: str) -> dict[str, Any]:
+    """sacct writes a task's id as `7_3`, and those that wait as `7_[4-9%2]`."""
+    array_id, _, task = shown_id.partition("_")
+    if not task or not is_number(array_id):
+        return {}
+    return {"array_job_id": int(array_id), "tasks": expand_tasks(task.strip("[]"))}
+
+
+def expand_tasks(text: str) -> tuple[int, ...]:
+    """`3`, or `4-9,12%2` (at most 2 at once), as indices; nothing for a job that is no array.
+    Slurm cuts a long list short with `...`: what is named before it is read."""
+    found: list[int] = []
+    for item in text.partition("%")[0].split(","):
+        bounds, _, step = item.partition(":")
+        first, _, last = bounds.partition("-")
+        if is_number(first) and is_number(last or first) and is_number(step or "1"):
+            tasks = range(int(first), int(last or first) + 1, max(1, int(step or 1)))
+            found.extend(tasks[: _MAX_TASKS - len(found)])
+    return tuple(found)
+
+
+def uuid_of(comment: str) -> str | None:
+    """The UUID in one of our comments. Any user can write any comment: see Snapshot.find."""
+    match = _UUID.fullmatch(comment.rstrip(" "))
+    return match.group(1) if match else None
+
+
+def _state(word: str) -> tuple[SlurmState, Outcome | None] | None:
+    if word in _ENDED:
+        return SlurmState.ENDED, _ENDED[word]
+    return (_LIVE[word], None) if word in _LIVE else None
+
+
+def _job_id(text: str) -> int:
+    if not is_number(text):
+        raise BadOutput(f"not a job id: {text[:40]!r}")
+    return int(text)
+
+
+def is_number(text: str) -> bool:
+    """Whether Slurm means a number that can be one."""
+    return text.isascii() and text.isdigit() and len(text) < 16
+
+
+def _word(text: str) -> str | None:
+    stripped = text.strip()
+    return None if stripped in _NOTHING else stripped
+
+
+def _time(text: str) -> datetime | None:
+    if text in _NOTHING:
+        return None
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+    except ValueError as error:
+        raise BadOutput(f"not a time: {text[:40]!r}") from error
+
+
+def _duration_minutes(text: str) -> int | None:
+    """Slurm's [days-]hours:minutes:seconds or minutes:seconds, rounded up; None for no limit."""
+    match = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", text, re.ASCII)
+    if match is None:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return days * 1440 + hours * 60 + minutes + math.ceil(seconds / 60)
+
+
+# --- nodes and partitions -----------------------------------------------------------------------
+
+
+def expand_nodes(text: str) -> tuple[str, ...]:
+    """`rack[1-2]n[01,03-04],gpu7` → every name, in Slurm's order."""
+    if text in _NOTHING:
+        return ()
+    if text.count("[") != text.count("]"):
+        raise BadOutput(f"not a list of nodes: {text[:40]!r}")
+    parts = re.findall(r"(?:[^,\[\]]|\[[^\]]*\])+", text)
+    names = itertools.chain.from_iterable(_expand_one(part) for part in parts)
+    return tuple(itertools.islice(names, _MAX_NODES))
+
+
+def _expand_one(part: str) -> Iterator[str]:
+    pieces = re.split(r"\[([^\]]*)\]", part)  # text, range, text, range, …
+    choices = [[p] if at % 2 == 0 else _expand_range(p) for at, p in enumerate(pieces)]
+    return ("".join(choice) for choice in itertools.product(*choices))
+
+
+def _expand_range(text: str) -> list[str]:
+    names: list[str] = []
+    for item in text.split(","):
+        first, _, last = item.partition("-")
+        if not is_number(first) or not is_number(last or first):
+            raise BadOutput(f"not a range of nodes: {text[:40]!r}")
+        count = int(last or first) - int(first) + 1
+        if count + len(names) > _MAX_NODES:
+            raise BadOutput("a range of nodes is too long")
+        names += [str(int(first) + step).zfill(len(first)) for step in range(count)]
+    return names
+
+
+def parse_nodes(text: str) -> tuple[NodeInfo, ...]:
+    """All nodes in the answer of `scontrol -o -d show node`, one line each."""
+    return tuple(_node(_pairs(line)) for line in text.splitlines() if "NodeName=" in line)
+
+
+def parse_partitions(text: str) -> tuple[PartitionInfo, ...]:
+    """All partitions in the answer of `scontrol -a -o show partition`, one line each."""
+    lines = (_pairs(line) for line in text.splitlines() if "PartitionName=" in line)
+    return tuple(
+        PartitionInfo(
+            name=_need(line, "PartitionName"),
+            default=line.get("Default") == "YES",
+            state=line.get("State", "UNKNOWN"),
+            max_time_minutes=_duration_minutes(line.get("MaxTime", "")),
+            default_time_minutes=_duration_minutes(line.get("DefaultTime", "")),
+            nodes=expand_nodes(line.get("Nodes", "")),
+        )
+        for line in lines
+    )
+
+
+def _pairs(line: str) -> Mapping[str, str]:
+    """Key=value pairs; free text (OS, Reason, Comment) can only add keys, never replace one."""
+    pairs: dict[str, str] = {}
+    for key, value in re.findall(r"(?:^|(?<=\s))([A-Za-z_]+)=(\S*)", line):
+        pairs.setdefault(key, value)
+    reason = re.search(r"\sReason=(.*?)(?:\s\[[^\]\s]*@[^\]]*\])?(?:\sComment=.*)?$", line)
+    if reason:
+        pairs["Reason"] = reason.group(1)
+    return pairs
+
+
+def _need(pairs: Mapping[str, str], key: str) -> str:
+    if not pairs.get(key):
+        raise BadOutput(f"scontrol didn't print {key}")
+    return pairs[key]
+
+
+def _node(pairs: Mapping[str, str]) -> NodeInfo:
+    def number(key: str) -> int:
+        text = pairs.get(key, "")
+        return int(text) if is_number(text) else 0
+
+    return NodeInfo(
+        name=_need(pairs, "NodeName"),
+        address=pairs.get("NodeAddr") or _need(pairs, "NodeName"),
+        state=_need(pairs, "State"),
+        partitions=tuple(p for p in pairs.get("Partitions", "").split(",") if p),
+        cpus=number("CPUTot"),
+        cpus_allocated=number("CPUAlloc"),
+        memory_mb=number("RealMemory"),
+        memory_allocated_mb=number("AllocMem"),
+        gpus=count_gpus(pairs.get("Gres", "")),
+        gpus_allocated=count_gpus(pairs.get("GresUsed", "")),
+        reason=_word(pairs.get("Reason", "")),
+    )
+
+
+def count_gpus(gres: str) -> dict[str, int]:
+    """`gpu:v100:4(S:0-1),gpu:a100:2,shard:8` → {"v100": 4, "a100": 2}; no type → "gpu".
+    Types of which there is none are left out."""
+    counts: dict[str, int] = {}
+    for item in re.sub(r"\([^)]*\)", "", gres).split(","):
+        kind, *rest = item.split(":")
+        if kind != "gpu" or not rest or not is_number(rest[-1]):
+            continue
+        name = rest[0] if len(rest) > 1 else "gpu"
+        counts[name] = counts.get(name, 0) + int(rest[-1])
+    return {name: count for name, count in counts.items() if count}
+
+
+# --- sbatch -------------------------------------------------------------------------------------
+
+
+def sbatch_options(spec: JobSpec) -> list[str]:
+    """Every option that the portal controls, so that nothing in a script changes it.
+
+    `--export=ALL` passes on the environment that the launcher built, and that alone. `NONE` would
+    set SLURM_EXPORT_ENV=NONE in the job, and every srun in it would then start without PATH; a
+    script that wants the user's login environment begins with `#!/bin/bash -l`.
+    """
+    resources = spec.resources
+    optional = {
+        "partition": resources.partition,
+        "account": resources.account,
+        "qos": resources.qos,
+        "gres": _gres(resources.gpus, resources.gpu_type),
+        "mem": f"{math.ceil(resources.memory_gb * 1024)}M" if resources.memory_gb else None,
+        "time": str(resources.time_limit_minutes) if resources.time_limit_minutes else None,
+        "signal": spec.signal,
+        "array": spec.array,
+    }
+    return [
+        "--parsable",
+        f"--job-name={_printable(spec.name)}",
+        f"--comment={COMMENT}{spec.uuid}",
+        f"--nodes={resources.nodes}",
+        "--ntasks-per-node=1",
+        f"--cpus-per-task={resources.cpus}",
+        *(f"--{name}={value}" for name, value in optional.items() if value),
+        f"--output={_log_path(spec.uuid, spec.stdout)}",
+        f"--error={_log_path(spec.uuid, spec.stderr)}",
+        "--open-mode=append",
+        "--requeue" if spec.requeue else "--no-requeue",
+        "--propagate=NONE",
+        "--export=ALL",
+    ]
+
+
+def _gres(gpus: int, gpu_type: str | None) -> str | None:
+    if gpus <= 0:
+        return None
+    return f"gpu:{gpu_type}:{gpus}" if gpu_type else f"gpu:{gpus}"
+
+
+def _log_path(uuid: str, path: str) -> str:
+    """Slurm reads a relative path from the job's working directory, which is the home."""
+    return path if path.startswith("/") else f"{JOB_FOLDER}/{uuid}/{path}"
+
+
+def _printable(name: str) -> str:
+    return "".join(c for c in name if c.isprintable())[:64] or "portal"

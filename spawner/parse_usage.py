@@ -1,0 +1,119 @@
+"""What sacct says of the use of jobs and their steps, and two more answers of Slurm, read into
+model.py's words. Pure.
+
+No user's text is among sacct's fields here, so that a plain separator will do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from spawner import parse
+from spawner.model import JobInfo, JobPaths, JobUsage, SlurmState
+
+FIELDS = (
+    "JobIDRaw,JobID,User,State,Submit,Start,End,ExitCode,ElapsedRaw,TotalCPU,AllocCPUS,MaxRSS,"
+    "NodeList,Partition,Account,TimelimitRaw,Reason"
+)
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_WIDTH = FIELDS.count(",") + 1
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One run of a job, or one step of one, which has no `info`."""
+
+    job_id: int
+    step: str
+    info: JobInfo | None
+    ended: bool
+    elapsed_s: int
+    cpu_s: float
+    cpus: int
+    max_rss_bytes: int | None
+
+
+def parse_usage(text: str) -> list[JobUsage]:
+    """Jobs in the answer of `sacct --duplicates -P --format=FIELDS --jobs=…`, each with its steps
+    and with the runs before a requeue."""
+    by_job: dict[int, list[_Line]] = {}
+    for line in text.splitlines():
+        fields = line.split("|")
+        if len(fields) != _WIDTH:
+            raise parse.BadOutput("sacct's fields don't come out even")
+        read = _line(fields)
+        by_job.setdefault(read.job_id, []).append(read)
+    return [usage for lines in by_job.values() if (usage := _usage(lines)) is not None]
+
+
+def _line(fields: list[str]) -> _Line:
+    raw, shown, user, state, submit, start, end, code, elapsed, cpu, cpus, rss, *where = fields
+    job_id, _, step = raw.partition(".")
+    if not parse.is_number(job_id):
+        raise parse.BadOutput(f"not a job id: {raw[:40]!r}")
+    nodes, partition, account, limit, reason = where
+    # As a record of the other kind, so that states and times are read in one place.
+    record = [job_id, shown, user, state, partition, account, "", nodes, submit, start, end]
+    return _Line(
+        job_id=int(job_id),
+        step=step,
+        info=None if step else parse.sacct_job([*record, limit, reason, code, "", ""]),
+        ended=end not in {"", "Unknown"},
+        elapsed_s=int(elapsed) if parse.is_number(elapsed) else 0,
+        cpu_s=seconds(cpu),
+        cpus=int(cpus) if parse.is_number(cpus) else 0,
+        max_rss_bytes=size_bytes(rss),
+    )
+
+
+def _usage(lines: Iterable[_Line]) -> JobUsage | None:
+    runs = [(line, line.info) for line in lines if line.info is not None]
+    if not runs:
+        return None
+    last, info = max(runs, key=lambda run: run[1].submit_time or _LONG_AGO)
+    steps = [line for line in lines if line.step]
+    sizes = [line.max_rss_bytes for line in steps if line.max_rss_bytes is not None]
+    ran = info.start_time is not None and last.elapsed_s > 0
+    return JobUsage(
+        info=info,
+        elapsed_s=sum(run.elapsed_s for run, _ in runs),
+        cpu_s=max(sum(run.cpu_s for run, _ in runs), sum(step.cpu_s for step in steps)),
+        cpus=last.cpus,
+        max_rss_bytes=max(sizes, default=None),
+        restarts=len(runs) - 1,
+        complete=info.state is SlurmState.ENDED and (not ran or any(step.ended for step in steps)),
+    )
+
+
+def seconds(text: str) -> float:
+    """[days-][hours:]minutes:seconds[.fraction], in seconds; 0 for what is none."""
+    match = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)", text, re.ASCII)
+    if match is None:
+        return 0.0
+    days, hours, minutes, rest = (float(part or 0) for part in match.groups())
+    return days * 86_400 + hours * 3600 + minutes * 60 + rest
+
+
+def size_bytes(text: str) -> int | None:
+    """`1234K`, `1.5G`; None for nothing."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)", text, re.ASCII)
+    return int(float(match[1]) * _UNITS[match[2]]) if match else None
+
+
+def parse_forecast(stderr: str) -> datetime | None:
+    """The time in the answer of `sbatch --test-only`, run in UTC; None if there is none."""
+    match = re.search(r"to start at (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\b", stderr)
+    return datetime.fromisoformat(match[1]).replace(tzinfo=UTC) if match else None
+
+
+def parse_paths(text: str) -> JobPaths:
+    """`scontrol show job`: each path on a line of its own. A job's name may hold such a line too,
+    but stands before: the last one counts."""
+    found = {"WorkDir": "", "StdOut": "", "StdErr": ""}
+    for key, value in re.findall(r"^   (WorkDir|StdOut|StdErr)=(/[^\n]*)$", text, re.MULTILINE):
+        found[key] = value
+    return JobPaths(found["WorkDir"], found["StdOut"], found["StdErr"])

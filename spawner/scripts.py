@@ -1,0 +1,165 @@
+"""The files and the script of a job: from a launch to text, and nothing else.
+
+Pure: it opens no file, runs nothing, and knows neither Slurm nor the database. The launcher writes
+what it returns into the job's own folder, `HOME/.local/share/portal/jobs/UUID/` (0700), as 0600.
+
+**config.json of a session**, read by `spawner.node.session CONFIG`, holds
+
+    uuid                 the session's id
+    secret               Authorization: Bearer … for the calls home; nowhere else, never printed
+    portal_url           the cluster-facing listener, without a final slash
+    username, name       who, and the session's name: the server is /user/{username}/{name}/
+    logdir               absolute; to be made, and set as PORTAL_LOGDIR for kernels and terminals
+    runtime_dir_prefix   the node-local folder is this + uuid[:13]: made with mkdir 0700, refused if
+                         it exists and is not ours; JUPYTER_RUNTIME_DIR, where the kernels' sockets
+                         lie. Kernelspecs name it already (`node_dir`), so don't choose another
+    kernelspecs          {kernel name: kernel.json as an object}, the default kernel first; to be
+                         written as kernels/{kernel name}/kernel.json in the node-local folder
+    default_kernel       the kernel of the session's environment
+    lab                  {"overrides": …, "page_config": …}: to be written in the node-local folder
+                         as lab/overrides.json and lab/page_config.json, see spawner/lab.py
+    server_config        configuration of jupyter_server as {class: {trait: value}}; the node
+                         program adds what is the same for every session
+
+**config.json of a tensorboard**, read by `spawner.node.tensorboard CONFIG`, holds
+
+    uuid                 this run's id; a tensorboard that is started again has another
+    tensorboard_id       the tensorboard's own id: for the calls home and in its address
+    secret               for the call home, and what every request must carry in X-Portal-Secret
+    portal_url           as above
+    username             as above
+    logdir               absolute
+    path_prefix          /tensorboard/{tensorboard_id}, without a final slash
+    runtime_dir_prefix   as above
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+CONFIG_FILE = "config.json"
+JOBS_FOLDER = ".local/share/portal/jobs"
+NODE_DIR_PREFIX = "/tmp/portal-"  # noqa: S108 - short: a socket's path has at most 107 bytes
+EXIT_CLAIMED = 75  # EX_TEMPFAIL of sysexits.h: nothing was run
+
+
+@dataclass(frozen=True)
+class SessionLaunch:
+    """All that a session's job needs to know. Paths are absolute; `runtime_dir` is the virtualenv
+    on the nodes, `home` the user's home folder."""
+
+    uuid: str
+    secret: str = field(repr=False)
+    portal_url: str
+    runtime_dir: str
+    username: str
+    home: str
+    name: str
+    logdir: str
+    default_kernel: str
+    kernelspecs: Mapping[str, Mapping[str, Any]]
+    lab: Mapping[str, Any]
+    server_config: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class TensorboardLaunch:
+    """All that a tensorboard's process needs to know, with paths as in SessionLaunch.
+
+    `uuid` is the run's, whose folder no other run may claim; `tensorboard_id` outlives it.
+    """
+
+    uuid: str
+    tensorboard_id: str
+    secret: str = field(repr=False)
+    portal_url: str
+    runtime_dir: str
+    username: str
+    home: str
+    logdir: str
+
+
+def quote(text: str) -> str:
+    """One shell word that the shell reads back as exactly `text`; the only way into a script.
+
+    Raises ValueError for a NUL character, which no argument can hold.
+    """
+    if "\0" in text:
+        raise ValueError("a NUL character can't be part of a path or an argument")
+    return shlex.quote(text)
+
+
+def node_dir(uuid: str) -> str:
+    """The node-local folder of a session or tensorboard: sockets, kernelspecs, caches."""
+    return f"{NODE_DIR_PREFIX}{uuid[:13]}"
+
+
+def job_dir(home: str, uuid: str) -> str:
+    """The job's own folder under the user's home."""
+    return f"{home.rstrip('/')}/{JOBS_FOLDER}/{uuid}"
+
+
+def session_files(launch: SessionLaunch) -> dict[str, str]:
+    """File name → text of what lies in the session's folder beside the script."""
+    config = {
+        "uuid": launch.uuid,
+        "secret": launch.secret,
+        "portal_url": launch.portal_url.rstrip("/"),
+        "username": launch.username,
+        "name": launch.name,
+        "logdir": launch.logdir,
+        "runtime_dir_prefix": NODE_DIR_PREFIX,
+        "kernelspecs": {name: dict(spec) for name, spec in launch.kernelspecs.items()},
+        "default_kernel": launch.default_kernel,
+        "lab": dict(launch.lab),
+        "server_config": {name: dict(traits) for name, traits in launch.server_config.items()},
+    }
+    return {CONFIG_FILE: _json(config)}
+
+
+def session_script(launch: SessionLaunch) -> str:
+    """The batch script of a session: claim the job, then become the node program."""
+    return _script(launch.runtime_dir, "spawner.node.session", job_dir(launch.home, launch.uuid))
+
+
+def tensorboard_files(launch: TensorboardLaunch) -> dict[str, str]:
+    """File name → text of what lies in the tensorboard's folder beside the script."""
+    config = {
+        "uuid": launch.uuid,
+        "tensorboard_id": launch.tensorboard_id,
+        "secret": launch.secret,
+        "portal_url": launch.portal_url.rstrip("/"),
+        "username": launch.username,
+        "logdir": launch.logdir,
+        "path_prefix": f"/tensorboard/{launch.tensorboard_id}",
+        "runtime_dir_prefix": NODE_DIR_PREFIX,
+    }
+    return {CONFIG_FILE: _json(config)}
+
+
+def tensorboard_script(launch: TensorboardLaunch) -> str:
+    """The script of a tensorboard, for a job of its own or a step in a running one."""
+    folder = job_dir(launch.home, launch.uuid)
+    return _script(launch.runtime_dir, "spawner.node.tensorboard", folder)
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, indent=1) + "\n"
+
+
+def _script(runtime_dir: str, module: str, folder: str) -> str:
+    """`mkdir` is atomic on every file system that homes lie on, NFS too: of two copies of a job
+    (Slurm may start one again after a crash of its controller) only one gets past it."""
+    return "\n".join(
+        [
+            "#!/bin/sh",
+            f"mkdir -- {quote(folder + '/claimed')} || exit {EXIT_CLAIMED}",
+            f"exec {quote(runtime_dir + '/bin/python')} -I -m {module}"
+            f" {quote(folder + '/' + CONFIG_FILE)}",
+            "",
+        ]
+    )

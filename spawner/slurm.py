@@ -1,0 +1,217 @@
+"""Slurm's commands, run as the portal's own account: asking about everything, ending and extending.
+
+Each command is an argument list in an environment built from nothing, with a time-out of its own:
+with slurmctld down they would hang for MessageTimeout. Submitting is not here: the launcher does
+that, as the user. No decision is taken here; who asks how often is the watcher's affair.
+
+Raises Unreachable when there is no answer or none to be believed, Rejected when Slurm refused,
+NotFound when it knows no such job.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import secrets
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TypeVar
+
+from spawner import parse, parse_usage
+from spawner.errors import NotFound, Rejected, Unreachable
+from spawner.model import ClusterInfo, JobInfo, JobUsage, NodeInfo, PartitionInfo
+from spawner.reasons import explain_rejection
+
+MAX_OUTPUT_BYTES = 64 * 1024 * 1024
+_MAX_STDERR = 64 * 1024
+_END_S = 5.0
+_T = TypeVar("_T")
+_NO_ANSWER = re.compile(
+    r"Unable to contact slurm|Unable to establish|slurm_load_\w+ error|Connection refused"
+    r"|timed out|reset by peer|Broken pipe|No route to host|Network is unreachable"
+    r"|Unexpected message received|Header lengths|Insane message length|Zero Bytes were transmitted"
+    r"|Protocol authentication error|Munge|munge"
+    r"|Problem talking to the database|slurm_persist_conn|Unable to process configuration"
+    r"|is already the primary|in standby mode|Transport endpoint is not connected"
+)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    code: int
+    stdout: str
+    stderr: str
+
+
+class Slurm:
+    """One Slurm cluster. `slurm_conf` None leaves it to Slurm where its configuration lies."""
+
+    def __init__(
+        self, bin_dir: str | Path, slurm_conf: str | Path | None = None, timeout_s: float = 10.0
+    ) -> None:
+        self._bin_dir = Path(bin_dir)
+        self._timeout_s = timeout_s
+        self._environment = {"TZ": "UTC0", "LC_ALL": "C.UTF-8", "SLURM_BITSTR_LEN": "0"}
+        if slurm_conf:
+            self._environment["SLURM_CONF"] = str(slurm_conf)
+
+    async def jobs(self) -> list[JobInfo]:
+        """Every user's jobs that the controller remembers, those just ended too (MinJobAge)."""
+        mark = secrets.token_urlsafe(9)
+        arguments = ["squeue", "--noheader", "--all", "--states=all"]
+        environment = {"SQUEUE_FORMAT": parse.squeue_format(mark)}
+        text = await self._ask(arguments, environment)
+        return await _parsed(lambda: parse.parse_squeue(text, mark))
+
+    async def accounting(
+        self, since: datetime, job_ids: Collection[int] | None = None
+    ) -> list[JobInfo]:
+        """What accounting knows of jobs since then: all of them, or only these."""
+        mark = secrets.token_urlsafe(9)
+        start = since.astimezone(UTC) - timedelta(seconds=1)
+        arguments = [
+            "sacct", "--noheader", "--allusers", "--allocations", "--parsable2",
+            f"--delimiter={mark}", f"--format={parse.SACCT_FIELDS}",
+            f"--starttime={start:%Y-%m-%dT%H:%M:%S}", "--endtime=now",
+        ]  # fmt: skip
+        if job_ids is not None:
+            if not job_ids:
+                return []
+            arguments.append("--jobs=" + ",".join(str(job_id) for job_id in sorted(job_ids)))
+        text = await self._ask(arguments)
+        return await _parsed(lambda: parse.parse_sacct(text, mark))
+
+    async def usage(self, job_ids: Collection[int]) -> list[JobUsage]:
+        """What accounting knows of the use of these jobs; an array's id stands for its tasks."""
+        if not job_ids:
+            return []
+        arguments = [
+            "sacct", "--noheader", "--allusers", "--duplicates", "--parsable2",
+            f"--format={parse_usage.FIELDS}",
+            "--jobs=" + ",".join(str(job_id) for job_id in sorted(job_ids)),
+        ]  # fmt: skip
+        text = await self._ask(arguments)
+        return await _parsed(lambda: parse_usage.parse_usage(text))
+
+    async def nodes(self) -> tuple[NodeInfo, ...]:
+        """Every node, with its GPUs by type."""
+        text = await self._ask(["scontrol", "--all", "--details", "--oneliner", "show", "node"])
+        return await _parsed(lambda: parse.parse_nodes(text))
+
+    async def partitions(self) -> tuple[PartitionInfo, ...]:
+        """Every partition, hidden ones too."""
+        text = await self._ask(["scontrol", "--all", "--oneliner", "show", "partition"])
+        return await _parsed(lambda: parse.parse_partitions(text))
+
+    async def cluster(self) -> ClusterInfo:
+        """Nodes and partitions: two commands."""
+        partitions = await self.partitions()
+        return ClusterInfo(await self.nodes(), partitions, datetime.now(UTC))
+
+    async def cancel(self, job_id: int) -> None:
+        """End anyone's job: the portal's account is a Slurm operator. Already ended is well."""
+        answer = await self._run(["scancel", "--verbose", str(job_id)])
+        if "already completing or completed" not in answer.stderr:
+            self._check_act(answer)
+
+    async def set_time_limit(self, job_id: int, minutes: int) -> None:
+        """Give anyone's job another time limit, counted from its start."""
+        arguments = ["scontrol", "update", f"JobId={job_id}", f"TimeLimit={minutes}"]
+        self._check_act(await self._run(arguments))
+
+    async def _ask(self, arguments: list[str], extra: Mapping[str, str] | None = None) -> str:
+        """A question's answer. Slurm's commands may exit 0 and still have failed: then only stderr
+        tells an empty cluster from one that didn't answer."""
+        answer = await self._run(arguments, extra)
+        silent = not answer.stdout and "error" in answer.stderr
+        if answer.code != 0 or silent or no_answer(answer.stderr):
+            raise _refusal(answer.stderr)
+        return answer.stdout
+
+    @staticmethod
+    def _check_act(answer: _Answer) -> None:
+        if "Invalid job id" in answer.stderr or "already finished" in answer.stderr:
+            raise NotFound("Slurm has no such job any more.", answer.stderr)
+        if answer.code != 0 or re.search(r"\berror\b", answer.stderr):
+            raise _refusal(answer.stderr)
+
+    async def _run(self, arguments: list[str], extra: Mapping[str, str] | None = None) -> _Answer:
+        command = [str(self._bin_dir / arguments[0]), *arguments[1:]]
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env={**self._environment, **(extra or {})},
+            )
+        except OSError as error:
+            raise Unreachable(f"{command[0]} can't be run: {error.strerror}.") from error
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                answer = await _communicate(process)
+        except TimeoutError as error:
+            raise Unreachable(f"Slurm did not answer within {self._timeout_s:g} s.") from error
+        finally:
+            await _end(process)
+        if answer.code != 0 and no_answer(answer.stderr):
+            raise Unreachable("Slurm can't be reached at the moment.", answer.stderr)
+        return answer
+
+
+async def _communicate(process: asyncio.subprocess.Process) -> _Answer:
+    assert process.stdout is not None and process.stderr is not None  # noqa: S101 - asked for
+    complaints = asyncio.create_task(_read(process.stderr, _MAX_STDERR))
+    try:
+        stdout = await _read(process.stdout, MAX_OUTPUT_BYTES)
+        if len(stdout) > MAX_OUTPUT_BYTES:
+            raise Unreachable("Slurm's answer is too long to be read.")
+        stderr = await complaints
+    finally:
+        complaints.cancel()
+        await asyncio.wait([complaints])
+    code = await process.wait()
+    return _Answer(code, stdout.decode(errors="replace"), stderr.decode(errors="replace"))
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """asyncio sees a process's end only once its pipes have been read to theirs. One that can't be
+    killed (a file system that hangs) is not waited for."""
+    if process.returncode is None:
+        process.kill()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_END_S):
+                await process.communicate()
+
+
+async def _read(stream: asyncio.StreamReader, limit: int) -> bytes:
+    """To its end, or to one byte more than the limit."""
+    chunks: list[bytes] = []
+    left = limit + 1
+    while left > 0 and (chunk := await stream.read(min(left, 1 << 18))):
+        chunks.append(chunk)
+        left -= len(chunk)
+    return b"".join(chunks)
+
+
+def no_answer(stderr: str) -> bool:
+    """Whether a command's complaint means that Slurm wasn't there, rather than that it refused."""
+    return _NO_ANSWER.search(stderr) is not None
+
+
+def _refusal(stderr: str) -> Rejected | Unreachable:
+    if no_answer(stderr):
+        return Unreachable("Slurm can't be reached at the moment.", stderr)
+    why = explain_rejection(stderr)
+    return Rejected(why.code, why.text, why.advice, stderr)
+
+
+async def _parsed(parser: Callable[[], _T]) -> _T:
+    """In a thread: 25,000 jobs take 0.2 s, in which the portal is to answer others."""
+    try:
+        return await asyncio.to_thread(parser)
+    except parse.BadOutput as error:
+        raise Unreachable(f"Slurm's answer can't be read: {error}.") from error

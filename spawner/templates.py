@@ -1,0 +1,271 @@
+"""The templates that a site offers, from YAML files to checked objects.
+
+`templates/NAME.yaml` of the shipped catalog and of the site's own folder, each held against
+catalog/template.schema.json, and its script against what makes a script safe (jobscript.py). Only
+`load_templates` and what it calls read files. docs/templates.md is for those who write them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import jsonschema
+import yaml
+
+from spawner import parameters as rules
+from spawner.catalog import SHIPPED
+from spawner.model import Resources
+from spawner.shelltext import script_problems
+
+SCHEMA = SHIPPED / "template.schema.json"
+MAX_TASKS = 1000
+MAX_PROGRAMS_BYTES = 512 * 1024  # all of a job travels in one frame to the launcher
+PLACE_NAMES = frozenset({"home", "logdir", "nodes", "gpus", "cpus", "username"})
+"""What a script may use beside its parameters: see jobscript.JobPlace."""
+
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+_WIDGETS = {"boolean": "flag", "array": "list", "string": "text"}
+
+
+class TemplateError(Exception):
+    """Templates that can't be used; `problems` are lines of the form `file: field: what`."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+@dataclass(frozen=True)
+class Template:
+    """One template, as template.schema.json describes its fields.
+
+    `parameters` is a JSON Schema (draft 2020-12) of the object a user fills in; each property has
+    `title`, `x-widget` and `x-order`. `array` names the list parameters that are spread over tasks,
+    one for each combination of their values. `programs` is file name → text.
+    """
+
+    name: str
+    title: str
+    description: str
+    environment: str
+    script: str
+    framework: str | None = None
+    parameters: Mapping[str, Any] = field(
+        default_factory=lambda: MappingProxyType({"type": "object", "properties": {}})
+    )
+    default_resources: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    array: tuple[str, ...] = ()
+    requeue: bool = False
+    signal: str | None = None
+    tags: tuple[str, ...] = ()
+    starter: str | None = None
+    programs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def resources(self) -> Resources:
+        """The resources of a job that asks for nothing."""
+        return Resources(**self.default_resources)
+
+
+def load_templates(shipped: Path = SHIPPED, site: Path | None = None) -> dict[str, Template]:
+    """Every template by name; a site's file replaces the shipped one of the same name.
+
+    Raises TemplateError with every problem of every file. A site folder without templates is fine.
+    """
+    folders = [folder for folder in (site, shipped) if folder is not None]
+    files: dict[str, Path] = {}
+    for folder in reversed(folders):
+        files |= {path.stem: path for path in (folder / "templates").glob("*.yaml")}
+    problems: list[str] = []
+    found: dict[str, Template] = {}
+    for name, path in sorted(files.items()):
+        try:
+            found[name] = load_template(path, folders)
+        except TemplateError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise TemplateError(problems)
+    return found
+
+
+def load_template(path: Path, folders: list[Path]) -> Template:
+    """One file, checked; its programs are looked for in each folder's jobs/, the first one first.
+    Raises TemplateError."""
+    if not _NAME.fullmatch(path.stem):
+        raise TemplateError(
+            [
+                f"{path}: the file's name is the template's: a lowercase letter, then at most 39"
+                " lowercase letters, digits and -"
+            ]
+        )
+    try:
+        fields = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise TemplateError([f"{path}: {error}"]) from error
+    problems = sorted(_shape_problems(fields)) or list(_sense_problems(fields, folders))
+    if problems:
+        raise TemplateError([f"{path}: {problem}" for problem in problems])
+    return _template(path.stem, fields, folders)
+
+
+def check_parameters(
+    template: Template, parameters: object
+) -> tuple[dict[str, Any], list[rules.Problem]]:
+    """The parameters with defaults filled in, and (field, sentence) for all that is wrong.
+
+    What comes with problems is not to be rendered.
+    """
+    values, problems = rules.check_values(template.parameters, parameters)
+    if not problems and template.array:
+        tasks = len(array_tasks(template, values))
+        if not 0 < tasks <= MAX_TASKS:
+            problems = [
+                (f"parameters.{name}", f"That makes {tasks} tasks; 1 to {MAX_TASKS} can be had.")
+                for name in template.array
+            ]
+    return values, problems
+
+
+def array_tasks(template: Template, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The parameters of each task, in the order of their indices: of the lists that are spread,
+    the last one changes fastest. Empty for a template without an array."""
+    if not template.array:
+        return []
+    tasks = [dict(parameters)]
+    for name in template.array:
+        tasks = [{**task, name: value} for task in tasks for value in parameters[name]]
+    return tasks
+
+
+# --- one file -----------------------------------------------------------------------------------
+
+
+@cache
+def _validator() -> jsonschema.Draft202012Validator:
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    return jsonschema.Draft202012Validator(
+        schema, format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
+    )
+
+
+def _shape_problems(fields: object) -> Iterator[str]:
+    for error in _validator().iter_errors(fields):
+        where = [str(part) for part in error.absolute_path]
+        if error.schema is False:  # the one place that has it; no path is told
+            where.append("items")
+        yield f"{'.'.join(where)}: {_sentence(error)}" if where else _sentence(error)
+
+
+def _sentence(error: jsonschema.ValidationError) -> str:
+    """What is wrong, with what the schema says of the field where a rule would say little."""
+    schema = error.schema if isinstance(error.schema, dict) else {}
+    about = schema.get("description")
+    if error.validator in {"pattern", "enum", "anyOf", "format", "type"} and about:
+        return f"{error.message[:300]}. {about}"
+    if error.schema is False:
+        return "only a list (type: array) has items"
+    return error.message[:300]
+
+
+def _sense_problems(fields: Mapping[str, Any], folders: list[Path]) -> Iterator[str]:
+    """What a schema can't say. The shape is sound already."""
+    properties = fields.get("parameters", {})
+    for name, rule in properties.items():
+        if name in PLACE_NAMES:
+            yield f"parameters.{name}: this name is taken: it is where or with what the job runs"
+        yield from (f"parameters.{name}.{wrong}" for wrong in _rule_problems(rule))
+    for name in _names(fields.get("array")):
+        if "array" not in rules.types(properties.get(name, {})):
+            yield f"array: {name} is not a parameter that is a list"
+    for name in fields.get("programs", []):
+        yield from (f"programs: {name}: {wrong}" for wrong in _program_problems(name, folders))
+    starter = fields.get("starter")
+    if starter and not _find(folders, "starters", starter):
+        yield f"starter: {starter}: there is no such file in starters/"
+    for wrong in script_problems(fields["script"], {*properties, *PLACE_NAMES}):
+        yield f"script: {wrong}"
+
+
+def _rule_problems(rule: Mapping[str, Any]) -> Iterator[str]:
+    kinds = rules.types(rule)
+    allowed = {_WIDGETS.get(kinds[0], "number"), "choice" if "enum" in rule else ""}
+    if kinds[0] == "string":
+        allowed |= {"path"}
+    widget = rule.get("x-widget")
+    if widget and widget not in allowed:
+        yield f"x-widget: {widget} does not go with the type {kinds[0]}"
+    if rule.get("minimum", float("-inf")) > rule.get("maximum", float("inf")):
+        yield "minimum: it is more than the maximum"
+    if "default" in rule:
+        wrong = next(rules.faults(rules.plain(rule["default"], rule), rule), None)
+        if wrong:
+            yield f"default: it {wrong}"
+
+
+def _program_problems(name: str, folders: list[Path]) -> Iterator[str]:
+    path = _find(folders, "jobs", name)
+    if path is None:
+        yield "there is no such file in jobs/"
+        return
+    try:
+        if len(path.read_text(encoding="utf-8")) > MAX_PROGRAMS_BYTES // 4:
+            yield f"it is longer than {MAX_PROGRAMS_BYTES // 4} characters"
+    except (OSError, UnicodeDecodeError) as error:
+        yield f"it can't be read: {error}"
+
+
+def _find(folders: list[Path], kind: str, name: str) -> Path | None:
+    paths = (folder / kind / name for folder in folders)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _names(value: str | list[str] | None) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value or ())
+
+
+def _template(name: str, fields: Mapping[str, Any], folders: list[Path]) -> Template:
+    programs = {}
+    for program in fields.get("programs", []):
+        path = _find(folders, "jobs", program)
+        assert path is not None, "checked before"  # noqa: S101
+        programs[program] = path.read_text(encoding="utf-8")
+    return Template(
+        name=name,
+        title=fields["title"],
+        description=fields["description"].strip(),
+        environment=fields["environment"],
+        script=fields["script"],
+        framework=fields.get("framework"),
+        parameters=MappingProxyType(parameters_schema(fields.get("parameters", {}))),
+        default_resources=MappingProxyType(dict(fields.get("default_resources", {}))),
+        array=_names(fields.get("array")),
+        requeue=fields.get("requeue", False),
+        signal=fields.get("signal"),
+        tags=tuple(fields.get("tags", [])),
+        starter=fields.get("starter"),
+        programs=MappingProxyType(programs),
+    )
+
+
+def parameters_schema(properties: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The JSON Schema of a template's parameters, with a widget and a place for each."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "additionalProperties": False,
+        "required": [name for name, rule in properties.items() if "default" not in rule],
+        "properties": {
+            name: {"x-widget": _widget(rule), **rule, "x-order": order}
+            for order, (name, rule) in enumerate(properties.items())
+        },
+    }
+
+
+def _widget(rule: Mapping[str, Any]) -> str:
+    return "choice" if "enum" in rule else _WIDGETS.get(rules.types(rule)[0], "number")
