@@ -1,0 +1,45 @@
+"""Runs the migrations on the URL that the caller gives: `portal migrate`, the portal's own start,
+or `alembic -x url=…` at a developer's desk. Knows the tables only to compare them.
+"""
+
+import asyncio
+
+from alembic import context
+from sqlalchemy import Connection
+
+from portal.db import create_engine
+from portal.models import Base
+
+
+def main() -> None:
+    url = context.config.attributes.get("url") or context.get_x_argument(as_dictionary=True)["url"]
+    if context.is_offline_mode():
+        context.configure(url=url, target_metadata=Base.metadata, literal_binds=True)
+        with context.begin_transaction():
+            context.run_migrations()
+    else:
+        asyncio.run(_online(url))
+
+
+async def _online(url: str) -> None:
+    engine = create_engine(url)
+    try:
+        async with engine.connect() as connection:
+            await connection.run_sync(_run)
+            await connection.commit()
+    finally:
+        await engine.dispose()
+
+
+def _run(connection: Connection) -> None:
+    context.configure(
+        connection=connection,
+        target_metadata=Base.metadata,
+        # SQLite alters a table by copying it
+        render_as_batch=connection.dialect.name == "sqlite",
+    )
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+main()

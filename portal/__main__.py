@@ -1,0 +1,5 @@
+"""`python -m portal`."""
+
+from portal.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""One file per resource: request and response shapes, and thin routes."""

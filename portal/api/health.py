@@ -1,0 +1,89 @@
+"""Is the portal alive, can it work, and its numbers. For machines; tells nothing of anybody."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import structlog
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel
+from sqlalchemy import func, select
+
+from portal.api.deps import Anyone, Db
+from portal.metrics import CONTENT_TYPE
+from portal.models import Job, JobState
+
+log = structlog.get_logger(__name__)
+router = APIRouter(tags=["health"])
+
+CHECK_TIMEOUT_S = 5.0
+REMEMBER_S = 5.0
+Check = Callable[[], Awaitable[object]]
+Verdict = Literal["ok", "failed"]
+
+
+class Health(BaseModel):
+    status: Literal["ok"]
+
+
+class Readiness(BaseModel):
+    """`degraded`: the portal serves, but something that it needs for some acts does not."""
+
+    status: Literal["ok", "degraded", "failed"]
+    checks: dict[str, Verdict]
+
+
+@dataclass
+class Checks:
+    """Named checks, each of which raises when its part doesn't work; asked at most every 5 s."""
+
+    by_name: dict[str, Check] = field(default_factory=dict)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _last: tuple[float, dict[str, Verdict]] | None = None
+
+    async def results(self) -> dict[str, Verdict]:
+        async with self._lock:
+            if self._last is None or time.monotonic() - self._last[0] > REMEMBER_S:
+                names = list(self.by_name)
+                found = await asyncio.gather(*(self._try(name) for name in names))
+                self._last = (time.monotonic(), dict(zip(names, found, strict=True)))
+            return self._last[1]
+
+    async def _try(self, name: str) -> Verdict:
+        """One check's verdict; `gather` hands its error over as a value."""
+        check = asyncio.wait_for(self.by_name[name](), CHECK_TIMEOUT_S)
+        (error,) = await asyncio.gather(check, return_exceptions=True)
+        if not isinstance(error, BaseException):
+            return "ok"
+        log.warning("check failed", check=name, cause=f"{type(error).__name__}: {error}"[:300])
+        return "failed"
+
+
+@router.get("/healthz", dependencies=[Anyone])
+async def healthz() -> Health:
+    """The process answers."""
+    return Health(status="ok")
+
+
+@router.get("/readyz", dependencies=[Anyone], responses={503: {"model": Readiness}})
+async def readyz(request: Request, response: Response) -> Readiness:
+    """Whether what the portal depends on works: 503 only when it can't serve at all."""
+    checks: Checks = request.app.state.checks
+    results = await checks.results()
+    response.headers["Cache-Control"] = "no-store"
+    if results.get("database") == "failed":
+        response.status_code = 503
+        return Readiness(status="failed", checks=results)
+    healthy = all(verdict == "ok" for verdict in results.values())
+    return Readiness(status="ok" if healthy else "degraded", checks=results)
+
+
+@router.get("/metrics", dependencies=[Anyone], response_class=Response)
+async def metrics(request: Request, db: Db) -> Response:
+    """Prometheus' text format. No number tells of one person."""
+    counted = select(Job.kind, Job.state, func.count()).where(Job.state != JobState.ENDED)
+    found = (await db.execute(counted.group_by(Job.kind, Job.state))).all()
+    live = [(kind.value, state.value, count) for kind, state, count in found]
+    return Response(request.app.state.metrics.render(live), media_type=CONTENT_TYPE)

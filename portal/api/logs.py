@@ -1,0 +1,52 @@
+"""Logs of sessions and jobs on the wire: a piece, and pieces as they come."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from portal.api.streams import PING, sse
+from portal.parts import Parts
+from portal.services.logs import CHUNK
+
+Stream = Literal["stdout", "stderr"]
+POLL_S = 1.0
+PING_EVERY = 15
+BEHIND = 8 * CHUNK  # farther behind than this, a reader is brought to the end
+
+
+class LogPiece(BaseModel):
+    """A piece of a log, from `offset` up to `next_offset`, in bytes. `end` says that nothing will
+    follow. What is no UTF-8 is shown as U+FFFD."""
+
+    text: str
+    offset: int
+    next_offset: int
+    size: int
+    end: bool
+
+
+async def follow(
+    parts: Parts,
+    topic: str,
+    read: Callable[[int], Awaitable[dict[str, Any]]],
+    offset: int,
+) -> AsyncIterator[bytes]:
+    """Events `log` until the log's end; one piece is held at a time."""
+    quiet = 0
+    async with parts.changes.listen(topic) as listener:
+        while not parts.changes.closed:
+            piece = await read(offset)
+            offset = piece["next_offset"]
+            if piece["text"] or piece["end"]:
+                quiet = 0
+                yield sse("log", LogPiece(**piece).model_dump_json())
+            if piece["end"]:
+                return
+            if piece["size"] - offset > BEHIND:
+                offset = -CHUNK
+            elif offset >= piece["size"] or not piece["text"]:
+                quiet += 1
+                if quiet % PING_EVERY == 0:
+                    yield PING  # finds out whether anyone still listens
+                await listener.wait(POLL_S)

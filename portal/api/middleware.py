@@ -1,0 +1,124 @@
+"""What happens to every request before a route sees it, and to every answer after.
+
+Where it comes from, how large it is, and the headers that keep our own pages ours.
+"""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
+
+from portal.errors import OriginRefused, TooLarge, problem_response
+from portal.origin import origin_allowed
+from portal.settings import Settings
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+PAGE_POLICY = "; ".join(
+    (
+        "default-src 'self'",
+        "img-src 'self' data:",
+        "style-src 'self' 'unsafe-inline'",  # the component library sets style attributes
+        "font-src 'self' data:",
+        "object-src 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Content-Security-Policy": PAGE_POLICY,
+}
+
+
+class SecurityHeaders:
+    """Adds our pages' headers to every answer that doesn't set its own; TensorBoard's do."""
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"].startswith("/tensorboard/"):
+            await self.app(scope, receive, send)
+            return
+
+        async def add(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self.app(scope, receive, add)
+
+
+class BodyLimit:
+    """Refuses a body over the limit: before it is read when it says so, else once it gets there."""
+
+    def __init__(self, app: App, max_bytes: int) -> None:
+        self.app = app
+        self.max_bytes = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        announced = HTTPConnection(scope).headers.get("content-length", "0")
+        if not announced.isdecimal() or int(announced) > self.max_bytes:
+            await problem_response(TooLarge())(scope, receive, send)
+            return
+        seen = 0
+
+        async def counted() -> Any:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > self.max_bytes:
+                # the one error that passes through the framework's reading of a body unchanged
+                raise HTTPException(413)
+            return message
+
+        await self.app(scope, counted, send)
+
+
+class OriginCheck:
+    """Refuses what a foreign page makes a browser send; `EXEMPT` act on no cookie."""
+
+    EXEMPT = ("/internal/", "/node/")
+
+    def __init__(self, app: App, settings: Settings) -> None:
+        self.app = app
+        self.settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in {"http", "websocket"} or scope["path"].startswith(self.EXEMPT):
+            await self.app(scope, receive, send)
+            return
+        connection = HTTPConnection(scope)
+        if self._allowed(connection):
+            await self.app(scope, receive, send)
+            return
+        refusal = OriginRefused(
+            "A change must come from the portal's own pages. A program sends the header "
+            f"Origin: {self.settings.public_url}."
+        )
+        await problem_response(refusal)(scope, receive, send)
+
+    def _allowed(self, connection: HTTPConnection) -> bool:
+        return origin_allowed(
+            method=connection.scope.get("method", "GET"),
+            websocket=connection.scope["type"] == "websocket",
+            has_cookie=self.settings.cookie_name in connection.cookies,
+            origin=connection.headers.get("origin"),
+            sec_fetch_site=connection.headers.get("sec-fetch-site"),
+            own_origins=self.settings.origins,
+        )

@@ -1,0 +1,141 @@
+"""Sessions: start, list, look at, stop, read their logs."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Response
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from portal.api.deps import Admin, ClientIp, CurrentUser, FreshAdmin, PartsDep
+from portal.api.logs import LogPiece, Stream, follow
+from portal.api.streams import sse_response
+from portal.api.views import ResourcesIn, SessionOut, sessions_out
+from portal.errors import NotFound
+from portal.models import JobState, Session
+from portal.parts import Parts
+from portal.services import sessions
+
+router = APIRouter(tags=["sessions"])
+
+
+class SessionIn(BaseModel):
+    """A session to start."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    environment: Annotated[str, Field(min_length=1, max_length=100)]
+    name: Annotated[str, Field(max_length=64)] | None = None
+    resources: ResourcesIn = ResourcesIn()
+
+
+class SessionPage(BaseModel):
+    """Sessions, newest first; `next_cursor` asks for the older ones."""
+
+    items: list[SessionOut]
+    next_cursor: str | None = None
+
+
+@router.post("/sessions", status_code=201)
+async def start_session(
+    body: SessionIn, user: CurrentUser, parts: PartsDep, ip: ClientIp
+) -> SessionOut:
+    """Start a session. What can never run is refused with the field; what must wait is queued."""
+    session = await sessions.create(
+        parts, user, environment=body.environment, name=body.name,
+        wanted=body.resources.model_dump(), ip=ip,
+    )  # fmt: skip
+    return (await sessions_out(parts, [session]))[0]
+
+
+@router.get("/sessions")
+async def list_sessions(
+    user: CurrentUser,
+    parts: PartsDep,
+    state: Literal["live", "all"] = "all",
+    cursor: datetime | None = None,
+) -> SessionPage:
+    """The caller's sessions."""
+    found = await sessions.page(parts, user=user, live=state == "live", before=cursor)
+    return await _page(parts, found)
+
+
+@router.get("/sessions/{session_id}")
+async def get_session(session_id: str, user: CurrentUser, parts: PartsDep) -> SessionOut:
+    """One of the caller's sessions."""
+    return (await sessions_out(parts, [await sessions.get(parts, user, session_id)]))[0]
+
+
+@router.delete(
+    "/sessions/{session_id}", status_code=202, responses={204: {"description": "Removed"}}
+)
+async def stop_session(
+    session_id: str, user: CurrentUser, parts: PartsDep, ip: ClientIp
+) -> Response:
+    """Stop a session (202); one that has ended is taken off the list (204)."""
+    session = await sessions.get(parts, user, session_id)
+    if session.state is JobState.ENDED:
+        await sessions.remove(parts, session)
+        return Response(status_code=204)
+    stopping = await sessions.stop(parts, session, by=user, ip=ip)
+    (shown,) = await sessions_out(parts, [stopping])
+    return Response(shown.model_dump_json(), status_code=202, media_type="application/json")
+
+
+@router.get("/sessions/{session_id}/log")
+async def session_log(
+    session_id: str, user: CurrentUser, parts: PartsDep, stream: Stream = "stderr", offset: int = 0
+) -> LogPiece:
+    """A piece of what a session's job printed; a negative offset counts from the end."""
+    session = await sessions.get(parts, user, session_id)
+    return LogPiece(**await sessions.read_log(parts, session, stream, offset))
+
+
+@router.get("/sessions/{session_id}/log/follow", response_class=StreamingResponse)
+async def follow_session_log(
+    session_id: str,
+    user: CurrentUser,
+    parts: PartsDep,
+    stream: Stream = "stderr",
+    offset: Annotated[int, Query(ge=-(1 << 20))] = -16384,
+) -> StreamingResponse:
+    """Server-sent events `log`, each a LogPiece, until the log's end."""
+    await sessions.get(parts, user, session_id)
+
+    async def read(at: int) -> dict[str, Any]:
+        session = await sessions.get(parts, user, session_id)
+        return await sessions.read_log(parts, session, stream, at)
+
+    return sse_response(follow(parts, session_id, read, offset))
+
+
+@router.get("/admin/sessions")
+async def list_all_sessions(
+    _admin: Admin,
+    parts: PartsDep,
+    state: Literal["live", "all"] = "live",
+    cursor: datetime | None = None,
+) -> SessionPage:
+    """Everyone's sessions, for admins."""
+    return await _page(
+        parts, await sessions.page(parts, user=None, live=state == "live", before=cursor)
+    )
+
+
+@router.delete("/admin/sessions/{session_id}", status_code=202)
+async def stop_any_session(
+    session_id: str, admin: FreshAdmin, parts: PartsDep, ip: ClientIp
+) -> SessionOut:
+    """Stop anyone's session."""
+    async with parts.db.session() as db:
+        session = await db.get(Session, session_id)
+    if session is None:
+        raise NotFound("There is no such session.")
+    return (await sessions_out(parts, [await sessions.stop(parts, session, by=admin, ip=ip)]))[0]
+
+
+async def _page(parts: Parts, found: list[Session]) -> SessionPage:
+    shown = found[: sessions.PAGE]
+    more = len(found) > len(shown)
+    cursor = shown[-1].created_at.isoformat() if more else None
+    return SessionPage(items=await sessions_out(parts, shown), next_cursor=cursor)

@@ -1,0 +1,201 @@
+"""The application: its routes, its middleware, and the life of everything it keeps open.
+
+`create_app` does no I/O; the lifespan opens what the routes use and closes it in reverse order.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any
+
+import aiohttp
+import structlog
+from fastapi import FastAPI
+
+from portal.api import (
+    cluster,
+    environments,
+    estimates,
+    events,
+    gate,
+    health,
+    internal,
+    jobs,
+    login,
+    node,
+    sessions,
+    spa,
+    templates,
+    tensorboard_proxy,
+    tensorboards,
+)
+from portal.api.health import Checks
+from portal.api.middleware import BodyLimit, OriginCheck, SecurityHeaders
+from portal.api.schema import api_schema
+from portal.db import Database
+from portal.errors import SlurmUnreachable, install_error_handlers
+from portal.hub import Hub
+from portal.ldap import Directory
+from portal.metrics import CountRequests, Metrics
+from portal.parts import Parts
+from portal.reconcile import Reconcile
+from portal.services.accounts import Accounts
+from portal.services.changes import EVERYONE, RECONCILE
+from portal.services.shelf import Templates
+from portal.settings import Settings
+from spawner.agent import Agents
+from spawner.catalog import Catalog
+from spawner.slurm import Slurm
+from spawner.watcher import Watcher
+
+log = structlog.get_logger(__name__)
+
+MAX_BODY_BYTES = 1024 * 1024
+LOOP_PAUSE_S = 1.0
+API = "/api/v1"
+API_ROUTERS = (
+    login,
+    environments,
+    cluster,
+    sessions,
+    templates,
+    jobs,
+    estimates,
+    tensorboards,
+    events,
+)
+ROOT_ROUTERS = (
+    health,
+    internal,
+    node,
+    gate,
+    tensorboard_proxy,
+    spa,  # last: it answers every path that is left
+)
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The whole web service, closed; it opens with its lifespan."""
+    app = bare_app()
+    app.router.lifespan_context = lifespan
+    app.state.settings = settings
+    app.state.metrics = Metrics()
+    app.state.checks = Checks()
+    app.state.pages = spa.find_files(settings.frontend_dir)
+    # The last one added sees a request first.
+    app.add_middleware(OriginCheck, settings=settings)
+    app.add_middleware(BodyLimit, max_bytes=MAX_BODY_BYTES)
+    app.add_middleware(SecurityHeaders)
+    app.add_middleware(CountRequests, metrics=app.state.metrics, prefix=API)
+    return app
+
+
+def bare_app() -> FastAPI:
+    """The routes and their schema, without settings: enough for openapi.json."""
+    app = FastAPI(
+        title="Data Scientist Portal",
+        version="1",
+        openapi_url=f"{API}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,
+    )
+    install_error_handlers(app)
+    for module in API_ROUTERS:
+        app.include_router(module.router, prefix=API)
+    for module in ROOT_ROUTERS:
+        app.include_router(module.router)
+    app.openapi = lambda: api_schema(app)  # type: ignore[method-assign]  # FastAPI's own way
+    return app
+
+
+@asynccontextmanager
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Open everything, start the loops; end and close it all in reverse."""
+    settings: Settings = app.state.settings
+    async with AsyncExitStack() as stack:
+        parts = await _open(settings, stack)
+        directory = Directory(settings)
+        app.state.parts = parts
+        app.state.db = parts.db
+        app.state.http = parts.http
+        app.state.directory = directory
+        app.state.accounts = Accounts(settings, parts.db, directory)
+        app.state.checks.by_name.update(
+            database=parts.db.answers,
+            directory=directory.answers,
+            slurm=lambda: _slurm_answers(parts.watcher),
+            hub=parts.hub.version,
+        )
+        await _start_loops(parts, stack)
+        yield
+
+
+async def _open(settings: Settings, stack: AsyncExitStack) -> Parts:
+    catalog = Catalog.load(site=settings.catalog_dir, image_dir=settings.image_dir)
+    db = Database(settings.database)
+    stack.push_async_callback(db.close)
+    if settings.migrates_at_start:
+        await db.migrate()
+    hub = await stack.enter_async_context(Hub(settings.hub_url, settings.hub_token))
+    http = await stack.enter_async_context(
+        aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False)
+    )
+    agents = Agents(
+        settings.launcher_path, settings.sudo_path, slurm_timeout_s=settings.slurm_timeout_s
+    )
+    stack.push_async_callback(agents.close)
+    slurm = Slurm(settings.slurm_bin_dir, settings.slurm_conf, settings.slurm_timeout_s)
+    return Parts(
+        settings=settings,
+        db=db,
+        agents=agents,
+        slurm=slurm,
+        watcher=Watcher(slurm),
+        catalog=catalog,
+        templates=Templates(settings.catalog_dir),
+        hub=hub,
+        http=http,
+    )
+
+
+async def _start_loops(parts: Parts, stack: AsyncExitStack) -> None:
+    reconcile = Reconcile(parts)
+    stack.push_async_callback(reconcile.close)
+    loops: dict[str, Callable[[], Awaitable[None]]] = {
+        "watcher": parts.watcher.run,
+        "agents": parts.agents.run,
+        "news": lambda: _pass_on(parts),
+        "reconcile": reconcile.run,
+    }
+    for name, run in loops.items():
+        stack.push_async_callback(_end, asyncio.create_task(_keep_running(name, run), name=name))
+
+
+async def _pass_on(parts: Parts) -> None:
+    """What the watcher sees new concerns the reconcile loop and everyone who looks on."""
+    async for _ in parts.watcher.subscribe():
+        parts.changes.notify(RECONCILE, EVERYONE)
+
+
+async def _keep_running(name: str, run: Callable[[], Awaitable[None]]) -> None:
+    """Run a loop for as long as the portal does: one that ends by a fault is logged and begun
+    again, for without it nothing would be as it should. `gather` hands its error over as a value.
+    """
+    while True:
+        (result,) = await asyncio.gather(run(), return_exceptions=True)
+        fault = result if isinstance(result, BaseException) else None
+        log.error("a loop ended and begins again", loop=name, exc_info=fault)
+        await asyncio.sleep(LOOP_PAUSE_S)
+
+
+async def _end(task: asyncio.Task[Any]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def _slurm_answers(watcher: Watcher) -> None:
+    if watcher.stale_since is not None:
+        raise SlurmUnreachable

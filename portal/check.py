@@ -1,0 +1,160 @@
+"""`portal check`: tries everything the portal needs, and says what to do about what fails."""
+
+import asyncio
+import getpass
+import os
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from portal.db import Database, sqlite_file
+from portal.hub import Hub, HubError
+from portal.ldap import Directory
+from portal.settings import Settings
+from spawner.catalog import Catalog, CatalogError, availability
+from spawner.errors import SlurmError
+from spawner.slurm import Slurm
+
+OPERATORS = {"Operator", "Administrator"}
+NOBODY = "portal-check"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing tried. `problem` None means that it works; `advice` says what to do."""
+
+    what: str
+    problem: str | None = None
+    advice: str = ""
+
+
+class Inspector(Slurm):
+    """Two questions that only this check asks."""
+
+    async def private_data(self) -> set[str]:
+        """What Slurm hides from ordinary users."""
+        text = await self._ask(["scontrol", "show", "config"])
+        found = re.search(r"^PrivateData\s*=\s*(\S+)", text, re.MULTILINE)
+        return set(found.group(1).split(",")) if found else set()
+
+    async def admin_level(self, account: str) -> str:
+        """`None`, `Operator` or `Administrator`."""
+        question = ["sacctmgr", "--noheader", "--parsable2", "show", "user", account]
+        return (await self._ask([*question, "format=AdminLevel"])).strip()
+
+
+async def check(settings: Settings) -> AsyncIterator[Finding]:
+    """All findings, in the order in which things are best repaired."""
+    yield await _database(settings)
+    for health in await Directory(settings).health():
+        yield Finding(f"directory {health.url}", health.cause, _directory_advice(health.cause))
+    for finding in await _slurm(settings):
+        yield finding
+    yield _launcher(settings)
+    for finding in _catalog(settings):
+        yield finding
+    yield await _hub(settings)
+
+
+async def _database(settings: Settings) -> Finding:
+    file = sqlite_file(settings.database)
+    if file is not None and not file.exists():
+        # Not made here: whoever runs this check may be another account than the portal's.
+        ready = os.access(file.parent, os.W_OK)
+        problem = None if ready else f"{file.parent} is no folder that can be written to"
+        return Finding("database", problem, "Look at state_dir.")
+    database = Database(settings.database)
+    try:
+        await database.answers()
+    except (SQLAlchemyError, OSError) as error:
+        return Finding("database", str(error)[:300], "Look at database_url and state_dir.")
+    finally:
+        await database.close()
+    return Finding("database")
+
+
+def _directory_advice(cause: str | None) -> str:
+    if cause is None:
+        return ""
+    if "certificate" in cause:
+        return "Let ldap_ca_file name the CA, and ldap_urls the name in the server's certificate."
+    if "own account" in cause:
+        return "Look at ldap_bind_dn and ldap_bind_password_file."
+    return "Look at ldap_urls and ldap_start_tls, and whether the server runs."
+
+
+async def _slurm(settings: Settings) -> list[Finding]:
+    slurm = Inspector(settings.slurm_bin_dir, settings.slurm_conf, settings.slurm_timeout_s)
+    try:
+        await slurm.jobs()
+        hidden = await slurm.private_data()
+        account = getpass.getuser()
+        level = await slurm.admin_level(account)
+    except SlurmError as error:
+        advice = "Look at slurm_bin_dir and slurm_conf, and whether slurmctld and slurmdbd run."
+        return [Finding("slurm", f"{error.message} {error.stderr[:300]}", advice)]
+    if level in OPERATORS:
+        return [Finding("slurm"), Finding("slurm operator")]
+    what = "hides other users' jobs from it, and it" if "jobs" in hidden else "lets it see jobs but"
+    problem = f"{account} is no Slurm operator: Slurm {what} can't end or extend them"
+    advice = f"Run: sacctmgr modify user {account} set AdminLevel=Operator"
+    return [Finding("slurm"), Finding("slurm operator", problem, advice)]
+
+
+def _launcher(settings: Settings) -> Finding:
+    path = settings.launcher_path
+    advice = "Install the launcher as docs/install.md says: owned by root, writable by root alone."
+    try:
+        status = path.stat()
+    except OSError as error:
+        return Finding("launcher", f"{path}: {error.strerror}", advice)
+    if status.st_uid != 0 or status.st_mode & 0o022 or not os.access(path, os.X_OK):
+        problem = f"{path} must be root's, executable, and writable by nobody else"
+        return Finding("launcher", problem, advice)
+    if not os.access(settings.sudo_path, os.X_OK):
+        return Finding("launcher", f"{settings.sudo_path} can't be run", "Look at sudo_path.")
+    return Finding("launcher")
+
+
+def _catalog(settings: Settings) -> list[Finding]:
+    try:
+        catalog = Catalog.load(site=settings.catalog_dir, image_dir=settings.image_dir)
+    except CatalogError as error:
+        return [Finding("catalog", str(error), "Correct the file, or look at catalog_dir.")]
+    findings = []
+    for environment in catalog.environments.values():
+        _, reason = availability(environment)
+        advice = f"Build or copy it to {environment.image}." if reason else ""
+        findings.append(Finding(f"environment {environment.name}", reason, advice))
+    return findings
+
+
+async def _hub(settings: Settings) -> Finding:
+    try:
+        async with Hub(settings.hub_url, settings.hub_token) as hub:
+            await hub.version()
+            await hub.server_state(NOBODY, NOBODY)  # asks for the token's own rights
+    except HubError as error:
+        advice = "Look at hub_url and hub_token_file, and whether the hub runs."
+        return Finding("hub", str(error)[:300], advice)
+    return Finding("hub")
+
+
+def run(settings: Settings) -> list[Finding]:
+    """All findings at once, for the command line."""
+
+    async def collect() -> list[Finding]:
+        return [finding async for finding in check(settings)]
+
+    return asyncio.run(collect())
+
+
+def pages(settings: Settings) -> Finding:
+    """Whether the built frontend is where the settings say."""
+    folder: Path | None = settings.frontend_dir
+    if folder is not None and (folder / "index.html").is_file():
+        return Finding("pages")
+    return Finding("pages", "there is no index.html in frontend_dir", "Build the frontend.")

@@ -1,0 +1,99 @@
+"""The command line: serve, migrate, check, openapi.
+
+With app.py the only place that reads the environment; everything else is handed its settings.
+"""
+
+import asyncio
+import json
+import logging
+import sys
+from typing import NoReturn
+
+import typer
+
+from portal import check as checks
+from portal import logging as portal_logging
+from portal.app import bare_app, create_app
+from portal.db import Database
+from portal.serve import Server, server_config
+from portal.settings import Settings, SettingsError, load_settings
+
+BAD_SETTINGS = 2
+app = typer.Typer(
+    help="The Data Scientist Portal's web service. Settings: PORTAL_CONFIG names a TOML file.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.command()
+def serve() -> None:
+    """Serve until told to stop."""
+    settings = _settings()
+    portal_logging.configure(settings)
+    logging.getLogger(__name__).info("the portal starts on %s", settings.public_url)
+    server = Server(server_config(create_app(settings), settings))
+    server.run()
+    if not server.started:
+        raise typer.Exit(1)
+
+
+@app.command()
+def migrate() -> None:
+    """Bring the database to this version's schema."""
+    settings = _settings()
+
+    async def work() -> None:
+        database = Database(settings.database)
+        try:
+            await database.migrate()
+        finally:
+            await database.close()
+
+    asyncio.run(work())
+    typer.echo("The database is up to date.")
+
+
+@app.command()
+def check() -> None:
+    """Try everything the portal needs; say what to do about what doesn't work."""
+    settings = _settings()
+    findings = [checks.Finding("settings"), checks.pages(settings), *checks.run(settings)]
+    for finding in findings:
+        typer.echo(_line(finding))
+    if any(finding.problem for finding in findings):
+        raise typer.Exit(1)
+
+
+@app.command()
+def openapi() -> None:
+    """Print the API's schema, always the same for the same code."""
+    json.dump(bare_app().openapi(), sys.stdout, indent=2, sort_keys=True, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+def _line(finding: checks.Finding) -> str:
+    if finding.problem is None:
+        return f"ok      {finding.what}"
+    problem = " ".join(finding.problem.split())
+    return f"FAILED  {finding.what}: {problem}\n        → {finding.advice}"
+
+
+def _settings() -> Settings:
+    try:
+        return load_settings()
+    except SettingsError as error:
+        _refuse(error)
+
+
+def _refuse(error: SettingsError) -> NoReturn:
+    typer.echo("The portal can't start with these settings:", err=True)
+    for field, message in error.problems:
+        typer.echo(f"  {field}: {message}", err=True)
+    typer.echo("docs/settings.md describes them all.", err=True)
+    raise typer.Exit(BAD_SETTINGS)
+
+
+def main() -> None:
+    app()

@@ -1,0 +1,125 @@
+"""The database's engine, its sessions, and its migrations. Knows no table.
+
+Only services and the reconcile loop write; a session is short and never open across a call to
+Slurm, LDAP, the hub or a node.
+"""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import DateTime, Dialect, TypeDecorator, event, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.ext.asyncio import (
+    AsyncEngine,
+    AsyncSession,
+    async_sessionmaker,
+    create_async_engine,
+)
+
+MIGRATIONS = Path(__file__).resolve().parent.parent / "migrations"
+SQLITE_BUSY_TIMEOUT_MS = 10_000
+
+
+def utcnow() -> datetime:
+    """Now, aware and in UTC: the only clock that rows are written from."""
+    return datetime.now(UTC)
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """Aware in, aware UTC out, on every database; SQLite alone would forget the zone."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a time without a zone must not reach the database")
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class Database:
+    """One engine, opened with the application and closed with it."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.engine = create_engine(url)
+        self._sessions = async_sessionmaker(self.engine, expire_on_commit=False)
+
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator[AsyncSession]:
+        """A session that rolls back unless the block commits."""
+        async with self._sessions() as session:
+            yield session
+
+    async def migrate(self) -> None:
+        """Bring the schema to the newest revision."""
+        await anyio.to_thread.run_sync(upgrade, self.url)
+
+    async def answers(self) -> None:
+        """Raise unless the database answers."""
+        async with self.engine.connect() as connection:
+            await connection.execute(text("SELECT 1"))
+
+    async def close(self) -> None:
+        await self.engine.dispose()
+
+
+def create_engine(url: str) -> AsyncEngine:
+    """An engine for SQLite (WAL, foreign keys, file mode 0600) or PostgreSQL."""
+    if not url.startswith("sqlite"):
+        return create_async_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=10)
+    _make_private(url)
+    engine = create_async_engine(url)
+    event.listen(engine.sync_engine, "connect", _sqlite_pragmas)
+    return engine
+
+
+def alembic_config(url: str) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    config.attributes["url"] = url
+    return config
+
+
+def upgrade(url: str, revision: str = "head") -> None:
+    """Run the migrations; blocks, and must not be called inside an event loop."""
+    command.upgrade(alembic_config(url), revision)
+
+
+def sqlite_file(url: str) -> Path | None:
+    """The file of a SQLite URL; None for another database, or one in memory."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "sqlite" or parsed.database in {None, "", ":memory:"}:
+        return None
+    return Path(str(parsed.database))
+
+
+def _make_private(url: str) -> None:
+    """Make the file before SQLite does: it would follow the umask. -wal and -shm follow it."""
+    file = sqlite_file(url)
+    if file is not None:
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        file.chmod(0o600)
+
+
+def _sqlite_pragmas(connection: Any, _record: Any) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.execute("PRAGMA synchronous=NORMAL")
+    cursor.execute(f"PRAGMA busy_timeout={SQLITE_BUSY_TIMEOUT_MS}")
+    cursor.close()

@@ -1,0 +1,75 @@
+"""How the portal writes its log: one event a line, JSON or readable, nothing unbounded in it.
+
+It sets up structlog and the standard library (uvicorn, the spawner) to write the same way.
+"""
+
+import logging
+import logging.config
+from collections.abc import MutableMapping
+from typing import Any
+
+import structlog
+
+from portal.settings import Settings
+
+MAX_VALUE_CHARS = 1000
+_SECRET_WORDS = ("password", "secret", "token", "cookie", "authorization")
+_SHARED: list[structlog.types.Processor] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.add_logger_name,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+]
+
+
+def bound(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Cut what came from outside, keep it on one line, and never print what is named a secret."""
+    for key, value in event.items():
+        if any(word in key.lower() for word in _SECRET_WORDS):
+            event[key] = "…"
+        elif isinstance(value, str) and key not in {"exception", "stack"}:
+            event[key] = _printable(value[:MAX_VALUE_CHARS])
+    return event
+
+
+def _printable(text: str) -> str:
+    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
+
+
+def configure(settings: Settings) -> None:
+    """Set up logging for the whole process; called once, by the command line."""
+    renderer: structlog.types.Processor = (
+        structlog.processors.JSONRenderer()
+        if settings.log_format == "json"
+        else structlog.dev.ConsoleRenderer(colors=False)
+    )
+    formatter = {
+        "()": structlog.stdlib.ProcessorFormatter,
+        "processors": [
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.format_exc_info,
+            bound,
+            renderer,
+        ],
+        "foreign_pre_chain": _SHARED,
+    }
+    logging.config.dictConfig(
+        {
+            "version": 1,
+            "disable_existing_loggers": False,
+            "formatters": {"portal": formatter},
+            "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "portal"}},
+            "root": {"handlers": ["stderr"], "level": settings.log_level.upper()},
+            "loggers": {
+                "uvicorn.access": {"level": "WARNING"},
+                "alembic": {"level": "WARNING"},
+                "aiosqlite": {"level": "WARNING"},
+            },
+        }
+    )
+    structlog.configure(
+        processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )

@@ -1,0 +1,40 @@
+"""The live objects of one running portal, opened and closed by the application's lifespan."""
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import aiohttp
+
+from portal.db import Database
+from portal.hub import Hub
+from portal.services.changes import Changes
+from portal.services.forecasts import Forecasts
+from portal.services.shelf import Templates
+from portal.settings import Settings
+from spawner.agent import Agents
+from spawner.catalog import Catalog
+from spawner.slurm import Slurm
+from spawner.watcher import Watcher
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What services work with. Services take this first; nothing reaches for a global."""
+
+    settings: Settings
+    db: Database
+    agents: Agents
+    slurm: Slurm
+    watcher: Watcher
+    catalog: Catalog
+    hub: Hub
+    http: aiohttp.ClientSession
+    templates: Templates = field(default_factory=Templates)
+    changes: Changes = field(default_factory=Changes)
+    # when a TensorBoard's program last asked whether it should go on, by run
+    heard: dict[str, datetime] = field(default_factory=dict)
+    forecasts: Forecasts = field(default_factory=Forecasts)
+    submitting: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
+    """Jobs that a request is submitting at this moment, by id: nobody else is to."""

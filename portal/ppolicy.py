@@ -1,0 +1,88 @@
+"""What a directory says about a refused password, in plain words. Pure.
+
+Two dialects: OpenLDAP's password policy control (draft-behera-ldap-password-policy-10) and the
+`data NNN` codes that Active Directory puts into its diagnostic message.
+"""
+
+import re
+from enum import IntEnum
+
+CONTROL_OID = "1.3.6.1.4.1.42.2.27.8.5.1"
+REQUEST_CONTROL = (CONTROL_OID, False, None)
+
+_SEQUENCE = 0x30
+_ERROR = 0x81
+
+
+class PolicyError(IntEnum):
+    """The control's `error` field, section 6.2 of the draft."""
+
+    PASSWORD_EXPIRED = 0
+    ACCOUNT_LOCKED = 1
+    CHANGE_AFTER_RESET = 2
+    MODIFICATION_NOT_ALLOWED = 3
+    MUST_SUPPLY_OLD_PASSWORD = 4
+    INSUFFICIENT_QUALITY = 5
+    TOO_SHORT = 6
+    TOO_YOUNG = 7
+    IN_HISTORY = 8
+
+
+_AD_CODES = {
+    "532": PolicyError.PASSWORD_EXPIRED,
+    "533": PolicyError.ACCOUNT_LOCKED,
+    "701": PolicyError.ACCOUNT_LOCKED,
+    "773": PolicyError.CHANGE_AFTER_RESET,
+    "775": PolicyError.ACCOUNT_LOCKED,
+}
+
+# slapd answers a refused password with one of these when it sends no control.
+_DIAGNOSTICS = (
+    ("too short", PolicyError.TOO_SHORT),
+    ("too young", PolicyError.TOO_YOUNG),
+    ("history", PolicyError.IN_HISTORY),
+    ("quality", PolicyError.INSUFFICIENT_QUALITY),
+    ("not permitted", PolicyError.MODIFICATION_NOT_ALLOWED),
+)
+
+CHANGE_SENTENCES = {
+    PolicyError.TOO_SHORT: "The new password is too short for the directory's rules.",
+    PolicyError.TOO_YOUNG: "The password was changed only recently; try again later.",
+    PolicyError.IN_HISTORY: "This password was used before. Please choose one that is new.",
+    PolicyError.INSUFFICIENT_QUALITY: (
+        "The directory finds the new password too simple or too short. Please choose a longer one."
+    ),
+    PolicyError.MODIFICATION_NOT_ALLOWED: "The directory doesn't let you change your password.",
+    PolicyError.MUST_SUPPLY_OLD_PASSWORD: "The directory wants the current password as well.",
+}
+
+
+def decode_control(value: bytes) -> PolicyError | None:
+    """The error in a password policy response control, if it holds one.
+
+    The value is `SEQUENCE { warning [0] …, error [1] ENUMERATED }`; anything else is no error.
+    """
+    if len(value) < 2 or value[0] != _SEQUENCE:
+        return None
+    rest = value[2 : 2 + value[1]]
+    while len(rest) >= 2:
+        tag, length = rest[0], rest[1]
+        content, rest = rest[2 : 2 + length], rest[2 + length :]
+        if tag == _ERROR and len(content) == 1 and content[0] in set(PolicyError):
+            return PolicyError(content[0])
+    return None
+
+
+def active_directory_error(diagnostic: str) -> PolicyError | None:
+    found = re.search(r"\bdata ([0-9a-f]{3})\b", diagnostic)
+    return _AD_CODES.get(found.group(1)) if found else None
+
+
+def change_refusal(policy: PolicyError | None, diagnostic: str) -> str:
+    """Why a new password was refused, as a sentence."""
+    if policy is None:
+        lower = diagnostic.lower()
+        policy = next((error for text, error in _DIAGNOSTICS if text in lower), None)
+    if policy is None:
+        return "The directory refused the new password. Please choose another one."
+    return CHANGE_SENTENCES.get(policy, "The directory refused the new password.")

@@ -1,0 +1,63 @@
+"""The record of who did what. One function, one list of things that are worth recording."""
+
+from enum import StrEnum
+from typing import Any
+
+import structlog
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from portal.models import AuditEvent, User
+
+log = structlog.get_logger(__name__)
+
+MAX_DETAIL_CHARS = 500
+
+
+class Action(StrEnum):
+    """Every act that leaves a trace; a name, once used, keeps its meaning."""
+
+    LOGIN = "login"
+    LOGIN_FAILED = "login.failed"
+    LOGOUT = "logout"
+    PASSWORD_CONFIRMED = "password.confirmed"  # noqa: S105
+    PASSWORD_REFUSED = "password.refused"  # noqa: S105
+    PASSWORD_CHANGED = "password.changed"  # noqa: S105
+    SESSION_START = "session.start"
+    SESSION_STOP = "session.stop"
+    SESSION_REMOVE = "session.remove"
+    SESSION_STOP_BY_ADMIN = "session.stop_by_admin"
+    JOB_SUBMIT = "job.submit"
+    JOB_CANCEL = "job.cancel"
+    JOB_REMOVE = "job.remove"
+    SHARE_ADD = "share.add"
+    SHARE_REMOVE = "share.remove"
+    TENSORBOARD_START = "tensorboard.start"
+    TENSORBOARD_STOP = "tensorboard.stop"
+
+
+def record(
+    db: AsyncSession,
+    action: Action,
+    *,
+    actor: User | str,
+    target: str = "",
+    detail: dict[str, Any] | None = None,
+    ip: str = "",
+) -> None:
+    """Add the event to the caller's transaction, so that act and record stand or fall together."""
+    name = actor.username if isinstance(actor, User) else actor
+    bounded = {
+        key: value[:MAX_DETAIL_CHARS] if isinstance(value, str) else value
+        for key, value in (detail or {}).items()
+    }
+    db.add(
+        AuditEvent(
+            actor_id=actor.id if isinstance(actor, User) else None,
+            actor=name[:100],
+            action=action.value,
+            target=target[:200],
+            detail=bounded,
+            ip=ip[:45],
+        )
+    )
+    log.info("audit", action=action.value, actor=name[:100], target=target[:200], ip=ip[:45])

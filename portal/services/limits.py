@@ -1,0 +1,96 @@
+"""Whether resources can be had at all on this cluster. Pure: figures in, field errors out.
+
+Says no only to what can never run; what must wait is Slurm's business. A partition or node whose
+figures are unknown limits nothing here: sbatch will answer.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from portal.errors import FieldError
+from spawner.model import ClusterInfo, NodeInfo, PartitionInfo, Resources
+
+MB_PER_GB = 1024
+
+
+def impossible(wanted: Resources, cluster: ClusterInfo | None) -> list[FieldError]:
+    """Why no node of the partition could ever run this; empty if one could, or nobody knows."""
+    if cluster is None or not cluster.partitions:
+        return []
+    partition = _partition(wanted, cluster.partitions)
+    if partition is None:
+        names = ", ".join(sorted(p.name for p in cluster.partitions))
+        return [
+            _error("partition", f"There is no partition “{wanted.partition}”. There are: {names}.")
+        ]
+    nodes = [node for node in cluster.nodes if partition.name in node.partitions]
+    return [*_time(wanted, partition), *(_sizes(wanted, partition.name, nodes) if nodes else ())]
+
+
+def _partition(wanted: Resources, partitions: Iterable[PartitionInfo]) -> PartitionInfo | None:
+    for partition in partitions:
+        if partition.name == wanted.partition or (wanted.partition is None and partition.default):
+            return partition
+    return None
+
+
+def _time(wanted: Resources, partition: PartitionInfo) -> list[FieldError]:
+    most, asked = partition.max_time_minutes, wanted.time_limit_minutes
+    if most is None or asked is None or asked <= most:
+        return []
+    text = f"Partition {partition.name} allows at most {most} minutes ({most / 60:g} hours)."
+    return [_error("time_limit_minutes", text)]
+
+
+def _sizes(wanted: Resources, partition: str, nodes: Sequence[NodeInfo]) -> list[FieldError]:
+    found: list[FieldError] = []
+    if wanted.nodes > len(nodes):
+        found.append(_error("nodes", f"Partition {partition} has {len(nodes)} nodes."))
+    types = {kind for node in nodes for kind in node.gpus}
+    if wanted.gpu_type is not None and wanted.gpus > 0 and wanted.gpu_type not in types:
+        have = f"It has: {', '.join(sorted(types))}." if types else "It has no GPUs."
+        return [
+            *found,
+            _error(
+                "gpu_type", f"Partition {partition} has no GPU of type {wanted.gpu_type}. {have}"
+            ),
+        ]
+    most_gpus = max(_gpus(node, wanted.gpu_type) for node in nodes)
+    if wanted.gpus > most_gpus:
+        found.append(_error("gpus", _too_many_gpus(partition, most_gpus)))
+    most_cpus = max(node.cpus for node in nodes)
+    if wanted.cpus > most_cpus:
+        found.append(_error("cpus", f"The largest node of {partition} has {most_cpus} CPUs."))
+    most_gb = max(node.memory_mb for node in nodes) / MB_PER_GB
+    if wanted.memory_gb is not None and wanted.memory_gb > most_gb:
+        found.append(_error("memory_gb", f"The largest node of {partition} has {most_gb:g} GB."))
+    return found or _together(wanted, partition, nodes)
+
+
+def _together(wanted: Resources, partition: str, nodes: Sequence[NodeInfo]) -> list[FieldError]:
+    """Each figure fits some node: is there one that they fit all at once?"""
+    fitting = sum(
+        _gpus(node, wanted.gpu_type) >= wanted.gpus
+        and node.cpus >= wanted.cpus
+        and node.memory_mb >= (wanted.memory_gb or 0) * MB_PER_GB
+        for node in nodes
+    )
+    if fitting >= wanted.nodes:
+        return []
+    text = (
+        f"No {wanted.nodes} node(s) of {partition} have all of this together. Ask for less of one."
+    )
+    return [_error("gpus" if wanted.gpus else "cpus", text)]
+
+
+def _gpus(node: NodeInfo, kind: str | None) -> int:
+    return node.gpus.get(kind, 0) if kind is not None else sum(node.gpus.values())
+
+
+def _too_many_gpus(partition: str, most: int) -> str:
+    if most == 0:
+        return f"Partition {partition} has no GPUs."
+    return f"No node of partition {partition} has more than {most} GPUs."
+
+
+def _error(field: str, message: str) -> FieldError:
+    return FieldError(f"resources.{field}", message)

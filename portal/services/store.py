@@ -1,0 +1,38 @@
+"""Guarded updates: read a row, change it, write it unless someone else was quicker.
+
+A change is a plain function of the row. It may run more than once, so it must touch nothing else.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from sqlalchemy.orm.exc import StaleDataError
+
+from portal.db import Database
+from portal.models import Base
+
+Row = TypeVar("Row", bound=Base)
+ATTEMPTS = 8
+
+
+async def change(
+    db: Database, kind: type[Row], row_id: str, apply: Callable[[Row], None]
+) -> Row | None:
+    """Apply a change to a row and commit. None if there is no such row.
+
+    Raises StaleDataError when others kept getting in between.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        async with db.session() as session:
+            row = await session.get(kind, row_id)
+            if row is None:
+                return None
+            apply(row)
+            try:
+                await session.commit()
+            except StaleDataError:
+                if attempt == ATTEMPTS:
+                    raise
+                continue
+            return row
+    return None

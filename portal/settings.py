@@ -1,0 +1,333 @@
+"""Every setting of the portal, in one class, checked before anything starts.
+
+Values come from the TOML file that PORTAL_CONFIG names and from PORTAL_* variables, which win.
+docs/settings.md describes each one. What is missing or wrong stops the start with the field's name;
+nothing here opens a connection.
+"""
+
+import os
+import stat
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+    model_validator,
+)
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+MIN_SECRET_LENGTH = 32
+USERNAME_PATTERN = r"^[a-z_][a-z0-9_.-]{0,31}$"
+
+
+class SettingsError(Exception):
+    """The portal can't start with these settings; `problems` are (field, sentence)."""
+
+    def __init__(self, problems: list[tuple[str, str]]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(f"{field}: {message}" for field, message in problems))
+
+
+def _http_url(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("must be a URL that begins with http:// or https://")
+    return value.rstrip("/")
+
+
+def _absolute(value: Path) -> Path:
+    if not value.is_absolute():
+        raise ValueError("must be an absolute path")
+    return value
+
+
+HttpUrl = Annotated[str, AfterValidator(_http_url)]
+AbsolutePath = Annotated[Path, AfterValidator(_absolute)]
+
+
+class PresetResources(BaseModel):
+    """The resources a preset asks for; what it leaves out comes from the environment."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    partition: str | None = None
+    nodes: PositiveInt | None = None
+    gpus: int | None = Field(default=None, ge=0)
+    gpu_type: str | None = None
+    cpus: PositiveInt | None = None
+    memory_gb: PositiveFloat | None = None
+    time_limit_minutes: PositiveInt | None = None
+    account: str | None = None
+    qos: str | None = None
+
+
+class Preset(BaseModel):
+    """One named choice of resources, offered beside the form."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    title: str
+    description: str = ""
+    resources: PresetResources = PresetResources()
+
+
+class Settings(BaseSettings):
+    """All settings; read-only after the start."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="PORTAL_", extra="forbid", frozen=True, hide_input_in_errors=True
+    )
+
+    # where the portal is
+    public_url: HttpUrl
+    extra_origins: list[HttpUrl] = []
+    node_url: HttpUrl
+    listen_host: str = "127.0.0.1"
+    listen_port: int = Field(default=8001, ge=1, le=65535)
+    hub_url: HttpUrl = "http://127.0.0.1:8081"
+    state_dir: AbsolutePath
+    frontend_dir: AbsolutePath | None = None
+    database_url: str = ""
+    auto_migrate: bool | None = None
+    hub_token_file: AbsolutePath
+    internal_secret_file: AbsolutePath
+    log_format: Literal["json", "console"] = "json"
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    notice: str | None = None
+
+    # the directory
+    ldap_urls: list[str] = Field(min_length=1)
+    ldap_start_tls: bool = True
+    ldap_ca_file: AbsolutePath | None = None
+    ldap_allow_plaintext: bool = False
+    ldap_verify_certificate: bool = True
+    ldap_bind_dn: str | None = None
+    ldap_bind_password_file: AbsolutePath | None = None
+    ldap_user_base: str | None = None
+    ldap_user_filter: str = "(uid={username})"
+    ldap_user_dn_template: str | None = None
+    ldap_username_attribute: str = "uid"
+    ldap_name_attributes: list[str] = ["displayName", "cn"]
+    ldap_mail_attribute: str = "mail"
+    ldap_uid_attribute: str = "uidNumber"
+    ldap_group_base: str | None = None
+    ldap_group_filter: str = "(memberUid={username})"
+    ldap_group_name_attribute: str = "cn"
+    ldap_admin_groups: list[str] = []
+    ldap_user_groups: list[str] = []
+    ldap_timeout_s: float = Field(default=2.0, gt=0, le=30)
+
+    # Slurm, and acting as a user
+    cluster_name: str = "cluster"
+    slurm_bin_dir: AbsolutePath = Path("/usr/bin")
+    slurm_conf: AbsolutePath | None = None
+    slurm_timeout_s: PositiveFloat = 10.0
+    launcher_path: AbsolutePath = Path("/usr/local/libexec/portal/launcher")
+    sudo_path: AbsolutePath = Path("/usr/bin/sudo")
+    min_uid: int = Field(default=1000, ge=1)
+    default_partition: str | None = None
+    default_gpu_partition: str | None = None
+    default_account: str | None = None
+    default_qos: str | None = None
+    default_time_limit_minutes: PositiveInt = 240
+    service_partition: str | None = None
+    presets: list[Preset] = []
+
+    # what runs on the nodes
+    runtime_dir: AbsolutePath
+    image_dir: AbsolutePath
+    catalog_dir: AbsolutePath | None = None
+    apptainer_path: AbsolutePath = Path("/usr/bin/apptainer")
+
+    # people at work
+    web_session_hours: PositiveFloat = 12.0
+    web_session_idle_hours: PositiveFloat = 8.0
+    reauth_minutes: PositiveFloat = 10.0
+    login_attempts: PositiveInt = 10
+    login_attempts_per_address: PositiveInt = 60
+    login_window_minutes: PositiveFloat = 10.0
+    tensorboard_idle_minutes: PositiveFloat = 30.0
+    hub_give_up_minutes: PositiveFloat = 5.0
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        config = os.environ.get("PORTAL_CONFIG")
+        file = TomlConfigSettingsSource(settings_cls, Path(config)) if config else None
+        return (init_settings, env_settings, *((file,) if file else ()))
+
+    @model_validator(mode="after")
+    def _directory_is_complete(self) -> Self:
+        problems = list(_directory_problems(self))
+        if problems:
+            raise ValueError("\n".join(f"{field}\t{text}" for field, text in problems))
+        return self
+
+    @cached_property
+    def database(self) -> str:
+        """The database's URL; by default SQLite in the state folder."""
+        return self.database_url or f"sqlite+aiosqlite:///{self.state_dir / 'portal.db'}"
+
+    @property
+    def migrates_at_start(self) -> bool:
+        if self.auto_migrate is not None:
+            return self.auto_migrate
+        return self.database.startswith("sqlite")
+
+    @property
+    def secure_cookies(self) -> bool:
+        return self.public_url.startswith("https://")
+
+    @property
+    def cookie_name(self) -> str:
+        """A `__Host-` name only works with Secure, that is with TLS."""
+        return "__Host-portal" if self.secure_cookies else "portal_session"
+
+    @cached_property
+    def origins(self) -> frozenset[str]:
+        """Origins whose pages may change things here."""
+        return frozenset(origin_of(url) for url in (self.public_url, *self.extra_origins))
+
+    @cached_property
+    def internal_secret(self) -> str:
+        return read_secret(self.internal_secret_file)
+
+    @cached_property
+    def hub_token(self) -> str:
+        return read_secret(self.hub_token_file)
+
+    @cached_property
+    def ldap_bind_password(self) -> str | None:
+        file = self.ldap_bind_password_file
+        return read_secret(file, min_length=1) if file else None
+
+
+def origin_of(url: str) -> str:
+    """`https://host[:port]` of a URL, as browsers write it: no default port, lowercase."""
+    parts = urlsplit(url)
+    default = {"http": 80, "https": 443}.get(parts.scheme)
+    host = parts.hostname or ""
+    host = f"[{host}]" if ":" in host else host
+    port = "" if parts.port in {None, default} else f":{parts.port}"
+    return f"{parts.scheme}://{host}{port}"
+
+
+def read_secret(path: Path, *, min_length: int = MIN_SECRET_LENGTH) -> str:
+    """The secret in a file, which nobody but its owner and group may read.
+
+    Raises ValueError with a sentence that says what to do.
+    """
+    try:
+        with path.open(encoding="utf-8") as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            secret = file.read(4096).strip()
+    except OSError as error:
+        raise ValueError(f"{path} can't be read: {error.strerror}") from error
+    if mode & (stat.S_IRWXO | stat.S_IWGRP):
+        raise ValueError(f"{path} is open to others (mode {mode:04o}): chmod 0600 it")
+    if len(secret) < min_length:
+        raise ValueError(f"{path} holds fewer than {min_length} characters")
+    return secret
+
+
+def _directory_problems(settings: Settings) -> list[tuple[str, str]]:
+    """What LDAP needs and doesn't have. Never guessed: a missing setting must stop the start."""
+    problems: list[tuple[str, str]] = []
+    for url in settings.ldap_urls:
+        scheme = urlsplit(url).scheme
+        if scheme not in {"ldap", "ldaps"} or not urlsplit(url).hostname:
+            problems.append(("ldap_urls", f"{url[:200]} doesn't begin with ldap:// or ldaps://"))
+        elif scheme == "ldap" and not (settings.ldap_start_tls or settings.ldap_allow_plaintext):
+            problems.append(
+                (
+                    "ldap_start_tls",
+                    f"{url[:200]} would carry passwords in plain text; set ldap_start_tls "
+                    "= true, use ldaps://, or say ldap_allow_plaintext = true",
+                )
+            )
+    if not (settings.ldap_user_base or settings.ldap_user_dn_template):
+        problems.append(("ldap_user_base", "is missing: where people are found in the directory"))
+    template = settings.ldap_user_dn_template
+    if template is not None and "{username}" not in template:
+        problems.append(("ldap_user_dn_template", "must contain {username}"))
+    if "{username}" not in settings.ldap_user_filter:
+        problems.append(("ldap_user_filter", "must contain {username}"))
+    if not any(mark in settings.ldap_group_filter for mark in ("{username}", "{dn}")):
+        problems.append(("ldap_group_filter", "must contain {username} or {dn}"))
+    if settings.ldap_bind_dn and not settings.ldap_bind_password_file:
+        problems.append(("ldap_bind_password_file", "is missing: ldap_bind_dn needs a password"))
+    groups_named = settings.ldap_admin_groups or settings.ldap_user_groups
+    if groups_named and not settings.ldap_group_base:
+        problems.append(("ldap_group_base", "is missing: groups are named but nowhere to be found"))
+    if settings.ldap_ca_file and not settings.ldap_ca_file.is_file():
+        problems.append(("ldap_ca_file", f"{settings.ldap_ca_file} doesn't exist"))
+    return problems
+
+
+def load_settings() -> Settings:
+    """Read and check everything, secrets too; raises SettingsError."""
+    config = os.environ.get("PORTAL_CONFIG")
+    if config and not Path(config).is_file():
+        raise SettingsError([("PORTAL_CONFIG", f"there is no file {config}")])
+    try:
+        settings = Settings()  # the sources fill it
+    except ValidationError as error:
+        raise SettingsError(_plain(error)) from error
+    except (OSError, ValueError) as error:
+        raise SettingsError([("PORTAL_CONFIG", str(error))]) from error
+    problems = _secret_problems(settings)
+    if problems:
+        raise SettingsError(problems)
+    return settings
+
+
+def _secret_problems(settings: Settings) -> list[tuple[str, str]]:
+    problems = []
+    for field, name in (
+        ("internal_secret_file", "internal_secret"),
+        ("hub_token_file", "hub_token"),
+        ("ldap_bind_password_file", "ldap_bind_password"),
+    ):
+        try:
+            getattr(settings, name)
+        except ValueError as error:
+            problems.append((field, str(error)))
+    return problems
+
+
+def _plain(error: ValidationError) -> list[tuple[str, str]]:
+    """pydantic's findings as (field, sentence), without the values, which may be secret."""
+    problems: list[tuple[str, str]] = []
+    for item in error.errors(include_url=False, include_context=False, include_input=False):
+        field = ".".join(str(part) for part in item["loc"])
+        message = item["msg"].removeprefix("Value error, ")
+        if not field:
+            pairs = (line.partition("\t") for line in message.split("\n"))
+            problems.extend((name, text) for name, _, text in pairs)
+        elif item["type"] == "missing":
+            problems.append((field, "is missing"))
+        elif item["type"] == "extra_forbidden":
+            problems.append((field, "isn't a setting of the portal"))
+        else:
+            problems.append((field, message[:1].lower() + message[1:]))
+    return problems
