@@ -1,0 +1,346 @@
+"""Build the images of the catalog: `python3 -m deploy.images build [NAME…] --out FOLDER`.
+
+Standard library only, run as root. No registry is asked: an image is a minimal Debian from the
+machine's own mirrors, with what pip adds to it, packed for Apptainer. It comes to lie in the folder
+as NAME-HASH.sif, with NAME.sif a link to it. The hash is that of the definition, so what is built
+already is left alone, and a session that runs in an older image keeps it. Where FUSE is refused no
+image file can be mounted, so there the same name is that of a folder, which Apptainer runs as well.
+
+A build works in a folder of its own and moves the finished, tried image into place; whatever is
+left of one that was interrupted is removed by the next. Each program runs in namespaces of its own
+that end with this process, so no mount and no process outlives it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from deploy.apptainer import parse_os_release
+from deploy.apptainer_sources import for_suites, read_sources
+from deploy.images_definition import (
+    Definition,
+    DefinitionError,
+    PipStep,
+    load,
+    local_paths,
+    pip_environment,
+)
+from deploy.images_programs import BuildError, Programs
+
+DEFINITIONS = Path(__file__).resolve().parent.parent / "spawner" / "catalog" / "images"
+_JOBS = min(2, os.cpu_count() or 1)
+_STARTED = time.monotonic()
+_NEEDED = ("mmdebstrap", "apptainer", "mksquashfs", "unshare", "setpriv")
+_LEFT_OUT = ("doc", "info", "locale", "man")
+_NO_TRACE = ("etc/resolv.conf", "etc/hostname")
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# Byte code that is never checked against its source: a kernel starts in half the time.
+# (Python 2 knows no such byte code, and gets its own.)
+_COMPILE = """
+import compileall, py_compile, sys
+how = {"maxlevels": 40, "quiet": 2, "force": True}
+if sys.version_info >= (3, 7):
+    mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    how.update(workers=0, invalidation_mode=mode)
+for folder in filter(None, sys.path):
+    compileall.compile_dir(folder, **how)
+"""
+# What pip says where the machine's package sources lack what a lock file names.
+_ABSENT = "No matching distribution found"
+
+
+class Build:
+    """One image on its way into `out`."""
+
+    def __init__(self, definition: Definition, out: Path, programs: Programs) -> None:
+        self.definition = definition
+        self.out = out
+        self.work = out / f".build-{definition.name}"
+        self.rootfs = self.work / "rootfs"
+        self.log = out / f"{definition.name}.log"
+        self.programs = programs
+        self.fuse = fuse_works()
+
+    def run(self) -> None:
+        """Make NAME.sif the image of the definition. Raises BuildError."""
+        final = self.out / self.definition.file_name
+        with _locked(self.out / f".{self.definition.name}.lock", self.say):
+            if final.exists():
+                self.say("is there already")
+            else:
+                started = time.monotonic()
+                self._build(final)
+                self.say(f"built in {time.monotonic() - started:.0f} s, {_size(final)}")
+            _link(self.out / f"{self.definition.name}.sif", final.name)
+
+    def say(self, text: str) -> None:
+        elapsed = time.monotonic() - _STARTED
+        print(f"[{elapsed:5.1f} s] image {self.definition.name}: {text}", flush=True)
+
+    def _build(self, final: Path) -> None:
+        self._clean()
+        self.work.mkdir(mode=0o700)
+        self.log.write_bytes(b"")
+        try:
+            self.say(f"installing Debian {self.definition.suites[0]}")
+            self._debian()
+            for number, step in enumerate(self.definition.pip, 1):
+                self.say(f"installing Python packages ({number} of {len(self.definition.pip)})")
+                self._pip(step)
+            for python in dict.fromkeys(step.python for step in self.definition.pip):
+                self.say(f"compiling those of {python}")
+                own = [step.env for step in self.definition.pip if step.python == python]
+                self._inside(
+                    [python, "-c", _COMPILE], {k: v for env in own for k, v in env.items()}
+                )
+            for place, target in self.definition.links.items():
+                (self.rootfs / place.lstrip("/")).symlink_to(target)
+            self._remove_traces()
+            self.say("packing")
+            image = self._pack() if self.fuse else self.rootfs
+            self.say("trying it")
+            self._check(image)
+            if self.fuse:
+                _to_disk(image)
+            image.rename(final)
+        finally:
+            self._clean()
+
+    def _debian(self) -> None:
+        facts = parse_os_release(Path("/etc/os-release").read_text(encoding="utf-8"))
+        try:
+            own = facts.get("VERSION_CODENAME", "")
+            sources = for_suites(read_sources(), own, self.definition.suites)
+        except ValueError as error:
+            raise BuildError(str(error)) from error
+        listing = self.work / "debian.sources"
+        listing.write_text("\n".join(s.deb822() for s in sources), encoding="utf-8")
+        options = self.work / "apt.conf"
+        options.write_text('APT::Install-Recommends "false";\n' + _apt_settings(), encoding="utf-8")
+        words = ["mmdebstrap", "--mode=root", "--variant=minbase", f"--aptopt={options}"]
+        words += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in _LEFT_OUT]
+        words += ["--dpkgopt=path-include=/usr/share/doc/*/copyright"]
+        words += [f"--include={','.join(self.definition.packages)}"]
+        self._run([*words, self.definition.suites[0], str(self.rootfs), str(listing)])
+
+    def _pip(self, step: PipStep) -> None:
+        try:
+            self._pip_install(step, step.lock)
+        except BuildError as error:
+            if step.otherwise is None or _ABSENT not in str(error):
+                raise
+            self.say("not all of it can be had here; installing what stands in for it")
+            self._pip_install(step, step.otherwise)
+
+    def _pip_install(self, step: PipStep, lock: str) -> None:
+        settings = _host_pip_settings()
+        binds = [path for path in local_paths(settings.values()) if Path(path).exists()]
+        settings |= {
+            "PIP_CONFIG_FILE": "/dev/null",
+            "PIP_BREAK_SYSTEM_PACKAGES": "1",
+            "PIP_NO_CACHE_DIR": "1",
+            "PIP_NO_COMPILE": "1",
+            "PIP_ROOT_USER_ACTION": "ignore",
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            **step.env,
+        }
+        (self.rootfs / "tmp/lock.txt").write_text(lock, encoding="utf-8")
+        pip = [step.python, "-m", "pip", "install", "--require-hashes", *step.options]
+        with _mount_points(self.rootfs, binds):
+            self._inside([*pip, "-r", "/tmp/lock.txt"], settings, binds)  # noqa: S108
+
+    def _inside(
+        self, words: Sequence[str], settings: Mapping[str, str], binds: Sequence[str] = ()
+    ) -> None:
+        """Run a program in the folder that becomes the image."""
+        bound = [word for path in binds for word in ("--bind", f"{path}:{path}:ro")]
+        apart = ["--no-privs", "--writable", "--no-mount", "home,cwd,tmp", "--pwd", "/"]
+        command = ["apptainer", "-q", "exec", *apart, *bound, str(self.rootfs), *words]
+        self._run(command, settings)
+
+    def _remove_traces(self) -> None:
+        """Nothing of this machine stays: no mirror, no name server, no cache, no log."""
+        for name in _NO_TRACE:
+            (self.rootfs / name).write_bytes(b"")
+        apt = self.rootfs / "etc/apt"
+        for path in [*apt.glob("sources.list*"), apt / "apt.conf.d/99mmdebstrap"]:
+            _remove(path)
+        for name in ("tmp", "var/tmp", "root", "var/log", "var/cache/apt", "var/lib/apt/lists"):
+            for path in (self.rootfs / name).iterdir():
+                _remove(path)
+
+    def _pack(self) -> Path:
+        zstd = "-all-root -comp zstd -Xcompression-level 3"
+        # with a relative name, for the image remembers it
+        self._run(
+            ["apptainer", "-q", "build", "-F", "--mksquashfs-args", zstd, "image.sif", "rootfs"]
+        )
+        return self.work / "image.sif"
+
+    def _check(self, image: Path) -> None:
+        if self.definition.check:
+            options = ["--no-privs", "--no-mount", "home,cwd", "--pwd", "/"]
+            self._run(["apptainer", "-q", "exec", *options, str(image), *self.definition.check])
+
+    def _run(self, words: Sequence[str], settings: Mapping[str, str] | None = None) -> None:
+        proxies = {k: v for k, v in os.environ.items() if k.lower().endswith("_proxy")}
+        base = {"PATH": _PATH, "HOME": "/root", "LC_ALL": "C.UTF-8", "TMPDIR": "/tmp"}  # noqa: S108
+        self.programs.run(words, self.log, {**base, **proxies, **(settings or {})}, self.work)
+
+    def _clean(self) -> None:
+        if self.work.exists():
+            mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
+            if f" {self.work}/" in mounts:
+                raise BuildError(f"something is mounted under {self.work}: unmount it first")
+            shutil.rmtree(self.work)
+
+
+@contextlib.contextmanager
+def _locked(path: Path, say: Callable[[str], None]) -> Iterator[None]:
+    """Hold the file's lock; another build of the same image is waited for."""
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another build of it is under way; waiting")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextlib.contextmanager
+def _mount_points(rootfs: Path, binds: Sequence[str]) -> Iterator[None]:
+    """Places in a writable folder to mount the host's paths on, gone again afterwards."""
+    made: list[Path] = []
+    try:
+        for name in binds:
+            target = rootfs / name.lstrip("/")
+            missing = [p for p in [*reversed(target.parents), target] if not p.exists()]
+            for path in missing:
+                if path == target and Path(name).is_file():
+                    path.touch()
+                else:
+                    path.mkdir()
+                made.append(path)
+        yield
+    finally:
+        for path in reversed(made):
+            _remove(path)
+
+
+def fuse_works() -> bool:
+    """Whether programs may open FUSE's device, without which no image file can be mounted."""
+    try:
+        os.close(os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True
+
+
+def _to_disk(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _size(image: Path) -> str:
+    return "a folder" if image.is_dir() else f"{image.stat().st_size / 1e6:.0f} MB"
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _link(link: Path, target: str) -> None:
+    """Point `link` at `target`, in one step: whoever opens it finds the old image or the new."""
+    if link.is_symlink() and str(link.readlink()) == target:
+        return
+    fresh = link.with_name(f".{link.name}.{os.getpid()}")
+    fresh.unlink(missing_ok=True)
+    fresh.symlink_to(target)
+    fresh.replace(link)
+
+
+def _host_pip_settings() -> dict[str, str]:
+    home = Path.home()
+    places = [Path("/etc/pip.conf"), home / ".pip/pip.conf", home / ".config/pip/pip.conf"]
+    if named := os.environ.get("PIP_CONFIG_FILE"):
+        places.append(Path(named))
+    texts = [path.read_text(encoding="utf-8") for path in places if path.is_file()]
+    return pip_environment(texts, os.environ)
+
+
+def _apt_settings() -> str:
+    """The proxies, certificates and retries that this machine's apt is set up with."""
+    dump = subprocess.run(
+        ["apt-config", "dump", "Acquire"], capture_output=True, text=True, timeout=30, check=True
+    )
+    wanted = r"(?m)^Acquire::(?:http|https|Retries|ForceIPv[46]|Check-Valid-Until)\b.*;$"
+    return "\n".join(re.findall(wanted, dump.stdout)) + "\n"
+
+
+def build(definitions: Sequence[Definition], out: Path, jobs: int) -> list[str]:
+    """Build what is missing, `jobs` at a time; → a message for each that failed."""
+    out.mkdir(parents=True, exist_ok=True)
+    programs = Programs()
+    failed: list[str] = []
+
+    def one(definition: Definition) -> None:
+        try:
+            Build(definition, out, programs).run()
+        except (BuildError, OSError) as error:
+            failed.append(f"image {definition.name}: {error}")
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: programs.stop())
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(one, definitions))
+    return failed
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python3 -m deploy.images", description=__doc__)
+    parser.add_argument("command", choices=["build", "list"])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="default: all there are")
+    parser.add_argument("--all", action="store_true", help="all there are, whatever is named")
+    parser.add_argument("--out", type=Path, required=True, help="the folder of images")
+    parser.add_argument("--definitions", type=Path, default=DEFINITIONS)
+    parser.add_argument("--jobs", type=int, default=_JOBS, help="how many to build at a time")
+    given = parser.parse_args(arguments)
+    try:
+        definitions = load(given.definitions, [] if given.all else given.names)
+    except DefinitionError as error:
+        print(error, file=sys.stderr)
+        return 2
+    out = given.out.absolute()
+    if given.command == "list":
+        for definition in definitions:
+            there = (out / definition.file_name).exists()
+            print(f"{definition.name}\t{'built' if there else 'missing'}\t{definition.file_name}")
+        return 0
+    if os.geteuid() != 0:
+        print("only root can build images", file=sys.stderr)
+        return 1
+    if missing := [program for program in _NEEDED if shutil.which(program) is None]:
+        print(f"not installed, but needed to build images: {' '.join(missing)}", file=sys.stderr)
+        return 1
+    failed = build(definitions, out, given.jobs)
+    print("\n".join(failed), file=sys.stderr, end="\n" if failed else "")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,156 @@
+"""JupyterHub's configuration: `jupyterhub -f deploy/jupyterhub_config.py`.
+
+Everything that differs between installations comes from one TOML or JSON file, named by
+PORTAL_HUB_CONFIG. It must hold
+
+    public_url             the address in the browser, without a final slash
+    hub_bind_url           where the hub listens, on loopback: http://127.0.0.1:8081
+    node_url               the cluster-facing listener, by which nodes reach /hub/api and /node
+    portal_url             the portal on loopback: http://127.0.0.1:8001
+    hub_token_file         holds the portal's token for the hub's REST API
+    internal_secret_file   holds the secret that the portal's /internal routes ask for
+    cookie_secret_file     the hub's own; made with 0600 at the first start
+    db_url                 sqlite:////… or a PostgreSQL URL; an SQLite file is made with 0600
+    cookie_name            the portal's: portal_session, or __Host-portal with TLS
+
+The hub needs no Slurm, no sudo and no proxy here, holds no queue, and lets users start nothing:
+the portal does, with its token. It ends nobody's idle server, shares none, and asks nobody on the
+internet for anything.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from spawner.hub import USERNAME, PortalAuthenticator, PortalProxy, PortalSpawner
+
+ENVIRONMENT_NAME = "PORTAL_HUB_CONFIG"
+KEYS = (
+    "public_url",
+    "hub_bind_url",
+    "node_url",
+    "portal_url",
+    "hub_token_file",
+    "internal_secret_file",
+    "cookie_secret_file",
+    "db_url",
+    "cookie_name",
+)
+SERVER_SCOPES = ["access:servers!user", "read:users!user", "users:activity!user"]
+
+
+def load(path: str | None) -> dict[str, str]:
+    """The installation's values; ends the start with a sentence when any is missing."""
+    if not path:
+        raise SystemExit(f"{ENVIRONMENT_NAME} must name the hub's configuration file")
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        values: dict[str, Any] = json.loads(text) if path.endswith(".json") else tomllib.loads(text)
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"{path} can't be read: {error}") from error
+    missing = [key for key in KEYS if not isinstance(values.get(key), str) or not values[key]]
+    if missing:
+        raise SystemExit(f"{path} lacks {', '.join(missing)}")
+    return {key: values[key] for key in KEYS}
+
+
+def secret(path: str) -> str:
+    """The one line of a secret's file; ends the start when others may read it or it is empty."""
+    try:
+        mode = Path(path).stat().st_mode
+        text = Path(path).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise SystemExit(f"{path} can't be read: {error}") from error
+    if mode & 0o007:
+        raise SystemExit(f"{path} can be read by anyone; make it 0600 or 0640")
+    if len(text) < 32:
+        raise SystemExit(f"{path} holds no secret of at least 32 characters")
+    return text
+
+
+def configure(c: Any, values: dict[str, str]) -> None:
+    """Set every option that matters; `c` is JupyterHub's configuration object."""
+    public_url = values["public_url"].rstrip("/")
+    internal = {
+        "portal_url": values["portal_url"].rstrip("/"),
+        "internal_secret": secret(values["internal_secret_file"]),
+    }
+    _hub(c, values, public_url)
+    _roles(c, secret(values["hub_token_file"]))
+    _spawner(c, values["node_url"].rstrip("/"), internal)
+    _authenticator(c, public_url, values["cookie_name"], internal)
+
+
+def _hub(c: Any, values: dict[str, str], public_url: str) -> None:
+    c.JupyterHub.public_url = public_url + "/"
+    c.JupyterHub.bind_url = public_url + "/"  # nobody binds it: nginx is there
+    c.JupyterHub.hub_bind_url = values["hub_bind_url"]
+    c.JupyterHub.hub_routespec = "/hub/"
+    c.JupyterHub.proxy_class = PortalProxy
+    c.JupyterHub.db_url = values["db_url"]
+    c.JupyterHub.cookie_secret_file = values["cookie_secret_file"]
+    c.JupyterHub.cleanup_servers = False
+    c.JupyterHub.cleanup_proxy = False
+    c.JupyterHub.last_activity_interval = 30
+    c.JupyterHub.init_spawners_timeout = 2
+    c.JupyterHub.redirect_to_server = False
+    c.JupyterHub.default_url = "/"
+    c.JupyterHub.allow_named_servers = True
+    c.JupyterHub.concurrent_spawn_limit = 0  # the portal's limits rule; nothing queues here
+    c.JupyterHub.authenticate_prometheus = True
+    # POST and DELETE of a server answer at once; how it went is asked later
+    c.JupyterHub.tornado_settings = {"slow_spawn_timeout": 0, "slow_stop_timeout": 0}
+
+
+def _roles(c: Any, portal_token: str) -> None:
+    """The portal's service, and users who may enter their own servers but start none: so nothing
+    comes into the hub round the portal. No role may share."""
+    c.JupyterHub.services = [{"name": "portal", "api_token": portal_token}]
+    c.JupyterHub.load_roles = [
+        {
+            "name": "portal",
+            "services": ["portal"],
+            "scopes": ["admin:users", "admin:servers", "tokens", "read:hub"],
+        },
+        {"name": "user", "scopes": SERVER_SCOPES},
+    ]
+
+
+def _spawner(c: Any, node_url: str, internal: dict[str, str]) -> None:
+    c.JupyterHub.spawner_class = PortalSpawner
+    c.PortalSpawner.portal_url = internal["portal_url"]
+    c.PortalSpawner.internal_secret = internal["internal_secret"]
+    c.Spawner.hub_connect_url = node_url
+    c.Spawner.default_url = "/lab"
+    # a revoked browser goes on for as long as this, and so does REST while the hub is away
+    c.Spawner.args = ["--HubOAuth.cache_max_age=30"]
+    c.Spawner.env_keep = []
+    c.Spawner.disable_user_config = True  # ~/.jupyter of other days must not break a start
+    c.Spawner.apply_user_options = lambda spawner, options: None
+    c.Spawner.start_timeout = 180  # the portal may be restarting
+    # After a restart the hub waits so long for each server that may be gone; one that is only out
+    # of reach is offered again by the portal, with the token it has.
+    c.Spawner.http_timeout = 10
+    c.Spawner.poll_interval = 30
+
+
+def _authenticator(c: Any, public_url: str, cookie_name: str, internal: dict[str, str]) -> None:
+    c.JupyterHub.authenticator_class = PortalAuthenticator
+    c.PortalAuthenticator.portal_url = internal["portal_url"]
+    c.PortalAuthenticator.internal_secret = internal["internal_secret"]
+    c.PortalAuthenticator.public_url = public_url
+    c.PortalAuthenticator.cookie_name = cookie_name
+    c.Authenticator.allow_all = True  # the portal decides who is a user
+    c.Authenticator.auto_login = True
+    c.Authenticator.auth_refresh_age = 1
+    c.Authenticator.auth_refresh_strict = True
+    c.Authenticator.username_pattern = f"^{USERNAME.pattern}$"
+
+
+if "get_config" in globals():  # absent when a test imports this file
+    os.umask(0o077)  # the database holds tokens
+    configure(get_config(), load(os.environ.get(ENVIRONMENT_NAME)))  # type: ignore[name-defined]  # noqa: F821

@@ -1,0 +1,264 @@
+"""The front door's configuration: one nginx.conf and its few pages, rendered from the settings.
+
+Pure but for `write` and `main`. It knows where things listen and what the cookie is called; which
+session is where is the gate's business, asked by nginx at each request.
+
+    python -m deploy.nginx --settings portal.toml --out DIR
+"""
+
+import argparse
+import ipaddress
+import os
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from portal.services.gate import SERVER_PATTERN, host_port, portal_address
+from portal.settings import USERNAME_PATTERN, Settings
+
+TEMPLATES = Path(__file__).resolve().parent / "templates"
+PAGES = ("away.html", "away.problem", "node.html", "node.problem", "slower.problem")
+FOLDERS = ("cache", "logs", "temp", "_pages")
+
+# What a server on a node may not tell a browser, because it holds for more than the server's path:
+# the whole origin, its other tabs, or what the browser reports and to whom.
+HIDDEN_HEADERS = (
+    "Accept-CH",
+    "Activate-Storage-Access",
+    "Alt-Svc",
+    "Clear-Site-Data",
+    "Critical-CH",
+    "Expect-CT",
+    "NEL",
+    "Origin-Agent-Cluster",
+    "Origin-Trial",
+    "Permissions-Policy-Report-Only",
+    "Public-Key-Pins",
+    "Public-Key-Pins-Report-Only",
+    "Refresh",
+    "Report-To",
+    "Reporting-Endpoints",
+    "Service-Worker-Allowed",
+    "Set-Cookie2",
+    "Set-Login",
+    "Speculation-Rules",
+    "Strict-Transport-Security",
+    "Use-As-Dictionary",
+    "WWW-Authenticate",
+)
+
+_SAFE_PATH = re.compile(r"^/[^\x00-\x1f\"\\${};]*$")
+_SAFE_HOST = re.compile(r"^[0-9A-Za-z_.\[\]:-]+$")
+_LISTEN = re.compile(r"^(?P<host>\[[0-9a-f:]+\]|[0-9A-Za-z_.-]+):(?P<port>[0-9]{1,5})$")
+_SAFE_COOKIE = re.compile(r"^[A-Za-z0-9_-]+$")
+
+
+class NginxError(Exception):
+    """These settings can't become a configuration; says why."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A PEM chain and its key; nginx reads both as the account it starts as."""
+
+    chain: Path
+    key: Path
+
+
+@dataclass(frozen=True)
+class Listener:
+    addresses: tuple[str, ...]
+    port: int
+    certificate: Certificate | None = None
+
+
+@dataclass(frozen=True)
+class FrontDoor:
+    """Everything nginx.conf depends on. `portal` and `hub` are host:port on this machine;
+    `portal` is also what the gate answers for a session that isn't running."""
+
+    folder: Path
+    front: Listener
+    cluster: Listener
+    scheme: str
+    portal: str
+    hub: str
+    cookie: str
+    assets: Path | None
+
+
+def from_settings(
+    settings: Settings,
+    folder: Path,
+    *,
+    listen: str | None = None,
+    certificate: Certificate | None = None,
+) -> FrontDoor:
+    """The front door for these settings, living in `folder`; raises NginxError.
+
+    `listen` (host:port) is for when browsers reach public_url at another place than where nginx
+    stands: behind a load balancer, which then ends TLS, or in a container.
+    """
+    front = _front(settings.public_url, listen, certificate)
+    cluster = _listener(settings.node_url, certificate)
+    if front.port == cluster.port and _overlap(front.addresses, cluster.addresses):
+        raise NginxError("public_url and node_url name the same address and port")
+    return FrontDoor(
+        folder=folder,
+        front=front,
+        cluster=cluster,
+        scheme=urlsplit(settings.public_url).scheme,
+        portal=portal_address(settings),
+        hub=_upstream(settings.hub_url),
+        cookie=settings.cookie_name,
+        assets=settings.frontend_dir,
+    )
+
+
+def _front(public_url: str, listen: str | None, certificate: Certificate | None) -> Listener:
+    if listen is None:
+        return _listener(public_url, certificate)
+    found = _LISTEN.match(listen)
+    if found is None:
+        raise NginxError("--listen must be host:port")
+    return Listener(_addresses(found["host"].strip("[]")), int(found["port"]), certificate)
+
+
+def _listener(url: str, certificate: Certificate | None) -> Listener:
+    parts = urlsplit(url)
+    secure = parts.scheme == "https"
+    if secure and certificate is None:
+        raise NginxError(
+            f"{url} needs a certificate (--certificate and --key), or --listen if TLS ends before"
+        )
+    port = parts.port or (443 if secure else 80)
+    return Listener(_addresses(parts.hostname or ""), port, certificate if secure else None)
+
+
+def _addresses(host: str) -> tuple[str, ...]:
+    """Where to listen for a URL's host: an address is itself, a name means every address."""
+    if host == "localhost":
+        return ("127.0.0.1",)
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return ("*", "[::]") if Path("/proc/net/if_inet6").exists() else ("*",)
+    return (f"[{address}]",) if address.version == 6 else (str(address),)
+
+
+def _overlap(some: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    wide = {"*", "0.0.0.0", "[::]"}  # noqa: S104 - compared with, not bound to
+    return bool(set(some) & set(others) or wide & {*some} or wide & {*others})
+
+
+def _upstream(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme != "http":
+        raise NginxError(f"{url} must be http: nginx and the hub share this machine")
+    return host_port(parts.hostname or "", parts.port or 80)
+
+
+def render(door: FrontDoor) -> dict[str, str]:
+    """File name below the folder → its text; raises NginxError for what nginx.conf can't hold."""
+    _check(door)
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - this is no HTML; _check guards what goes in
+    )
+    text = environment.get_template("nginx.conf").render(
+        folder=door.folder,
+        front=door.front,
+        cluster=door.cluster,
+        scheme=door.scheme,
+        portal=door.portal,
+        hub=door.hub,
+        cookie=door.cookie,
+        assets=door.assets,
+        username=USERNAME_PATTERN.strip("^$"),
+        server=SERVER_PATTERN.strip("^$"),
+        hidden_headers=HIDDEN_HEADERS,
+    )
+    pages = {f"_pages/{name}": (TEMPLATES / name).read_text("utf-8") for name in PAGES}
+    return {"nginx.conf": text, **pages}
+
+
+def _check(door: FrontDoor) -> None:
+    paths = [door.folder, *([door.assets] if door.assets else [])]
+    for listener in (door.front, door.cluster):
+        if listener.certificate:
+            paths += [listener.certificate.chain, listener.certificate.key]
+    for path in paths:
+        if not _SAFE_PATH.match(str(path)):
+            raise NginxError(f"{path} can't be used: absolute, without quotes, braces, $ or ;")
+    for host in (door.portal, door.hub, *door.front.addresses, *door.cluster.addresses):
+        if host != "*" and not _SAFE_HOST.match(host):
+            raise NginxError(f"{host} isn't a host")
+    if not _SAFE_COOKIE.match(door.cookie):
+        raise NginxError(f"{door.cookie} can't be the cookie's name")
+
+
+def write(door: FrontDoor) -> Path:
+    """Render into the folder and return nginx.conf's path. The folder is nginx's own, mode 0700."""
+    door.folder.mkdir(parents=True, exist_ok=True)
+    door.folder.chmod(0o700)
+    for name in FOLDERS:
+        (door.folder / name).mkdir(mode=0o700, exist_ok=True)
+    for name, text in render(door).items():
+        path = door.folder / name
+        fresh = path.with_name(f".{path.name}.new")
+        fresh.write_text(text, "utf-8")
+        fresh.replace(path)
+    return door.folder / "nginx.conf"
+
+
+def command(door: FrontDoor, *options: str) -> list[str]:
+    """The argv that starts nginx with this configuration; `-t` checks, `-s reload` reloads.
+
+    nginx needs no root for it unless a port is below 1024.
+    """
+    log = door.folder / "logs" / "error.log"
+    conf = door.folder / "nginx.conf"
+    return ["nginx", "-p", str(door.folder), "-e", str(log), "-c", str(conf), *options]
+
+
+def _arguments(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m deploy.nginx", description=__doc__)
+    parser.add_argument("--settings", type=Path, help="the portal's TOML file")
+    parser.add_argument("--out", type=Path, required=True, help="nginx's own folder")
+    parser.add_argument("--listen", help="host:port, if it isn't public_url's")
+    parser.add_argument("--certificate", type=Path, help="PEM chain, for https")
+    parser.add_argument("--key", type=Path, help="PEM key, for https")
+    arguments = parser.parse_args(argv)
+    if (arguments.certificate is None) != (arguments.key is None):
+        parser.error("--certificate and --key come together")
+    return arguments
+
+
+def main(argv: list[str] | None = None) -> int:
+    arguments = _arguments(argv)
+    if arguments.settings:
+        os.environ["PORTAL_CONFIG"] = str(arguments.settings.resolve())
+    pair = arguments.certificate and Certificate(
+        arguments.certificate.resolve(), arguments.key.resolve()
+    )
+    try:
+        settings = Settings()  # filled by its sources; secrets stay unread
+        door = from_settings(
+            settings, arguments.out.resolve(), listen=arguments.listen, certificate=pair or None
+        )
+        write(door)
+    except (NginxError, ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(*command(door, "-t"))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
