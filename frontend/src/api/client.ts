@@ -1,0 +1,45 @@
+/** One typed client for the whole UI. Knows nothing of React; who must react to a lost login subscribes. */
+import createClient, { type Middleware } from 'openapi-fetch';
+import { clock } from '@/lib/clock';
+import { ApiError, OFFLINE_MESSAGE, retryAfterSeconds, toApiError } from './problem';
+import type { paths } from './schema';
+
+const signedOutListeners = new Set<() => void>();
+
+/** Called when a request found that the login has ended. */
+export function onSignedOut(listener: () => void): () => void {
+  signedOutListeners.add(listener);
+  return () => signedOutListeners.delete(listener);
+}
+
+const watchAnswers: Middleware = {
+  onResponse({ response }) {
+    clock.learn(response.headers.get('date'), Date.now());
+    return undefined;
+  },
+};
+
+export const api = createClient<paths>({ baseUrl: '', credentials: 'same-origin' });
+api.use(watchAnswers);
+
+interface Answer<T> {
+  data?: T;
+  error?: unknown;
+  response: Response;
+}
+
+/** The answer's data, or an ApiError. Network failure becomes an ApiError too (status 0). */
+export async function unwrap<T>(request: Promise<Answer<T>>): Promise<T> {
+  const answer = await request.catch(() => {
+    throw new ApiError(0, 'offline', OFFLINE_MESSAGE);
+  });
+  const { response } = answer;
+  if (response.ok) return answer.data as T;
+  const error = toApiError(
+    response.status,
+    answer.error,
+    retryAfterSeconds(response.headers.get('retry-after'), Date.now()),
+  );
+  if (error.slug === 'login-required') for (const listener of signedOutListeners) listener();
+  throw error;
+}

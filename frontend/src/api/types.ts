@@ -1,0 +1,32 @@
+/** The API's shapes by the names the UI uses; the schema itself is generated from openapi.json. */
+import type { components } from './schema';
+
+type Schemas = components['schemas'];
+
+export type User = Schemas['User'];
+export type Me = Schemas['Me'];
+export type Environment = Schemas['EnvironmentOut'];
+export type Resources = Schemas['ResourcesOut'];
+/** what a preset or a request may leave out */
+export type SomeResources = Schemas['ResourcesIn'];
+export type Cluster = Schemas['ClusterOut'];
+export type ClusterNode = Schemas['Node'];
+export type Partition = Schemas['Partition'];
+export type Preset = Schemas['Preset'];
+export type GpuCount = Schemas['Gpus'];
+export type Session = Schemas['SessionOut'];
+export type SessionState = Session['state'];
+export type Outcome = NonNullable<Session['outcome']>;
+export type Tensorboard = Schemas['TensorboardOut'];
+export type Step = Schemas['TimelineEntry']['step'];
+export type SessionRequest = Schemas['SessionIn'];
+export type LogPiece = Schemas['LogPiece'];
+export type Job = Schemas['JobOut'];
+export type JobDetail = Schemas['JobDetail'];
+export type JobRequest = Schemas['JobIn'];
+export type JobArray = NonNullable<Job['array']>;
+export type Task = Schemas['TaskOut'];
+export type Usage = Schemas['UsageOut'];
+export type Template = Schemas['TemplateOut'];
+export type TemplateDetail = Schemas['TemplateDetail'];
+export type Estimate = Schemas['EstimateOut'];

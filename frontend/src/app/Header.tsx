@@ -1,0 +1,36 @@
+import { Link } from '@tanstack/react-router';
+import { UserMenu } from '@/features/account/UserMenu';
+import { useMe } from '@/features/account/useMe';
+import { useLive } from '@/live/store';
+import { Logo } from '@/ui/Logo';
+import classes from './MemberLayout.module.css';
+
+export function Header() {
+  const me = useMe();
+  const cluster = useLive((s) => s.cluster?.name);
+  return (
+    <header className={classes.header}>
+      <div className={classes.bar}>
+        <Link to="/" className={classes.brand}>
+          <Logo size={28} />
+          <span className={classes.product}>Data Scientist Portal</span>
+        </Link>
+        {cluster && <span className={classes.cluster}>{cluster}</span>}
+        <nav className={classes.nav} aria-label="Main">
+          <Link to="/" className={classes.link} activeOptions={{ exact: true }}>
+            Sessions
+          </Link>
+          <Link to="/jobs" className={classes.link}>
+            Jobs
+          </Link>
+          {me.role === 'admin' && (
+            <Link to="/admin" className={classes.link}>
+              Admin
+            </Link>
+          )}
+        </nav>
+        <UserMenu />
+      </div>
+    </header>
+  );
+}

@@ -1,0 +1,31 @@
+import '@/app/styles-shell';
+import { Notifications } from '@mantine/notifications';
+import { Outlet } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { ReauthProvider } from '@/features/account/ReauthProvider';
+import { live } from '@/live/store';
+import { Announcer } from './Announcer';
+import { Banners } from './Banners';
+import { Header } from './Header';
+import classes from './MemberLayout.module.css';
+
+/** Everything behind the login: header, notices, the page, and the live connection they share. */
+export function MemberLayout() {
+  useEffect(() => live.open(), []);
+  return (
+    <ReauthProvider>
+      <a className={classes.skip} href="#main">
+        Skip to the page
+      </a>
+      <Header />
+      <div className={classes.column}>
+        <Banners />
+        <main id="main" tabIndex={-1} className={classes.main}>
+          <Outlet />
+        </main>
+      </div>
+      <Announcer />
+      <Notifications position="bottom-center" limit={3} />
+    </ReauthProvider>
+  );
+}

@@ -1,0 +1,28 @@
+import { Title } from '@mantine/core';
+import { useRouter } from '@tanstack/react-router';
+import { type ReactNode, useEffect, useRef } from 'react';
+
+interface Props {
+  children: ReactNode;
+  /** the browser tab's title, when the heading isn't plain text */
+  tab: string;
+}
+
+/** A page's heading. After a move within the application it takes the focus, as a new page would. */
+export function PageTitle({ children, tab }: Props) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const router = useRouter();
+  useEffect(() => {
+    document.title = `${tab} · Data Scientist Portal`;
+  }, [tab]);
+  useEffect(() => {
+    const movedHere = router.history.length > 1 && router.state.resolvedLocation !== undefined;
+    if (movedHere && document.activeElement === document.body)
+      heading.current?.focus({ preventScroll: true });
+  }, [router]);
+  return (
+    <Title order={1} size="h2" ref={heading} tabIndex={-1}>
+      {children}
+    </Title>
+  );
+}

@@ -1,0 +1,11 @@
+import { Loader } from '@mantine/core';
+import classes from './plain.module.css';
+
+/** Shown when a page takes longer than a blink to arrive. */
+export function PendingPage() {
+  return (
+    <div className={classes.center}>
+      <Loader aria-label="Loading" />
+    </div>
+  );
+}

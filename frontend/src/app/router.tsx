@@ -1,0 +1,191 @@
+/** The pages and their addresses. Each page is a chunk of its own; the login page needs none of the others. */
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from '@tanstack/react-router';
+import { onSignedOut } from '@/api/client';
+import { ApiError } from '@/api/problem';
+import { onLogoutElsewhere } from '@/features/account/otherTabs';
+import { live } from '@/live/store';
+import { ErrorPage } from './ErrorPage';
+import { NotFoundPage } from './NotFoundPage';
+import { PendingPage } from './PendingPage';
+import { meQuery, queryClient } from './queries';
+
+const rootRoute = createRootRoute({ notFoundComponent: NotFoundPage });
+
+const loginRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/login',
+  validateSearch: (search: Record<string, unknown>): { next?: string } =>
+    typeof search.next === 'string' ? { next: search.next } : {},
+  component: lazyRouteComponent(() => import('@/features/login/LoginPage'), 'LoginPage'),
+});
+
+const memberRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  id: 'member',
+  beforeLoad: async ({ location }) => {
+    try {
+      return { me: await queryClient.ensureQueryData(meQuery) };
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 401) throw error;
+      throw redirect({ to: '/login', search: loginSearch(location.href) });
+    }
+  },
+  component: lazyRouteComponent(() => import('./MemberLayout'), 'MemberLayout'),
+});
+
+const homeRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/',
+  component: lazyRouteComponent(() => import('@/features/home/HomePage'), 'HomePage'),
+});
+
+const startRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/start',
+  component: lazyRouteComponent(() => import('@/features/start/StartPage'), 'StartPage'),
+});
+
+const logRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/sessions/$id/log',
+  validateSearch: (search: Record<string, unknown>): { stream?: 'stdout' } =>
+    search.stream === 'stdout' ? { stream: 'stdout' } : {},
+  component: lazyRouteComponent(() => import('@/features/log/LogPage'), 'LogPage'),
+});
+
+const tensorboardRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/sessions/$id/tensorboard',
+  component: lazyRouteComponent(
+    () => import('@/features/tensorboard/TensorboardPage'),
+    'TensorboardPage',
+  ),
+});
+
+const jobsRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/jobs',
+  validateSearch: (search: Record<string, unknown>): { state?: 'live' | 'ended'; q?: string } => ({
+    ...(search.state === 'live' || search.state === 'ended' ? { state: search.state } : {}),
+    ...(typeof search.q === 'string' || typeof search.q === 'number'
+      ? { q: String(search.q) }
+      : {}),
+  }),
+  component: lazyRouteComponent(() => import('@/features/jobs/JobsPage'), 'JobsPage'),
+});
+
+const submitRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/jobs/new',
+  validateSearch: (search: Record<string, unknown>): SubmitSearch => ({
+    ...(typeof search.template === 'string' ? { template: search.template } : {}),
+    ...(typeof search.from === 'string' ? { from: search.from } : {}),
+    ...(search.own === true ? { own: true } : {}),
+  }),
+  component: lazyRouteComponent(() => import('@/features/submit/SubmitPage'), 'SubmitPage'),
+});
+
+/** `template`: whose form; `from`: the job whose parameters it begins with; `own`: a free script. */
+interface SubmitSearch {
+  template?: string;
+  from?: string;
+  own?: true;
+}
+
+const jobRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/jobs/$id',
+  component: lazyRouteComponent(() => import('@/features/jobs/JobPage'), 'JobPage'),
+});
+
+const jobLogRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/jobs/$id/log',
+  validateSearch: (search: Record<string, unknown>): { stream?: 'stderr'; task?: number } => ({
+    ...(search.stream === 'stderr' ? { stream: 'stderr' } : {}),
+    ...(Number.isInteger(search.task) ? { task: Number(search.task) } : {}),
+  }),
+  component: lazyRouteComponent(() => import('@/features/jobs/JobLogPage'), 'JobLogPage'),
+});
+
+const jobTensorboardRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/jobs/$id/tensorboard',
+  validateSearch: (search: Record<string, unknown>): { logdir?: string } =>
+    typeof search.logdir === 'string' ? { logdir: search.logdir } : {},
+  component: lazyRouteComponent(
+    () => import('@/features/tensorboard/TensorboardPage'),
+    'JobTensorboardPage',
+  ),
+});
+
+/** Where the gate's page for a session that isn't running leads its owner. */
+const notRunningRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/start-again/$name',
+  component: lazyRouteComponent(
+    () => import('@/features/sessions/NotRunningPage'),
+    'NotRunningPage',
+  ),
+});
+
+const adminRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin',
+  component: lazyRouteComponent(() => import('@/features/admin/AdminPage'), 'AdminPage'),
+});
+
+export const router = createRouter({
+  routeTree: rootRoute.addChildren([
+    loginRoute,
+    memberRoute.addChildren([
+      homeRoute,
+      startRoute,
+      logRoute,
+      tensorboardRoute,
+      notRunningRoute,
+      jobsRoute,
+      submitRoute,
+      jobRoute,
+      jobLogRoute,
+      jobTensorboardRoute,
+      adminRoute,
+    ]),
+  ]),
+  defaultPreload: 'intent',
+  defaultPendingMs: 300,
+  defaultPendingComponent: PendingPage,
+  defaultErrorComponent: ErrorPage,
+  scrollRestoration: true,
+});
+
+function loginSearch(href: string): { next?: string } {
+  return href === '/' ? {} : { next: href };
+}
+
+/** Asks for a login, and leaves nothing of the person behind in this tab. */
+export async function goToLogin(next: string): Promise<void> {
+  await router.navigate({ to: '/login', search: loginSearch(next), replace: true });
+  live.close();
+  queryClient.clear();
+}
+
+function leave(): void {
+  const { pathname, href } = router.state.location;
+  if (pathname !== '/login') void goToLogin(href);
+}
+
+onSignedOut(leave);
+onLogoutElsewhere(leave);
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

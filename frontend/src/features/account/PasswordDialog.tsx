@@ -1,0 +1,23 @@
+import { Modal } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { PasswordForm } from './PasswordForm';
+
+interface Props {
+  opened: boolean;
+  onClose: () => void;
+}
+
+export function PasswordDialog({ opened, onClose }: Props) {
+  const done = (): void => {
+    onClose();
+    notifications.show({
+      message: 'Your password is changed. Use the new one everywhere the directory is asked.',
+      role: 'status',
+    });
+  };
+  return (
+    <Modal opened={opened} onClose={onClose} title="Change your password" size="sm">
+      <PasswordForm onDone={done} onCancel={onClose} />
+    </Modal>
+  );
+}

@@ -1,0 +1,101 @@
+import { Button, Group, PasswordInput, Stack, Text } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import { api, unwrap } from '@/api/client';
+import { fieldMessage, sentence, wrongPassword } from '@/api/problem';
+import { Cancelled } from '@/ui/complain';
+import { Notice } from '@/ui/Notice';
+import { useWithPassword } from './reauth';
+import { useMe } from './useMe';
+
+interface Props {
+  onDone: () => void;
+  onCancel: () => void;
+}
+
+type Errors = Partial<Record<'current' | 'fresh' | 'again', string>>;
+
+function check(current: string, fresh: string, again: string): Errors {
+  if (current === '') return { current: 'Enter your present password.' };
+  if (fresh === '') return { fresh: 'Enter a new password.' };
+  if (fresh === current) return { fresh: 'This is your present password.' };
+  return fresh === again ? {} : { again: 'The two are not the same.' };
+}
+
+export function PasswordForm({ onDone, onCancel }: Props) {
+  const me = useMe();
+  const withPassword = useWithPassword();
+  const [busy, setBusy] = useState(false);
+  const [errors, setErrors] = useState<Errors>({});
+  const [refusal, setRefusal] = useState<string | null>(null);
+
+  const refuse = (reason: unknown): void => {
+    if (reason instanceof Cancelled) return;
+    const current = wrongPassword(reason) ?? fieldMessage(reason, 'current_password');
+    const fresh = fieldMessage(reason, 'new_password');
+    setErrors({ ...(current && { current }), ...(fresh && { fresh }) });
+    setRefusal(current || fresh ? null : sentence(reason));
+  };
+
+  const submit = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const [current, fresh, again] = ['current', 'fresh', 'again'].map((n) => String(form.get(n)));
+    const found = check(current ?? '', fresh ?? '', again ?? '');
+    setErrors(found);
+    setRefusal(null);
+    if (Object.keys(found).length > 0) return;
+    setBusy(true);
+    const body = { current_password: current ?? '', new_password: fresh ?? '' };
+    try {
+      await withPassword(() => unwrap(api.POST('/api/v1/me/password', { body })));
+      onDone();
+    } catch (reason) {
+      refuse(reason);
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  const toggle = { 'aria-label': 'Show or hide the password' };
+  return (
+    <form onSubmit={(event) => void submit(event)} noValidate>
+      <Stack>
+        <Text size="sm" c="dimmed">
+          This changes it in your organisation's directory, not only here.
+        </Text>
+        {refusal && <Notice tone="error">{refusal}</Notice>}
+        <input type="text" value={me.username} autoComplete="username" hidden readOnly />
+        <PasswordInput
+          name="current"
+          label="Present password"
+          autoComplete="current-password"
+          data-autofocus
+          visibilityToggleButtonProps={toggle}
+          error={errors.current}
+        />
+        <PasswordInput
+          name="fresh"
+          label="New password"
+          autoComplete="new-password"
+          visibilityToggleButtonProps={toggle}
+          error={errors.fresh}
+        />
+        <PasswordInput
+          name="again"
+          label="New password again"
+          autoComplete="new-password"
+          visibilityToggleButtonProps={toggle}
+          error={errors.again}
+        />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onCancel}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={busy}>
+            Change password
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

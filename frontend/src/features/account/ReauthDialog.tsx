@@ -1,0 +1,75 @@
+import { Button, Group, Modal, PasswordInput, Stack, Text } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import { api, unwrap } from '@/api/client';
+import { sentence, wrongPassword } from '@/api/problem';
+import { useMe } from './useMe';
+
+interface Props {
+  opened: boolean;
+  onGiven: () => void;
+  onCancel: () => void;
+}
+
+export function ReauthDialog({ opened, onGiven, onCancel }: Props) {
+  return (
+    <Modal opened={opened} onClose={onCancel} title="Your password, please" size="sm">
+      <ReauthForm onGiven={onGiven} onCancel={onCancel} />
+    </Modal>
+  );
+}
+
+function ReauthForm({ onGiven, onCancel }: Omit<Props, 'opened'>) {
+  const me = useMe();
+  const [password, setPassword] = useState('');
+  const [error, setError] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    if (password === '') return setError('Enter your password.');
+    setBusy(true);
+    try {
+      await unwrap(api.POST('/api/v1/reauth', { body: { password } }));
+      onGiven();
+    } catch (reason) {
+      setError(wrongPassword(reason) ?? sentence(reason));
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  return (
+    <form onSubmit={(event) => void submit(event)}>
+      <Stack>
+        <Text size="sm">
+          You gave it a while ago. This act is important enough to be sure that it is you.
+        </Text>
+        <input
+          type="text"
+          name="username"
+          value={me.username}
+          autoComplete="username"
+          hidden
+          readOnly
+        />
+        <PasswordInput
+          label="Password"
+          autoComplete="current-password"
+          data-autofocus
+          value={password}
+          onChange={(event) => setPassword(event.currentTarget.value)}
+          visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password' }}
+          error={error}
+        />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onCancel}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={busy}>
+            Go on
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,46 @@
+import { type ReactNode, useCallback, useState } from 'react';
+import { ApiError } from '@/api/problem';
+import { Cancelled } from '@/ui/complain';
+import { ReauthDialog } from './ReauthDialog';
+import { ReauthContext, type WithPassword } from './reauth';
+
+interface Asking {
+  given: () => void;
+  cancelled: () => void;
+}
+
+export function ReauthProvider({ children }: { children: ReactNode }) {
+  const [asking, setAsking] = useState<Asking | null>(null);
+
+  const askForPassword = useCallback(
+    () =>
+      new Promise<void>((resolve, reject) => {
+        setAsking({ given: resolve, cancelled: () => reject(new Cancelled()) });
+      }).finally(() => setAsking(null)),
+    [],
+  );
+
+  const withPassword: WithPassword = useCallback(
+    async (act) => {
+      try {
+        return await act();
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.slug !== 'password-required') throw error;
+        await askForPassword();
+        return act();
+      }
+    },
+    [askForPassword],
+  );
+
+  return (
+    <ReauthContext value={withPassword}>
+      {children}
+      <ReauthDialog
+        opened={asking !== null}
+        onGiven={() => asking?.given()}
+        onCancel={() => asking?.cancelled()}
+      />
+    </ReauthContext>
+  );
+}

@@ -1,0 +1,72 @@
+import { Menu, Text, UnstyledButton, useMantineColorScheme } from '@mantine/core';
+import { useState } from 'react';
+import { api, unwrap } from '@/api/client';
+import { goToLogin } from '@/app/router';
+import { complain } from '@/ui/complain';
+import { Icon } from '@/ui/icons';
+import { tellLogout } from './otherTabs';
+import { PasswordDialog } from './PasswordDialog';
+import classes from './UserMenu.module.css';
+import { useMe } from './useMe';
+
+const SCHEMES = [
+  { value: 'light', label: 'Light' },
+  { value: 'dark', label: 'Dark' },
+  { value: 'auto', label: 'As the system' },
+] as const;
+
+async function logOut(): Promise<void> {
+  try {
+    await unwrap(api.POST('/api/v1/logout'));
+    tellLogout();
+    await goToLogin('/');
+  } catch (error) {
+    complain(error);
+  }
+}
+
+export function UserMenu() {
+  const me = useMe();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const [changing, setChanging] = useState(false);
+  return (
+    <>
+      <Menu position="bottom-end" width={230} shadow="md">
+        <Menu.Target>
+          <UnstyledButton className={classes.button} aria-label={`Account of ${me.display_name}`}>
+            <Icon name="person" />
+            <span className={classes.name}>{me.display_name}</span>
+            <Icon name="down" size={14} />
+          </UnstyledButton>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Label>
+            <Text size="sm" fw={600} c="var(--mantine-color-text)">
+              {me.display_name}
+            </Text>
+            {me.username}
+            {me.role === 'admin' && ' · administrator'}
+          </Menu.Label>
+          <Menu.Divider />
+          <Menu.Label>Appearance</Menu.Label>
+          {SCHEMES.map(({ value, label }) => (
+            <Menu.Item
+              key={value}
+              role="menuitemradio"
+              aria-checked={colorScheme === value}
+              closeMenuOnClick={false}
+              onClick={() => setColorScheme(value)}
+              rightSection={colorScheme === value ? <Icon name="check" size={16} /> : null}
+            >
+              {label}
+            </Menu.Item>
+          ))}
+          <Menu.Divider />
+          <Menu.Item onClick={() => setChanging(true)}>Change password…</Menu.Item>
+          <Menu.Item onClick={() => void logOut()}>Log out</Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      <PasswordDialog opened={changing} onClose={() => setChanging(false)} />
+    </>
+  );
+}

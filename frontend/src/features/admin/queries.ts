@@ -1,0 +1,29 @@
+import { queryOptions } from '@tanstack/react-query';
+import { api, unwrap } from '@/api/client';
+import type { Session } from '@/api/types';
+
+/** Others' sessions don't come by the event stream, so they are asked for while the page is open. */
+const REFRESH_MS = 5000;
+
+/** A cluster with more live sessions than these pages hold needs a search, not a longer list. */
+const MOST_PAGES = 10;
+
+async function allLive(): Promise<Session[]> {
+  const found: Session[] = [];
+  let cursor: string | null = null;
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const query: { state: 'live'; cursor?: string } = { state: 'live', ...(cursor && { cursor }) };
+    const answer = await unwrap(api.GET('/api/v1/admin/sessions', { params: { query } }));
+    found.push(...answer.items);
+    cursor = answer.next_cursor ?? null;
+    if (cursor === null) break;
+  }
+  return found;
+}
+
+export const allSessionsQuery = queryOptions({
+  queryKey: ['admin', 'sessions'],
+  queryFn: allLive,
+  refetchInterval: (query) => (query.state.status === 'error' ? false : REFRESH_MS),
+  staleTime: 0,
+});

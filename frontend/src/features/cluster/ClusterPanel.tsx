@@ -1,0 +1,46 @@
+import { Paper, Skeleton } from '@mantine/core';
+import { useLive } from '@/live/store';
+import classes from './ClusterPanel.module.css';
+import { GpuTypeRow } from './GpuTypeRow';
+import { NodeRow } from './NodeRow';
+import { inNodeOrder, isKnown } from './nodes';
+
+/** With more nodes than this the single ones are folded away. */
+const SHOWN_OPEN = 8;
+
+/** What is free now, by GPU type and by node. */
+export function ClusterPanel() {
+  const cluster = useLive((s) => s.cluster);
+  if (cluster === null) return <Skeleton height={220} radius="lg" />;
+  return (
+    <Paper component="section" className={classes.panel} aria-labelledby="free-now">
+      <h2 id="free-now" className={classes.title}>
+        Free now
+      </h2>
+      {cluster.gpus.length === 0 && (
+        <p className={classes.none}>
+          {isKnown(cluster)
+            ? 'This cluster has no GPUs.'
+            : 'Not known: Slurm has not answered yet.'}
+        </p>
+      )}
+      <ul className={classes.types}>
+        {cluster.gpus.map((gpu) => (
+          <GpuTypeRow key={gpu.type} gpu={gpu} />
+        ))}
+      </ul>
+      <details
+        hidden={cluster.nodes.length === 0}
+        className={classes.nodes}
+        open={cluster.nodes.length <= SHOWN_OPEN}
+      >
+        <summary>By node</summary>
+        <ul>
+          {inNodeOrder(cluster.nodes).map((node) => (
+            <NodeRow key={node.name} node={node} />
+          ))}
+        </ul>
+      </details>
+    </Paper>
+  );
+}

@@ -1,0 +1,38 @@
+import type { ClusterNode, GpuCount } from '@/api/types';
+import { isUsable } from '@/features/start/check';
+import classes from './ClusterPanel.module.css';
+import { nodeText } from './nodes';
+
+/** One dot a GPU; beyond this many, numbers say it better. */
+const MOST_DOTS = 16;
+
+function Dots({ gpu }: { gpu: GpuCount }) {
+  const label = `${gpu.free} of ${gpu.total} ${gpu.type} GPUs free`;
+  if (gpu.total > MOST_DOTS)
+    return (
+      <span title={label}>
+        {gpu.free}/{gpu.total}
+      </span>
+    );
+  return (
+    <span className={classes.dots} role="img" aria-label={label} title={label}>
+      {Array.from({ length: gpu.total }, (_, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the dots have no identity but their place
+        <span key={index} className={index < gpu.free ? classes.free : classes.used} />
+      ))}
+    </span>
+  );
+}
+
+export function NodeRow({ node }: { node: ClusterNode }) {
+  const usable = isUsable(node);
+  return (
+    <li className={usable ? classes.node : `${classes.node} ${classes.out}`}>
+      <p>
+        <span>{node.name}</span>
+        {usable && node.gpus.map((gpu) => <Dots key={gpu.type} gpu={gpu} />)}
+      </p>
+      <span className={classes.detail}>{nodeText(node)}</span>
+    </li>
+  );
+}

@@ -1,0 +1,124 @@
+import { Button, Group, Modal, Text } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { Job } from '@/api/types';
+import { TensorboardLink } from '@/features/sessions/TensorboardLink';
+import { useAct } from '@/features/sessions/useAct';
+import { isLive } from '@/live/reducer';
+import { Icon } from '@/ui/icons';
+import { cancelJob, removeJob } from './actions';
+import classes from './Jobs.module.css';
+
+interface Props {
+  job: Job;
+  /** on the page that shows the log itself there is no way to it */
+  withLog?: boolean;
+  onRemoved: () => void;
+}
+
+/** What can be done about a job as it stands. */
+export function JobActions({ job, withLog = true, onRemoved }: Props) {
+  const begun = job.started_at !== null;
+  const again = !job.external && !isLive(job);
+  // Of what was submitted elsewhere only its owner knows where it logs: the job's page asks.
+  const board = begun && (job.logdir !== null || job.tensorboard !== null);
+  return (
+    <div className={classes.actions}>
+      {board && (
+        <TensorboardLink id={job.id} kind="jobs" variant={withLog ? 'subtle' : 'default'} />
+      )}
+      {withLog && begun && <JobLogLink job={job} />}
+      {again && <RunAgain id={job.id} />}
+      {isLive(job) ? (
+        job.state !== 'stopping' && <CancelButton job={job} />
+      ) : (
+        <RemoveButton id={job.id} onRemoved={onRemoved} />
+      )}
+    </div>
+  );
+}
+
+function JobLogLink({ job }: { job: Job }) {
+  return (
+    <Button
+      component={Link}
+      to={`/jobs/${job.id}/log`}
+      variant="subtle"
+      color="gray"
+      leftSection={<Icon name="log" />}
+    >
+      Log
+    </Button>
+  );
+}
+
+function RunAgain({ id }: { id: string }) {
+  return (
+    <Button
+      component={Link}
+      to={`/jobs/new?from=${id}`}
+      variant="subtle"
+      color="gray"
+      leftSection={<Icon name="again" />}
+    >
+      Run again
+    </Button>
+  );
+}
+
+function RemoveButton({ id, onRemoved }: { id: string; onRemoved: () => void }) {
+  const [busy, act] = useAct();
+  return (
+    <Button
+      variant="subtle"
+      color="gray"
+      loading={busy}
+      leftSection={<Icon name="trash" />}
+      onClick={() => void act(() => removeJob(id).then(onRemoved))}
+    >
+      Remove
+    </Button>
+  );
+}
+
+function CancelButton({ job }: { job: Job }) {
+  const [asking, setAsking] = useState(false);
+  const [busy, act] = useAct();
+  const cancel = async (): Promise<void> => {
+    await act(() => cancelJob(job.id));
+    setAsking(false);
+  };
+  return (
+    <>
+      <Button
+        variant="subtle"
+        color="red"
+        c="var(--bad)"
+        leftSection={<Icon name="stop" />}
+        onClick={() => setAsking(true)}
+      >
+        Cancel
+      </Button>
+      <Modal
+        opened={asking}
+        onClose={() => setAsking(false)}
+        title={`Cancel job ${job.name}?`}
+        size="sm"
+      >
+        <Text size="sm">
+          {job.started_at === null
+            ? 'It has not started yet and gives up its place in the queue.'
+            : 'It ends now. What it has written to files stays, with its log.'}
+        </Text>
+        <Group justify="flex-end" mt="lg">
+          <Button variant="default" onClick={() => setAsking(false)} data-autofocus>
+            {job.started_at === null ? 'Keep it' : 'Keep it running'}
+          </Button>
+          <Button color="red.9" loading={busy} onClick={() => void cancel()}>
+            Cancel it
+          </Button>
+        </Group>
+      </Modal>
+    </>
+  );
+}

@@ -1,0 +1,117 @@
+import { Button, Paper } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { memo, useState } from 'react';
+import type { Job } from '@/api/types';
+import { Facts } from '@/features/sessions/Facts';
+import { TensorboardLine } from '@/features/sessions/TensorboardLine';
+import { useNow } from '@/lib/useNow';
+import { Icon } from '@/ui/icons';
+import { StateChip } from '@/ui/StateChip';
+import { Time } from '@/ui/Time';
+import { stopJobTensorboard } from './actions';
+import { ErrorLine } from './ErrorLine';
+import { JobActions } from './JobActions';
+import classes from './Jobs.module.css';
+import {
+  arrayText,
+  askedTexts,
+  failed,
+  jobReason,
+  jobStateWords,
+  jobTime,
+  nodesText,
+} from './words';
+
+interface Props {
+  job: Job;
+  /** the title of its template, if it is one that is known */
+  title: string | undefined;
+  onRemoved: (id: string) => void;
+}
+
+/** One job in the list. */
+export const JobCard = memo(function JobCard({ job, title, onRemoved }: Props) {
+  const [opened, setOpened] = useState(false);
+  const reason = jobReason(job);
+  const heading = `job-${job.id}`;
+  // The error of an array is in the log of one of its tasks; the page of the job leads there.
+  const explains = failed(job) && job.started_at !== null && job.array === null;
+  return (
+    <Paper component="article" className={classes.card} aria-labelledby={heading}>
+      <div className={classes.head}>
+        <h2 className={classes.name} id={heading}>
+          <Link to="/jobs/$id" params={{ id: job.id }}>
+            {job.name}
+          </Link>
+        </h2>
+        <span className={classes.quiet}>{title ?? kindText(job)}</span>
+        <span className={classes.chip}>
+          <StateChip {...jobStateWords(job)} />
+        </span>
+      </div>
+      {job.stale_since && job.state !== 'ended' && (
+        <p className={classes.stale}>
+          Last known state: Slurm has not answered since <Time at={job.stale_since} />.
+        </p>
+      )}
+      {job.array && <p className={classes.line}>{arrayText(job.array)}</p>}
+      {reason && (
+        <p className={classes.line}>
+          {reason} {job.advice && <span className={classes.quiet}>{job.advice}</span>}
+        </p>
+      )}
+      {opened && <ErrorLine of={{ kind: 'jobs', id: job.id }} />}
+      <div className={classes.foot}>
+        <div className={classes.about}>
+          <JobTimes job={job} />
+          <Facts
+            session={{ node: nodesText(job), resources: job.resources }}
+            texts={askedTexts(job)}
+          />
+        </div>
+        {explains && !opened && (
+          <Button
+            className={classes.show}
+            variant="subtle"
+            px="xs"
+            color="red"
+            c="var(--bad)"
+            leftSection={<Icon name="alert" />}
+            onClick={() => setOpened(true)}
+          >
+            Show the error
+          </Button>
+        )}
+        <JobActions job={job} onRemoved={() => onRemoved(job.id)} />
+      </div>
+      <TensorboardLine board={job.tensorboard} onStop={() => stopJobTensorboard(job.id)} />
+    </Paper>
+  );
+});
+
+function kindText(job: Job): string {
+  if (job.external) return 'submitted outside the portal';
+  return job.template ?? 'your own script';
+}
+
+/** How long it waits, runs or ran, and when it ends or ended. */
+export function JobTimes({ job }: { job: Job }) {
+  const now = useNow();
+  const time = jobTime(job, now);
+  return (
+    <span className={classes.quiet}>
+      {time.charAt(0).toUpperCase() + time.slice(1)}
+      {job.ended_at && (
+        <>
+          , ended <Time at={job.ended_at} />
+        </>
+      )}
+      {job.state === 'queued' && job.estimated_start && Date.parse(job.estimated_start) > now && (
+        <>
+          , expected to start by <Time at={job.estimated_start} />
+        </>
+      )}
+      {job.job_id !== null && ` · Slurm job ${job.job_id}`}
+    </span>
+  );
+}

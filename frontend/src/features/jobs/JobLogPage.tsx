@@ -1,0 +1,45 @@
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { PageTitle } from '@/app/PageTitle';
+import logClasses from '@/features/log/LogPage.module.css';
+import { LogView } from '@/features/log/LogView';
+import type { Stream } from '@/features/log/source';
+import { StateChip } from '@/ui/StateChip';
+import { useJob } from './useJob';
+import { jobStateWords } from './words';
+
+/** What a job, or one task of an array, has printed. */
+export function JobLogPage() {
+  const { id } = useParams({ from: '/member/jobs/$id/log' });
+  const { stream = 'stdout', task } = useSearch({ from: '/member/jobs/$id/log' });
+  const navigate = useNavigate();
+  const { job } = useJob(id);
+  // An array has a log for each task; the first one's is as good as any.
+  const whose = task ?? (job?.array ? (job.array.tasks[0]?.index ?? 0) : undefined);
+  const choose = (value: Stream): void => {
+    const search = {
+      ...(value === 'stderr' ? { stream: value } : {}),
+      ...(task === undefined ? {} : { task }),
+    };
+    void navigate({ to: '/jobs/$id/log', params: { id }, search, replace: true });
+  };
+  const name = `${job?.name ?? 'job'}${whose === undefined ? '' : `, task ${whose}`}`;
+  return (
+    <>
+      <Link to="/jobs/$id" params={{ id }} className={logClasses.back}>
+        ← {job?.name ?? 'The job'}
+      </Link>
+      <div className={logClasses.top}>
+        <PageTitle tab={`Log of ${name}`}>Log of {name}</PageTitle>
+        {job && <StateChip {...jobStateWords(job)} />}
+      </div>
+      {job && (
+        <LogView
+          of={{ kind: 'jobs', id, task: whose }}
+          stream={stream}
+          onStream={choose}
+          first="stdout"
+        />
+      )}
+    </>
+  );
+}

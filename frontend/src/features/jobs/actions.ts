@@ -1,0 +1,43 @@
+/** What a job's owner can do to it. Each resolves when the portal has agreed. */
+import { api, unwrap } from '@/api/client';
+import type { JobDetail, JobRequest } from '@/api/types';
+import { queryClient } from '@/app/queries';
+import { live } from '@/live/store';
+import { jobQuery } from './queries';
+
+function answered(job: JobDetail): JobDetail {
+  queryClient.setQueryData(jobQuery(job.id).queryKey, job);
+  live.jobAnswered(job);
+  return job;
+}
+
+/** The same key with the same body comes to the same job, however often it is sent. */
+export async function submitJob(body: JobRequest, key: string): Promise<JobDetail> {
+  const header = { 'idempotency-key': key };
+  return answered(await unwrap(api.POST('/api/v1/jobs', { params: { header }, body })));
+}
+
+const at = (id: string) => ({ params: { path: { job_id: id } } });
+
+export async function cancelJob(id: string): Promise<void> {
+  answered(await unwrap(api.POST('/api/v1/jobs/{job_id}/cancel', at(id))));
+}
+
+export async function removeJob(id: string): Promise<void> {
+  await unwrap(api.DELETE('/api/v1/jobs/{job_id}', at(id)));
+  live.jobRemoved(id);
+}
+
+export async function stopJobTensorboard(id: string): Promise<void> {
+  await unwrap(api.DELETE('/api/v1/jobs/{job_id}/tensorboard', at(id)));
+}
+
+const shared = (id: string, username: string) => ({
+  params: { path: { job_id: id, username } },
+});
+
+export const shareJob = (id: string, username: string) =>
+  unwrap(api.PUT('/api/v1/jobs/{job_id}/shares/{username}', shared(id, username)));
+
+export const unshareJob = (id: string, username: string) =>
+  unwrap(api.DELETE('/api/v1/jobs/{job_id}/shares/{username}', shared(id, username)));

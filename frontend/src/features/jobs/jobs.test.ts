@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest';
+import type { Job } from '@/api/types';
+import { jobAnnouncements } from '@/live/announce';
+import { toLiveEvent } from '@/live/events';
+import { initialState, reduce } from '@/live/reducer';
+import { jobRows, matches } from './list';
+import {
+  arrayText,
+  errorLine,
+  failed,
+  jobReason,
+  jobStateWords,
+  jobTime,
+  metricText,
+  nodesText,
+  taskColumns,
+  usageTexts,
+  valueText,
+} from './words';
+
+const job = (id: string, over: Partial<Job> = {}): Job =>
+  ({
+    id,
+    name: id,
+    state: 'running',
+    outcome: null,
+    reason: null,
+    job_id: 7,
+    node: 'n1',
+    submitted_at: '2026-01-01T10:00:00Z',
+    started_at: '2026-01-01T10:01:00Z',
+    ended_at: null,
+    expires_at: null,
+    resources: { memory_gb: 4 },
+    ...over,
+  }) as Job;
+
+const NOW = Date.parse('2026-01-01T10:11:00Z');
+
+describe('jobRows', () => {
+  const all = { state: 'all', text: '' } as const;
+  const none = new Set<string>();
+
+  it('shows what the stream knows better, and what is new, newest first', () => {
+    const read = [job('a'), job('b', { submitted_at: '2026-01-01T09:00:00Z' })];
+    const live = [job('a', { state: 'ended' }), job('c', { submitted_at: '2026-01-01T11:00:00Z' })];
+    const rows = jobRows(read, live, none, all);
+    expect(rows.map((j) => [j.id, j.state])).toEqual([
+      ['c', 'running'],
+      ['a', 'ended'],
+      ['b', 'running'],
+    ]);
+  });
+
+  it('lets go of what no longer fits the filter or was removed', () => {
+    const read = [job('a'), job('b')];
+    const ended = [job('a', { state: 'ended' })];
+    expect(jobRows(read, ended, none, { state: 'live', text: '' }).map((j) => j.id)).toEqual(['b']);
+    expect(jobRows(read, [], new Set(['b']), all).map((j) => j.id)).toEqual(['a']);
+  });
+});
+
+describe('matches', () => {
+  it('finds names in part, and Slurm’s number as a whole', () => {
+    expect(matches(job('MNIST-2'), { state: 'all', text: ' mnist ' })).toBe(true);
+    expect(matches(job('x', { job_id: 42 }), { state: 'all', text: '42' })).toBe(true);
+    expect(matches(job('x', { job_id: 142 }), { state: 'all', text: '42' })).toBe(false);
+    expect(matches(job('x'), { state: 'ended', text: '' })).toBe(false);
+  });
+});
+
+describe('words', () => {
+  it('call success a success, and say why of a failure', () => {
+    expect(jobStateWords({ state: 'ended', outcome: 'completed' }).tone).toBe('good');
+    expect(failed({ state: 'ended', outcome: 'cancelled' })).toBe(false);
+    expect(failed({ state: 'ended', outcome: 'timeout' })).toBe(true);
+    expect(jobReason(job('a', { state: 'ended', outcome: 'timeout' }))).toMatch(/time limit/);
+    expect(jobReason(job('a', { reason: 'Because.' }))).toBe('Because.');
+    expect(jobReason(job('a'))).toBeNull();
+  });
+
+  it('say how long it waits, runs or ran', () => {
+    expect(jobTime(job('a', { state: 'queued', started_at: null }), NOW)).toBe(
+      'waiting for 11 min',
+    );
+    expect(jobTime(job('a', { expires_at: '2026-01-01T11:11:00Z' }), NOW)).toBe(
+      'running for 10 min, 1 h left',
+    );
+    expect(jobTime(job('a', { ended_at: '2026-01-01T10:03:00Z' }), NOW)).toBe('ran 2 min');
+    expect(jobTime(job('a', { started_at: null, ended_at: '2026-01-01T10:03:00Z' }), NOW)).toBe(
+      'never ran',
+    );
+  });
+
+  it('name one node, a few, or how many', () => {
+    const on = (...nodes: string[]) => nodesText({ node: nodes[0] ?? null, nodes });
+    expect([on(), on('a'), on('a', 'b'), on('a', 'b', 'c', 'd')]).toEqual([
+      null,
+      'a',
+      'a, b',
+      'a and 3 more',
+    ]);
+  });
+
+  it('sum up an array', () => {
+    const counts = { queued: 1, submitting: 1, completed: 2, failed: 1 };
+    expect(arrayText({ size: 5, counts })).toBe('5 tasks: 2 completed, 2 waiting, 1 failed');
+    expect(arrayText({ size: 1, counts: {} })).toBe('1 task');
+  });
+
+  it('show what was used of what was asked for', () => {
+    const usage = { elapsed_s: 60, cpu_s: 30, cpu_efficiency: 0.5, max_rss_gb: 1, restarts: 0 };
+    expect(usageTexts(usage, job('a').resources)).toEqual([
+      ['Time', '1 min'],
+      ['CPU time', '30 s (50 % of what was reserved)'],
+      ['Most memory', '1 GB of 4 GB'],
+    ]);
+    expect(usageTexts({ restarts: 0 }, job('a').resources)).toEqual([]);
+  });
+
+  it('write values and metrics for people', () => {
+    expect([null, [], [1, 'a'], true, 0].map(valueText)).toEqual(['–', '–', '1, a', 'yes', '0']);
+    expect([0.123456, 12345678, undefined].map(metricText)).toEqual(['0.1235', '12350000', '–']);
+  });
+
+  it('collect the columns of tasks that differ', () => {
+    const tasks = [
+      { index: 0, state: 'ended', parameters: { a: 1 }, metrics: null },
+      { index: 1, state: 'ended', parameters: { a: 2 }, metrics: { loss: 1 } },
+    ] as const;
+    expect(taskColumns([...tasks])).toEqual({ parameters: ['a'], metrics: ['loss'] });
+  });
+});
+
+describe('errorLine', () => {
+  it('finds the error before what comes after it', () => {
+    const log = 'epoch 1\nTraceback (most recent call last):\nValueError: no such file x\nbye\n';
+    expect(errorLine(log)).toBe('ValueError: no such file x');
+    expect(errorLine('python: command not found\n\n')).toBe('python: command not found');
+  });
+
+  it('falls back on the last line, and on nothing', () => {
+    expect(errorLine('loss 0.3, validation error rate 2\nstopping\n')).toBe('stopping');
+    expect(errorLine(' \n')).toBeNull();
+  });
+});
+
+describe('live jobs', () => {
+  it('come with the snapshot and change by events', () => {
+    const snapshot = toLiveEvent(
+      'snapshot',
+      JSON.stringify({ sessions: [], jobs: [job('a', { state: 'queued' })] }),
+    );
+    if (snapshot === null) throw new Error('no snapshot');
+    const first = reduce(initialState, snapshot);
+    const running = reduce(first, { kind: 'job', job: job('a') });
+    expect(running.jobs?.map((j) => j.state)).toEqual(['running']);
+    const slow = reduce(running, { kind: 'job_answered', job: job('a', { state: 'queued' }) });
+    expect(slow).toBe(running);
+    expect(reduce(running, { kind: 'job_removed', id: 'a' }).jobs).toEqual([]);
+    expect(jobAnnouncements(first.jobs, running.jobs)).toEqual(['Job a is running on n1.']);
+  });
+
+  it('are not announced when an old one comes back into view', () => {
+    expect(jobAnnouncements([], [job('old', { state: 'ended' })])).toEqual([]);
+  });
+});

@@ -1,0 +1,32 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import type { JobDetail } from '@/api/types';
+import { useLiveJob } from '@/live/store';
+import { jobQuery } from './queries';
+
+/** An array's tasks and their metrics change without the job's own row changing. */
+const TASKS_EVERY_MS = 5000;
+/** After an end the metrics are read once more. */
+const TASKS_SETTLE_MS = 60_000;
+
+function lookAgainIn(job: JobDetail | undefined): number | false {
+  if (!job?.array) return false;
+  const settled = job.ended_at !== null && Date.now() - Date.parse(job.ended_at) > TASKS_SETTLE_MS;
+  return settled ? false : TASKS_EVERY_MS;
+}
+
+/** A job with everything that is known of it, kept up to date. */
+export function useJob(id: string): { job: JobDetail | undefined; error: Error | null } {
+  const client = useQueryClient();
+  const live = useLiveJob(id);
+  const { data, error } = useQuery({
+    ...jobQuery(id),
+    refetchInterval: ({ state }) => lookAgainIn(state.data),
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each change of the job is news
+  useEffect(() => {
+    void client.invalidateQueries({ queryKey: jobQuery(id).queryKey });
+  }, [client, id, live]);
+  if (data === undefined) return { job: undefined, error };
+  return { job: live ? { ...data, ...live, array: data.array } : data, error: null };
+}

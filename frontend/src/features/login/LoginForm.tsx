@@ -1,0 +1,106 @@
+import { Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { type FormEvent, type KeyboardEvent, useRef, useState } from 'react';
+import { api, unwrap } from '@/api/client';
+import { ApiError, fieldMessage } from '@/api/problem';
+import type { User } from '@/api/types';
+import { Notice } from '@/ui/Notice';
+import { loginRefusal } from './refusal';
+import { useCountdown } from './useCountdown';
+
+const FORM = { username: 'username', password: 'password' } as const;
+
+interface Missing {
+  username?: string;
+  password?: string;
+}
+
+function missing(username: string, password: string): Missing {
+  return {
+    ...(username === '' ? { username: 'Enter your user name.' } : {}),
+    ...(password === '' ? { password: 'Enter your password.' } : {}),
+  };
+}
+
+export function LoginForm({ onUser }: { onUser: (user: User) => void }) {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const [empty, setEmpty] = useState<Missing>({});
+  const [capsLock, setCapsLock] = useState(false);
+  const [retryAt, setRetryAt] = useState<number | null>(null);
+  const waitS = useCountdown(retryAt);
+  const nameField = useRef<HTMLInputElement>(null);
+  const passwordField = useRef<HTMLInputElement>(null);
+
+  const refuse = (reason: unknown): void => {
+    setError(reason);
+    if (reason instanceof ApiError && reason.retryAfterS !== null)
+      setRetryAt(Date.now() + reason.retryAfterS * 1000);
+    passwordField.current?.select();
+  };
+
+  const submit = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
+    event.preventDefault();
+    // Read from the form: password managers fill fields without telling React.
+    const form = new FormData(event.currentTarget);
+    const username = String(form.get(FORM.username)).trim();
+    const password = String(form.get(FORM.password));
+    const gaps = missing(username, password);
+    setEmpty(gaps);
+    if (gaps.username) return nameField.current?.focus();
+    if (gaps.password) return passwordField.current?.focus();
+    setBusy(true);
+    setError(null);
+    try {
+      onUser(await unwrap(api.POST('/api/v1/login', { body: { username, password } })));
+    } catch (reason) {
+      refuse(reason);
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  const watchCapsLock = (event: KeyboardEvent): void =>
+    setCapsLock(event.getModifierState('CapsLock'));
+  const refusal = loginRefusal(error, waitS);
+
+  return (
+    <form method="post" onSubmit={(event) => void submit(event)} noValidate>
+      <Stack gap="md">
+        {refusal && <Notice tone="error">{refusal}</Notice>}
+        <TextInput
+          ref={nameField}
+          label="User name"
+          name={FORM.username}
+          autoComplete="username"
+          autoCapitalize="none"
+          autoCorrect="off"
+          spellCheck={false}
+          autoFocus
+          size="md"
+          error={empty.username ?? fieldMessage(error, FORM.username)}
+        />
+        <PasswordInput
+          ref={passwordField}
+          label="Password"
+          name={FORM.password}
+          autoComplete="current-password"
+          size="md"
+          onKeyDown={watchCapsLock}
+          onKeyUp={watchCapsLock}
+          onBlur={() => setCapsLock(false)}
+          visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password', tabIndex: 0 }}
+          error={empty.password ?? fieldMessage(error, FORM.password)}
+        />
+        <Text size="sm" role="status" c="var(--waiting)" hidden={!capsLock}>
+          Caps Lock is on.
+        </Text>
+        <Button type="submit" size="md" fullWidth loading={busy} disabled={waitS > 0}>
+          Log in
+        </Button>
+        <Text size="sm" c="dimmed">
+          Use the name and password you have in your organisation's directory.
+        </Text>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,15 @@
+/** What to say above the form when a login is refused. Pure. */
+import { ApiError, fieldMessage, sentence } from '@/api/problem';
+import { countdown } from '@/lib/time';
+
+/** null: nothing to say, or a field says it. `waitS` are the seconds until one may try again. */
+export function loginRefusal(error: unknown, waitS: number): string | null {
+  if (error === null) return null;
+  if (fieldMessage(error, 'username') || fieldMessage(error, 'password')) return null;
+  if (!(error instanceof ApiError) || error.slug !== 'too-many-attempts') return sentence(error);
+  // The portal's own sentence names a time that doesn't count down.
+  if (error.retryAfterS === null) return sentence(error);
+  return waitS > 0
+    ? `There were too many failed logins. Try again in ${countdown(waitS * 1000)}.`
+    : 'There were too many failed logins. You may try again now.';
+}

@@ -1,0 +1,25 @@
+import type { Session } from '@/api/types';
+import classes from './SessionCard.module.css';
+import { resourceTexts } from './words';
+
+interface Props {
+  session: Pick<Session, 'node' | 'resources'>;
+  /** what is known of its resources, where that isn't all */
+  texts?: string[];
+}
+
+/** Where it runs and with what. */
+export function Facts({ session, texts = resourceTexts(session.resources) }: Props) {
+  return (
+    <ul className={classes.facts}>
+      {session.node && (
+        <li>
+          <strong>{session.node}</strong>
+        </li>
+      )}
+      {texts.map((text) => (
+        <li key={text}>{text}</li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,33 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { sentence } from '@/api/problem';
+import { logTailQuery } from '@/features/log/queries';
+import type { LogOf } from '@/features/log/source';
+import { plainOutput } from '@/lib/terminal';
+import classes from './LogTail.module.css';
+
+const LINES = 12;
+
+/** The cause mostly stands in the very last line. */
+function scrollToEnd(box: HTMLPreElement | null): void {
+  if (box) box.scrollTop = box.scrollHeight;
+}
+
+/** The last lines of a failed one's log, where the cause often stands. */
+export function LogTail({ of, opened = true }: { of: LogOf; opened?: boolean }) {
+  const [open, setOpen] = useState(opened);
+  const { data, error } = useQuery({ ...logTailQuery(of), enabled: open });
+  const text = data === undefined ? null : plainOutput(data.text).trimEnd();
+  return (
+    <details
+      className={classes.tail}
+      open={open}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
+      <summary>The log's last lines</summary>
+      {error && <p className={classes.note}>{sentence(error)}</p>}
+      {text === '' && <p className={classes.note}>It printed nothing.</p>}
+      {text && <pre ref={scrollToEnd}>{text.split('\n').slice(-LINES).join('\n')}</pre>}
+    </details>
+  );
+}

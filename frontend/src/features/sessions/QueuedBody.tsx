@@ -1,0 +1,39 @@
+import type { Session } from '@/api/types';
+import { duration, localTime, utcTime } from '@/lib/time';
+import { useNow } from '@/lib/useNow';
+import { Facts } from './Facts';
+import { Reason } from './Reason';
+import classes from './SessionCard.module.css';
+import { StopButton } from './StopButton';
+
+export function QueuedBody({ session }: { session: Session }) {
+  const now = useNow();
+  const waited = now - Date.parse(session.submitted_at);
+  const estimate = session.estimated_start;
+  const estimatedIn = estimate === null ? 0 : Date.parse(estimate) - now;
+  return (
+    <>
+      <Reason
+        reason={session.reason ?? 'It waits for Slurm to find a place for it.'}
+        advice={session.advice}
+      />
+      <Facts session={session} />
+      <div className={classes.actions}>
+        <span className={classes.environment}>
+          Waiting for {duration(waited)}
+          {estimate !== null && estimatedIn > 0 && (
+            <>
+              {' · '}
+              <span title={utcTime(estimate)}>
+                expected to start by {localTime(estimate, now)}, in {duration(estimatedIn)}
+              </span>
+            </>
+          )}
+        </span>
+        <span className={classes.end}>
+          <StopButton session={session} />
+        </span>
+      </div>
+    </>
+  );
+}

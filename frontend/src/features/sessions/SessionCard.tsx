@@ -1,0 +1,55 @@
+import { Paper } from '@mantine/core';
+import { memo, type ReactNode } from 'react';
+import type { Session } from '@/api/types';
+import { StateChip } from '@/ui/StateChip';
+import { Time } from '@/ui/Time';
+import { EndedBody } from './EndedBody';
+import { QueuedBody } from './QueuedBody';
+import { RunningBody } from './RunningBody';
+import classes from './SessionCard.module.css';
+import { StartingBody } from './StartingBody';
+import { StoppingBody } from './StoppingBody';
+import { stateWords } from './words';
+
+function body(session: Session): ReactNode {
+  switch (session.state) {
+    case 'submitting':
+    case 'starting':
+      return <StartingBody session={session} />;
+    case 'queued':
+      return <QueuedBody session={session} />;
+    case 'running':
+    case 'suspended':
+      return <RunningBody session={session} />;
+    case 'stopping':
+      return <StoppingBody session={session} />;
+    case 'ended':
+      return <EndedBody session={session} />;
+  }
+}
+
+/** One session: what it is, how it stands, and what one can do about it. */
+export const SessionCard = memo(function SessionCard({ session }: { session: Session }) {
+  const heading = `session-${session.id}`;
+  return (
+    <Paper component="article" className={classes.card} aria-labelledby={heading}>
+      <div className={classes.head}>
+        <h3 className={classes.name} id={heading}>
+          {session.name}
+        </h3>
+        <span className={classes.environment}>{session.environment_title}</span>
+        <span className={classes.chip}>
+          <StateChip {...stateWords(session)} />
+        </span>
+      </div>
+      <div className={classes.body}>
+        {session.stale_since && session.state !== 'ended' && (
+          <span className={classes.stale}>
+            Last known state: Slurm has not answered since <Time at={session.stale_since} />.
+          </span>
+        )}
+        {body(session)}
+      </div>
+    </Paper>
+  );
+});

@@ -1,0 +1,30 @@
+import type { Session } from '@/api/types';
+import { elapsed } from '@/lib/time';
+import { useNow } from '@/lib/useNow';
+import { Icon } from '@/ui/icons';
+import classes from './StartSteps.module.css';
+import { timelineSteps } from './timeline';
+
+const SPOKEN = { done: 'done', now: 'in progress', later: 'not yet' } as const;
+
+/** The way from the click to an answering JupyterLab, step by step with its times. */
+export function StartSteps({ session }: { session: Session }) {
+  const now = useNow();
+  return (
+    <ol className={classes.steps} aria-label="Progress of the start">
+      {timelineSteps(session, now).map(({ step, label, state, tookMs }) => (
+        <li
+          key={step}
+          className={`${classes.step} ${classes[state]}`}
+          aria-current={state === 'now' ? 'step' : undefined}
+        >
+          <span className={classes.mark} role="img" aria-label={SPOKEN[state]}>
+            {state === 'done' && <Icon name="check" size={16} />}
+          </span>
+          <span>{label}</span>
+          <span className={classes.took}>{tookMs !== null && elapsed(tookMs)}</span>
+        </li>
+      ))}
+    </ol>
+  );
+}

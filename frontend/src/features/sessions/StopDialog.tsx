@@ -1,0 +1,30 @@
+import { Button, Group, Modal, Text } from '@mantine/core';
+
+interface Props {
+  name: string;
+  opened: boolean;
+  busy: boolean;
+  onStop: () => void;
+  onClose: () => void;
+  /** whose session it is, when it isn't one's own */
+  owner?: string;
+}
+
+export function StopDialog({ name, opened, busy, onStop, onClose, owner }: Props) {
+  return (
+    <Modal opened={opened} onClose={onClose} title={`Stop session ${name}?`} size="sm">
+      <Text size="sm">
+        Its kernels end and what they hold in memory is lost. Saved notebooks and files stay
+        {owner ? ` with ${owner}` : ''}.
+      </Text>
+      <Group justify="flex-end" mt="lg">
+        <Button variant="default" onClick={onClose} data-autofocus>
+          Keep it running
+        </Button>
+        <Button color="red.9" loading={busy} onClick={onStop}>
+          Stop it
+        </Button>
+      </Group>
+    </Modal>
+  );
+}

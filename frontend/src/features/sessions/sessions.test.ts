@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import type { Session } from '@/api/types';
+import { startTimes, timelineSteps } from './timeline';
+import { endReason, gpuText, resourceTexts, stateWords, wentWrong } from './words';
+
+const T0 = Date.parse('2026-03-01T12:00:00Z');
+const at = (ms: number): string => new Date(T0 + ms).toISOString();
+type Started = Pick<Session, 'timeline' | 'submitted_at' | 'state' | 'ready_at'>;
+
+const started = (timeline: Session['timeline'], ready: string | null = null): Started => ({
+  timeline,
+  submitted_at: at(0),
+  state: 'starting',
+  ready_at: ready,
+});
+
+describe('timelineSteps', () => {
+  it('marks what is done, what is going on and what comes', () => {
+    const steps = timelineSteps(
+      started([
+        { step: 'submitted', at: at(100) },
+        { step: 'allocated', at: at(2100) },
+      ]),
+      T0 + 3000,
+    );
+    expect(steps.map((s) => s.state)).toEqual(['done', 'done', 'now', 'later', 'later']);
+    expect(steps.map((s) => s.tookMs)).toEqual([100, 2000, 900, null, null]);
+  });
+
+  it('takes a later step as proof of an earlier one that was not recorded', () => {
+    const steps = timelineSteps(started([{ step: 'called_home', at: at(500) }]), T0 + 600);
+    expect(steps.slice(0, 3).map((s) => s.state)).toEqual(['done', 'done', 'done']);
+    expect(steps[3]).toMatchObject({ state: 'now', tookMs: 100 });
+  });
+
+  it('never shows negative times, whatever the clocks say', () => {
+    const steps = timelineSteps(started([{ step: 'submitted', at: at(-50) }]), T0 - 900);
+    expect(steps.every((s) => s.tookMs === null || s.tookMs >= 0)).toBe(true);
+  });
+});
+
+describe('startTimes', () => {
+  it('tells the whole and the part that was Slurm’s queue', () => {
+    const ready = started([{ step: 'allocated', at: at(2000) }], at(3400));
+    expect(startTimes(ready)).toEqual({ totalMs: 3400, queueMs: 2000 });
+    expect(startTimes(started([]))).toBeNull();
+  });
+});
+
+describe('words', () => {
+  it('never calls a failure completed', () => {
+    expect(stateWords({ state: 'ended', outcome: 'failed' })).toEqual({
+      label: 'Failed',
+      tone: 'bad',
+    });
+    expect(wentWrong({ state: 'ended', outcome: 'out_of_memory' })).toBe(true);
+    expect(wentWrong({ state: 'ended', outcome: 'cancelled' })).toBe(false);
+    expect(wentWrong({ state: 'running', outcome: null })).toBe(false);
+  });
+
+  it('prefers the portal’s own reason', () => {
+    const base = { outcome: 'timeout' as const, node: null };
+    expect(endReason({ ...base, reason: 'Told so.' })).toBe('Told so.');
+    expect(endReason({ ...base, reason: null })).toMatch(/time limit/);
+  });
+
+  it('lists resources in words', () => {
+    const resources = {
+      partition: 'gpu',
+      nodes: 1,
+      gpus: 2,
+      gpu_type: 'v100',
+      cpus: 1,
+      memory_gb: 0.5,
+      time_limit_minutes: 90,
+      account: null,
+      qos: null,
+    };
+    expect(resourceTexts(resources)).toEqual(['2 v100 GPUs', '1 CPU', '512 MB', '1 h 30 min']);
+    expect(gpuText({ gpus: 0, gpu_type: null })).toBe('no GPU');
+    expect(gpuText({ gpus: 1, gpu_type: null })).toBe('1 GPU');
+  });
+});

@@ -1,0 +1,63 @@
+/** The steps from the click to an answering JupyterLab, with how long each took. Pure. */
+import type { Session, Step } from '@/api/types';
+
+export interface TimelineStep {
+  step: Step;
+  label: string;
+  state: 'done' | 'now' | 'later';
+  /** ms this step took, or has taken so far; null if it hasn't begun */
+  tookMs: number | null;
+}
+
+/** Each step ends with the event of the same place in the portal's timeline. */
+const STEPS: readonly { step: Step; label: string }[] = [
+  { step: 'submitted', label: 'Hand the job to Slurm' },
+  { step: 'allocated', label: 'Slurm finds a place' },
+  { step: 'called_home', label: 'The node wakes the session' },
+  { step: 'server', label: 'JupyterLab loads' },
+  { step: 'ready', label: 'JupyterLab answers' },
+];
+
+export function timelineSteps(
+  session: Pick<Session, 'timeline' | 'submitted_at' | 'state'>,
+  nowMs: number,
+): TimelineStep[] {
+  const times = new Map(session.timeline.map(({ step, at }) => [step, Date.parse(at)]));
+  const submitted = Date.parse(session.submitted_at);
+  let previous = submitted;
+  let current = true;
+  return STEPS.map(({ step, label }, index) => {
+    const at = laterOrEqual(times, index);
+    if (at !== undefined) {
+      const tookMs = Math.max(0, at - previous);
+      previous = at;
+      return { step, label, state: 'done', tookMs };
+    }
+    const state = current ? 'now' : 'later';
+    const tookMs = current ? Math.max(0, nowMs - previous) : null;
+    current = false;
+    return { step, label, state, tookMs };
+  });
+}
+
+/** When a step was done; a later step that is done proves an unrecorded earlier one. */
+function laterOrEqual(times: ReadonlyMap<Step, number>, index: number): number | undefined {
+  for (const { step } of STEPS.slice(index)) {
+    const at = times.get(step);
+    if (at !== undefined) return at;
+  }
+  return undefined;
+}
+
+/** From the click to ready, and how much of it was waiting for Slurm; null until it was ready. */
+export function startTimes(
+  session: Pick<Session, 'timeline' | 'submitted_at' | 'ready_at'>,
+): { totalMs: number; queueMs: number | null } | null {
+  if (session.ready_at === null) return null;
+  const submitted = Date.parse(session.submitted_at);
+  const allocated = session.timeline.find((t) => t.step === 'allocated');
+  return {
+    totalMs: Math.max(0, Date.parse(session.ready_at) - submitted),
+    queueMs: allocated ? Math.max(0, Date.parse(allocated.at) - submitted) : null,
+  };
+}

@@ -1,0 +1,51 @@
+import type { Cluster, Environment } from '@/api/types';
+import { resourceTexts } from '@/features/sessions/words';
+import { ChoiceCard } from '@/ui/ChoiceCard';
+import { checkResources } from './check';
+import { toDraft } from './draft';
+import classes from './StartPage.module.css';
+
+export const OWN = '(own)';
+
+interface Props {
+  cluster: Cluster;
+  environment: Environment | undefined;
+  chosen: string;
+  onChoose: (name: string) => void;
+}
+
+/** The site's presets, and the way to one's own numbers. */
+export function ResourceChoice({ cluster, environment, chosen, onChoose }: Props) {
+  return (
+    <div className={`${classes.cards} ${classes.presets}`}>
+      {cluster.presets.map((preset) => {
+        const draft = toDraft(preset.resources, environment?.default_resources ?? {}, cluster);
+        const problem = Object.values(checkResources(draft, cluster, environment))[0];
+        return (
+          <ChoiceCard
+            key={preset.name}
+            group="preset"
+            value={preset.name}
+            title={preset.title}
+            checked={preset.name === chosen}
+            disabled={problem !== undefined}
+            onChoose={onChoose}
+          >
+            {preset.description && <span>{preset.description}</span>}
+            <span className={classes.quiet}>{resourceTexts(draft).join(' · ')}</span>
+            {problem && <span className={classes.why}>{problem}</span>}
+          </ChoiceCard>
+        );
+      })}
+      <ChoiceCard
+        group="preset"
+        value={OWN}
+        title="My own numbers"
+        checked={chosen === OWN}
+        onChoose={onChoose}
+      >
+        <span>GPUs, CPUs, memory and time as you need them</span>
+      </ChoiceCard>
+    </div>
+  );
+}

@@ -1,0 +1,163 @@
+/**
+ * What the cluster can't do, said while one types; and whether a request would start at once.
+ * Pure: it compares a request with the last known picture of the cluster. The portal and Slurm
+ * decide in the end; this only spares people a refusal they could have seen coming.
+ */
+import type { Cluster, ClusterNode, Environment, Partition } from '@/api/types';
+import { memoryText, plural } from '@/features/sessions/words';
+import { minutesAsTime } from '@/lib/time';
+
+/** Numbers are null while their field is empty. */
+export interface Draft {
+  partition: string | null;
+  gpus: number | null;
+  gpu_type: string | null;
+  cpus: number | null;
+  memory_gb: number | null;
+  time_limit_minutes: number | null;
+}
+
+export type Problems = Partial<Record<keyof Draft, string>>;
+
+const UNUSABLE = /down|drain|fail|maint|not_respond|no_respond|power|unknown|reboot|reserv/i;
+export const isUsable = (node: Pick<ClusterNode, 'state'>): boolean => !UNUSABLE.test(node.state);
+
+export function gpusOf(node: ClusterNode, type: string | null, what: 'total' | 'free'): number {
+  const counts = node.gpus.filter((g) => type === null || g.type === type).map((g) => g[what]);
+  // Without a type Slurm still gives GPUs of any type on the node, so they add up.
+  return counts.reduce((sum, n) => sum + n, 0);
+}
+
+export function findPartition(cluster: Cluster, name: string | null): Partition | undefined {
+  return name === null
+    ? cluster.partitions.find((p) => p.default)
+    : cluster.partitions.find((p) => p.name === name);
+}
+
+export function nodesOf(cluster: Cluster, partition: Partition): ClusterNode[] {
+  return cluster.nodes.filter((n) => partition.nodes.includes(n.name));
+}
+
+export const gpuTypesOf = (partition: Partition): string[] =>
+  partition.gpus.filter((g) => g.total > 0).map((g) => g.type);
+
+const isWhole = (n: number): boolean => Number.isInteger(n);
+const most = (nodes: readonly ClusterNode[], value: (n: ClusterNode) => number): number =>
+  Math.max(0, ...nodes.map(value));
+
+/** Fields that are wrong by themselves, whatever the cluster. */
+function shapeProblems(draft: Draft): Problems {
+  const problems: Problems = {};
+  if (draft.gpus === null || draft.gpus < 0 || !isWhole(draft.gpus))
+    problems.gpus = 'Enter a whole number of GPUs, or 0 for none.';
+  if (draft.cpus === null || draft.cpus < 1 || !isWhole(draft.cpus))
+    problems.cpus = 'Enter a whole number of CPUs, at least 1.';
+  if (draft.memory_gb === null || draft.memory_gb <= 0)
+    problems.memory_gb = 'Enter how many GB of memory, more than 0.';
+  if (draft.time_limit_minutes === null || draft.time_limit_minutes < 1)
+    problems.time_limit_minutes = 'Enter how many hours, more than 0.';
+  return problems;
+}
+
+function gpuProblem(draft: Draft, partition: Partition, nodes: ClusterNode[]): Problems {
+  const { gpus, gpu_type: type } = draft;
+  if (gpus === null || gpus < 1) return {};
+  const types = gpuTypesOf(partition);
+  if (types.length === 0) return { gpus: `The nodes of ${partition.name} have no GPUs.` };
+  if (type !== null && !types.includes(type))
+    return { gpu_type: `${partition.name} has no ${type}; it has ${types.join(', ')}.` };
+  const largest = most(nodes, (n) => gpusOf(n, type, 'total'));
+  if (gpus <= largest) return {};
+  const kind = type === null ? '' : `${type} `;
+  return { gpus: `No node of ${partition.name} has more than ${largest} ${kind}GPUs.` };
+}
+
+/** Nodes that could hold the request when empty; says which field rules the last of them out. */
+function fitProblems(draft: Draft, nodes: ClusterNode[]): Problems {
+  const gpus = draft.gpus ?? 0;
+  const cpus = draft.cpus ?? 1;
+  const memory = draft.memory_gb ?? 0;
+  const withGpus = nodes.filter((n) => gpusOf(n, draft.gpu_type, 'total') >= gpus);
+  const which = gpus > 0 ? `A node with ${plural(gpus, 'GPU')} has` : 'A node has';
+  const withCpus = withGpus.filter((n) => n.cpus >= cpus);
+  if (withCpus.length === 0)
+    return {
+      cpus: `${which} at most ${plural(
+        most(withGpus, (n) => n.cpus),
+        'CPU',
+      )}.`,
+    };
+  const withMemory = withCpus.filter((n) => n.memory_gb >= memory);
+  if (withMemory.length === 0)
+    return { memory_gb: `${which} at most ${memoryText(most(withCpus, (n) => n.memory_gb))}.` };
+  return {};
+}
+
+function timeProblem(draft: Draft, partition: Partition): Problems {
+  const { time_limit_minutes: minutes } = draft;
+  const limit = partition.max_time_minutes;
+  if (minutes === null || limit === null || minutes <= limit) return {};
+  return { time_limit_minutes: `${partition.name} allows at most ${minutesAsTime(limit)}.` };
+}
+
+export function checkResources(
+  draft: Draft,
+  cluster: Cluster,
+  environment: Pick<Environment, 'title' | 'gpu'> | undefined,
+): Problems {
+  const shape = shapeProblems(draft);
+  const partition = findPartition(cluster, draft.partition);
+  if (partition === undefined) return { ...shape, partition: 'Choose a partition.' };
+  if (!/^up$/i.test(partition.state))
+    shape.partition = `${partition.name} takes no jobs just now (it is ${partition.state.toLowerCase()}).`;
+  if (environment?.gpu === 'required' && draft.gpus === 0)
+    shape.gpus = `${environment.title} needs at least one GPU.`;
+  const nodes = nodesOf(cluster, partition);
+  const time = timeProblem(draft, partition);
+  const gpu = gpuProblem(draft, partition, nodes);
+  const fit = Object.keys(gpu).length > 0 ? {} : fitProblems(draft, nodes);
+  return { ...time, ...fit, ...gpu, ...shape };
+}
+
+export type Outlook = 'now' | 'wait' | 'down';
+
+/** Would it start at once? `down`: no node that could hold it is in service. */
+export function outlook(draft: Draft, cluster: Cluster): Outlook {
+  const partition = findPartition(cluster, draft.partition);
+  if (partition === undefined) return 'down';
+  const gpus = draft.gpus ?? 0;
+  const cpus = draft.cpus ?? 1;
+  const memory = draft.memory_gb ?? 0;
+  const able = nodesOf(cluster, partition).filter(
+    (n) =>
+      isUsable(n) &&
+      gpusOf(n, draft.gpu_type, 'total') >= gpus &&
+      n.cpus >= cpus &&
+      n.memory_gb >= memory,
+  );
+  if (able.length === 0) return 'down';
+  const free = able.some(
+    (n) =>
+      gpusOf(n, draft.gpu_type, 'free') >= gpus &&
+      n.cpus_free >= cpus &&
+      n.memory_free_gb >= memory,
+  );
+  return free ? 'now' : 'wait';
+}
+
+export const OUTLOOK_TEXT: Record<Outlook, string> = {
+  now: 'A node has this free now: it should start at once.',
+  wait: 'No node has all of this free now: it will wait in the queue.',
+  down: 'No node in service can hold this now: it will wait until one is back.',
+};
+
+const NAME = /^[a-z](?:[a-z0-9]|-(?=[a-z0-9])){0,29}$/;
+
+/** null: the name is fine, or empty, which lets the portal choose one. */
+export function nameProblem(name: string, taken: readonly string[]): string | null {
+  if (name === '') return null;
+  if (taken.includes(name)) return `You already have a session called ${name}.`;
+  if (NAME.test(name)) return null;
+  if (name.length > 30) return 'At most 30 characters.';
+  return 'Small letters, digits and single dashes, beginning with a letter: my-model-2.';
+}

@@ -1,0 +1,48 @@
+/** From the resources someone offers (a preset, an environment) to a form's numbers, and back. Pure. */
+import type { Cluster, Environment, Preset, SessionRequest, SomeResources } from '@/api/types';
+import { checkResources, type Draft, findPartition } from './check';
+
+/** For what nobody has said anything about. */
+const FALLBACK = { cpus: 1, memory_gb: 4, time_limit_minutes: 240 } as const;
+
+/** The first to say something about a value wins: the preset, then the environment, then a fallback. */
+export function toDraft(offered: SomeResources, defaults: SomeResources, cluster: Cluster): Draft {
+  const partition = findPartition(cluster, offered.partition ?? defaults.partition ?? null);
+  const limit = partition?.max_time_minutes ?? Number.POSITIVE_INFINITY;
+  const minutes = offered.time_limit_minutes ?? defaults.time_limit_minutes;
+  return {
+    partition: partition?.name ?? null,
+    gpus: offered.gpus ?? defaults.gpus ?? 0,
+    gpu_type: offered.gpu_type ?? defaults.gpu_type ?? null,
+    cpus: offered.cpus ?? defaults.cpus ?? FALLBACK.cpus,
+    memory_gb: offered.memory_gb ?? defaults.memory_gb ?? FALLBACK.memory_gb,
+    time_limit_minutes: minutes ?? Math.min(FALLBACK.time_limit_minutes, limit),
+  };
+}
+
+export function toResources(draft: Draft): SessionRequest['resources'] {
+  const { gpus, gpu_type } = draft;
+  return { ...draft, gpu_type: gpus ? gpu_type : null };
+}
+
+/** The preset to begin with: the remembered one if it fits the environment, else the first that does. */
+export function firstPreset(
+  cluster: Cluster,
+  environment: Environment,
+  remembered: string | null,
+): Preset | undefined {
+  const fits = (preset: Preset): boolean => {
+    const draft = toDraft(preset.resources, environment.default_resources, cluster);
+    return Object.keys(checkResources(draft, cluster, environment)).length === 0;
+  };
+  const sensible = ({ resources }: Preset): boolean =>
+    environment.gpu !== 'none' || (resources.gpus ?? 0) === 0;
+  const fitting = cluster.presets.filter(fits);
+  return fitting.find((p) => p.name === remembered) ?? fitting.find(sensible) ?? fitting[0];
+}
+
+/** Hours as typed, to minutes and back; null while the field is empty. */
+export const hoursToMinutes = (hours: number | null): number | null =>
+  hours === null ? null : Math.round(hours * 60);
+export const minutesToHours = (minutes: number | null): number | null =>
+  minutes === null ? null : Math.round((minutes / 60) * 100) / 100;

@@ -1,0 +1,30 @@
+import type { Cluster } from '@/api/types';
+import { ResourceFields } from '@/features/start/ResourceFields';
+import classes from '@/features/start/StartPage.module.css';
+import type { JobDraft, JobProblems } from './request';
+
+interface Props {
+  cluster: Cluster;
+  draft: JobDraft;
+  problems: JobProblems;
+  onChange: (draft: JobDraft) => void;
+}
+
+export function JobResources({ cluster, draft, problems, onChange }: Props) {
+  return (
+    <fieldset className={classes.group}>
+      <legend>Resources</legend>
+      <ResourceFields
+        cluster={cluster}
+        draft={draft.node}
+        problems={problems}
+        onChange={(node) => onChange({ ...draft, node })}
+        nodes={{
+          value: draft.nodes,
+          problem: problems.nodes,
+          onChange: (nodes) => onChange({ ...draft, nodes }),
+        }}
+      />
+    </fieldset>
+  );
+}

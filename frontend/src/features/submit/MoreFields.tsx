@@ -1,0 +1,53 @@
+import { TextInput } from '@mantine/core';
+import startClasses from '@/features/start/StartPage.module.css';
+import classes from './SubmitPage.module.css';
+
+export interface More {
+  name: string;
+  logdir: string;
+}
+
+interface Props {
+  value: More;
+  /** what it is called when it is given no name */
+  unnamed: string;
+  problems: Record<string, string>;
+  onChange: (value: More) => void;
+}
+
+const EXACT = { autoComplete: 'off', autoCapitalize: 'none', spellCheck: false } as const;
+
+/** What a job is called, and where TensorBoard looks. */
+export function MoreFields({ value, unnamed, problems, onChange }: Props) {
+  return (
+    <fieldset className={startClasses.group}>
+      <legend>Name and TensorBoard</legend>
+      <div className={`${startClasses.fields} ${classes.parameters}`}>
+        <TextInput
+          label="Name, optional"
+          placeholder={unnamed}
+          value={value.name}
+          onChange={(event) => onChange({ ...value, name: event.currentTarget.value })}
+          error={problems.name}
+          autoComplete="off"
+        />
+        <TextInput
+          {...EXACT}
+          label="TensorBoard's folder, optional"
+          placeholder="the job's own"
+          value={value.logdir}
+          onChange={(event) => onChange({ ...value, logdir: event.currentTarget.value })}
+          error={problems.logdir}
+        />
+      </div>
+    </fieldset>
+  );
+}
+
+/** As it is sent: what is empty is left out. */
+export function toMore({ name, logdir }: More): { name?: string; logdir?: string } {
+  return {
+    ...(name.trim() === '' ? {} : { name: name.trim() }),
+    ...(logdir.trim() === '' ? {} : { logdir: logdir.trim() }),
+  };
+}

@@ -1,0 +1,107 @@
+import { NativeSelect, Textarea } from '@mantine/core';
+import { useState } from 'react';
+import type { Cluster, Environment, JobDetail } from '@/api/types';
+import startClasses from '@/features/start/StartPage.module.css';
+import { JobResources } from './JobResources';
+import { MoreFields, toMore } from './MoreFields';
+import { SubmitFoot } from './SubmitFoot';
+import classes from './SubmitPage.module.css';
+import { useResources } from './useResources';
+import { useSubmit } from './useSubmit';
+
+const EXAMPLE = `#!/bin/bash
+# What is written to $PORTAL_LOGDIR shows in TensorBoard.
+echo "On $(hostname), as Slurm job $SLURM_JOB_ID"
+`;
+
+interface Props {
+  environments: Environment[];
+  cluster: Cluster;
+  from: JobDetail | undefined;
+}
+
+/** A script of one's own, as it is. */
+export function ScriptForm({ environments, cluster, from }: Props) {
+  const available = environments.filter((e) => e.available || e.name === from?.environment);
+  const [chosen, setChosen] = useState(from?.environment ?? '');
+  const [script, setScript] = useState(from?.source ?? EXAMPLE);
+  const [more, setMore] = useState({ name: from?.name ?? '', logdir: '' });
+  const environment = environments.find((e) => e.name === chosen);
+  const resources = useResources(
+    from?.resources ?? environment?.default_resources ?? {},
+    cluster,
+    environment,
+  );
+  const named = chosen === '' ? {} : { environment: chosen };
+  const empty = script.trim() === '' ? 'Write a script.' : undefined;
+  const submitting = useSubmit({
+    wish:
+      resources.possible && !empty
+        ? { script, parameters: {}, ...named, resources: resources.asked, ...toMore(more) }
+        : null,
+    parameters: [],
+    fields: ['script', 'environment', 'name', 'logdir'],
+  });
+  const { refusal, changed } = submitting;
+  const change =
+    <T,>(set: (value: T) => void) =>
+    (value: T): void => {
+      changed();
+      set(value);
+    };
+  return (
+    <form
+      ref={submitting.form}
+      className={`${startClasses.form} ${classes.form}`}
+      onSubmit={submitting.submit}
+      noValidate
+    >
+      <div className={classes.scriptFields}>
+        <Textarea
+          label="Script"
+          description="Begins with #! or is run by bash. Resources are asked for below; #SBATCH lines for them are refused."
+          classNames={{ input: classes.exact }}
+          value={script}
+          onChange={(event) => change(setScript)(event.currentTarget.value)}
+          error={refusal.others.script ?? (submitting.tried ? empty : undefined)}
+          rows={14}
+          wrap="off"
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+        />
+        <NativeSelect
+          label="Environment"
+          description="The whole script runs in it."
+          maw={420}
+          value={chosen}
+          onChange={(event) => change(setChosen)(event.currentTarget.value)}
+          error={refusal.others.environment}
+          data={[
+            { value: '', label: 'None: with what the node has' },
+            ...available.map(({ name, title }) => ({ value: name, label: title })),
+          ]}
+        />
+      </div>
+      <JobResources
+        cluster={cluster}
+        draft={resources.draft}
+        problems={{ ...resources.problems, ...refusal.resources }}
+        onChange={change(resources.set)}
+      />
+      <MoreFields
+        value={more}
+        unnamed="script"
+        problems={refusal.others}
+        onChange={change(setMore)}
+      />
+      <SubmitFoot
+        submitting={submitting}
+        resources={resources}
+        ask={named}
+        onChoose={change(resources.set)}
+        label="Submit job"
+      />
+    </form>
+  );
+}

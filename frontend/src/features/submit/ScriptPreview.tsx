@@ -1,0 +1,42 @@
+import { useDebouncedValue } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { sentence } from '@/api/problem';
+import pageClasses from '@/features/jobs/JobPage.module.css';
+import { ScriptText } from '@/features/jobs/ScriptText';
+import { renderQuery } from './queries';
+import type { toJobResources } from './request';
+import classes from './SubmitPage.module.css';
+
+const TYPED_MS = 400;
+
+interface Props {
+  template: string;
+  parameters: Record<string, unknown>;
+  resources: ReturnType<typeof toJobResources>;
+  possible: boolean;
+}
+
+/** The script as Slurm would be given it. */
+export function ScriptPreview({ template, parameters, resources, possible }: Props) {
+  const [open, setOpen] = useState(false);
+  const [asked] = useDebouncedValue(JSON.stringify({ parameters, resources }), TYPED_MS);
+  const said = JSON.parse(asked) as Pick<Props, 'parameters' | 'resources'>;
+  const { data, error } = useQuery({
+    ...renderQuery(template, said.parameters, said.resources),
+    enabled: open && possible,
+  });
+  return (
+    <details
+      className={pageClasses.fold}
+      open={open}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
+      <summary>The exact script</summary>
+      {!possible && <p className={classes.quiet}>As soon as all fields are right.</p>}
+      {possible && error && <p className={classes.why}>{sentence(error)}</p>}
+      {possible && !error && data === undefined && <p className={classes.quiet}>Making it…</p>}
+      {possible && !error && data && <ScriptText text={data.script} />}
+    </details>
+  );
+}

@@ -1,0 +1,43 @@
+import { Button } from '@mantine/core';
+import startClasses from '@/features/start/StartPage.module.css';
+import { Icon } from '@/ui/icons';
+import { Notice } from '@/ui/Notice';
+import { StartEstimate } from './StartEstimate';
+import type { ResourcesState } from './useResources';
+import type { Submitting } from './useSubmit';
+
+interface Props {
+  submitting: Submitting;
+  resources: ResourcesState;
+  /** of what, beside its resources, the start is asked for */
+  ask: { template?: string; environment?: string };
+  onChoose: ResourcesState['set'];
+  label: string;
+}
+
+/** The button, and beside it when the job would start. */
+export function SubmitFoot({ submitting, resources, ask, onChoose, label }: Props) {
+  const { draft, asked, possible } = resources;
+  return (
+    <>
+      {submitting.refusal.general && <Notice tone="error">{submitting.refusal.general}</Notice>}
+      <div className={startClasses.foot}>
+        <Button
+          type="submit"
+          size="md"
+          loading={submitting.busy}
+          leftSection={<Icon name="play" />}
+        >
+          {label}
+        </Button>
+        <StartEstimate
+          ask={{ resources: asked, ...ask }}
+          possible={possible}
+          onChoose={({ nodes, account, qos, ...node }) =>
+            onChoose({ ...draft, nodes, account, qos, node })
+          }
+        />
+      </div>
+    </>
+  );
+}

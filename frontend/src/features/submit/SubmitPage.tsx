@@ -1,0 +1,169 @@
+import { Button, SegmentedControl, Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { sentence } from '@/api/problem';
+import type { Cluster, JobDetail } from '@/api/types';
+import { PageTitle } from '@/app/PageTitle';
+import { environmentsQuery } from '@/app/queries';
+import { ClusterPanel } from '@/features/cluster/ClusterPanel';
+import { isKnown } from '@/features/cluster/nodes';
+import { jobQuery, templateQuery, templatesQuery } from '@/features/jobs/queries';
+import logClasses from '@/features/log/LogPage.module.css';
+import startClasses from '@/features/start/StartPage.module.css';
+import { useLive } from '@/live/store';
+import { Notice } from '@/ui/Notice';
+import { ScriptForm } from './ScriptForm';
+import classes from './SubmitPage.module.css';
+import { TemplateCards } from './TemplateCards';
+import { TemplateForm } from './TemplateForm';
+
+/** A new job: from a template, from a script of one's own, or like an earlier one. */
+export function SubmitPage() {
+  const { template, from, own } = useSearch({ from: '/member/jobs/new' });
+  const cluster = useLive((s) => s.cluster);
+  const earlier = useQuery({ ...jobQuery(from ?? ''), enabled: from !== undefined });
+  if (earlier.error) return <Notice tone="error">{sentence(earlier.error)}</Notice>;
+  if (cluster === null || (from !== undefined && earlier.data === undefined)) return <Loading />;
+  if (!isKnown(cluster))
+    return (
+      <Notice tone="warning">
+        Slurm has not answered yet, so nothing can be submitted just now. This page goes on by
+        itself as soon as it does.
+      </Notice>
+    );
+  const job = from === undefined ? undefined : earlier.data;
+  const chosen = template ?? job?.template ?? undefined;
+  if (chosen !== undefined)
+    return <FromTemplate key={chosen} name={chosen} cluster={cluster} from={job} />;
+  if (own || job) return <FromScript cluster={cluster} from={job} />;
+  return <Choose />;
+}
+
+function Loading() {
+  return <Skeleton height={360} radius="lg" aria-label="Loading" />;
+}
+
+/** Templates or a script: the two ways to begin. */
+function Ways({ value }: { value: 'templates' | 'own' }) {
+  const navigate = useNavigate();
+  return (
+    <SegmentedControl
+      className={classes.ways}
+      aria-label="Begin with"
+      value={value}
+      onChange={(way) =>
+        void navigate({
+          to: '/jobs/new',
+          search: way === 'own' ? { own: true } : {},
+          replace: true,
+        })
+      }
+      data={[
+        { value: 'templates', label: 'A template' },
+        { value: 'own', label: 'My own script' },
+      ]}
+    />
+  );
+}
+
+function Choose() {
+  const { data, error } = useQuery(templatesQuery);
+  return (
+    <>
+      <Link to="/jobs" className={logClasses.back}>
+        ← Your jobs
+      </Link>
+      <div className={logClasses.top}>
+        <PageTitle tab="Submit a job">Submit a job</PageTitle>
+      </div>
+      <Ways value="templates" />
+      {error ? (
+        <Notice tone="error">{sentence(error)}</Notice>
+      ) : data === undefined ? (
+        <Loading />
+      ) : (
+        <TemplateCards templates={data} />
+      )}
+    </>
+  );
+}
+
+interface FromProps {
+  cluster: Cluster;
+  from: JobDetail | undefined;
+}
+
+function FromTemplate({ name, cluster, from }: FromProps & { name: string }) {
+  const { data, error } = useQuery(templateQuery(name));
+  const environments = useQuery(environmentsQuery);
+  if (error)
+    return (
+      <>
+        <Notice tone="error">{sentence(error)}</Notice>
+        <Button component={Link} to="/jobs/new" variant="default" mt="md">
+          All templates
+        </Button>
+      </>
+    );
+  if (data === undefined || environments.data === undefined) return <Loading />;
+  return (
+    <WithPanel
+      title={from ? `Run ${from.name} again` : data.title}
+      about={data.description}
+      back={
+        <Link to="/jobs/new" className={logClasses.back}>
+          ← All templates
+        </Link>
+      }
+    >
+      <TemplateForm
+        template={data}
+        environment={environments.data.find((e) => e.name === data.environment)}
+        cluster={cluster}
+        from={from}
+      />
+    </WithPanel>
+  );
+}
+
+function FromScript({ cluster, from }: FromProps) {
+  const { data } = useQuery(environmentsQuery);
+  if (data === undefined) return <Loading />;
+  return (
+    <WithPanel
+      title={from ? `Run ${from.name} again` : 'Submit a job'}
+      back={
+        <Link to="/jobs" className={logClasses.back}>
+          ← Your jobs
+        </Link>
+      }
+    >
+      {!from && <Ways value="own" />}
+      <ScriptForm environments={data} cluster={cluster} from={from} />
+    </WithPanel>
+  );
+}
+
+interface WithPanelProps {
+  title: string;
+  about?: string;
+  back: ReactNode;
+  children: ReactNode;
+}
+
+function WithPanel({ title, about, back, children }: WithPanelProps) {
+  return (
+    <>
+      {back}
+      <div className={logClasses.top}>
+        <PageTitle tab={title}>{title}</PageTitle>
+      </div>
+      {about && <p className={classes.about}>{about}</p>}
+      <div className={startClasses.columns}>
+        <div className={classes.side}>{children}</div>
+        <ClusterPanel />
+      </div>
+    </>
+  );
+}

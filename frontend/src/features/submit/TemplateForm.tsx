@@ -1,0 +1,117 @@
+import { useState } from 'react';
+import type { Cluster, Environment, JobDetail, TemplateDetail } from '@/api/types';
+import startClasses from '@/features/start/StartPage.module.css';
+import { Notice } from '@/ui/Notice';
+import { fieldProblems, fieldsOf, firstValues, taskCount, toParameters } from './fields';
+import { JobResources } from './JobResources';
+import { MoreFields, toMore } from './MoreFields';
+import { ParameterField } from './ParameterField';
+import { ScriptPreview } from './ScriptPreview';
+import { SubmitFoot } from './SubmitFoot';
+import classes from './SubmitPage.module.css';
+import { useResources } from './useResources';
+import { useSubmit } from './useSubmit';
+
+interface Props {
+  template: TemplateDetail;
+  environment: Environment | undefined;
+  cluster: Cluster;
+  /** an earlier job to begin with */
+  from: JobDetail | undefined;
+}
+
+/** The form that a template's own description makes. */
+export function TemplateForm({ template, environment, cluster, from }: Props) {
+  const [fields] = useState(() => fieldsOf(template.parameters));
+  const [values, setValues] = useState(() => firstValues(fields, from?.parameters));
+  const [more, setMore] = useState({ name: from?.name ?? '', logdir: '' });
+  const resources = useResources(
+    from?.resources ?? template.default_resources,
+    cluster,
+    environment,
+  );
+  const problems = fieldProblems(fields, values);
+  const parameters = toParameters(fields, values);
+  const tasks = taskCount(template.array, parameters);
+  const right = Object.keys(problems).length === 0;
+  const wish = { template: template.name, parameters, resources: resources.asked, ...toMore(more) };
+  const submitting = useSubmit({
+    wish: right && resources.possible && template.available ? wish : null,
+    parameters: fields.map((field) => field.name),
+    fields: ['name', 'logdir'],
+  });
+  const { refusal, changed } = submitting;
+  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
+  const change =
+    <T,>(set: (value: T) => void) =>
+    (value: T): void => {
+      changed();
+      set(value);
+    };
+  return (
+    <form
+      ref={submitting.form}
+      className={`${startClasses.form} ${classes.form}`}
+      onSubmit={submitting.submit}
+      noValidate
+    >
+      {!template.available && (
+        <Notice tone="warning">
+          {template.unavailable_reason ?? 'This template can’t be used here just now.'}
+        </Notice>
+      )}
+      {fields.length > 0 && (
+        <fieldset className={startClasses.group}>
+          <legend>Parameters</legend>
+          <div className={`${startClasses.fields} ${classes.parameters}`}>
+            {fields.map((field) => (
+              <ParameterField
+                key={field.name}
+                field={field}
+                value={values[field.name] ?? ''}
+                problem={
+                  refusal.parameters[field.name] ??
+                  (submitting.tried || touched.has(field.name) ? problems[field.name] : undefined)
+                }
+                onChange={change((value) => {
+                  setTouched((before) => new Set(before).add(field.name));
+                  setValues((before) => ({ ...before, [field.name]: value }));
+                })}
+              />
+            ))}
+          </div>
+          {tasks !== null && right && (
+            <p className={classes.tasks} role="status">
+              One job of {tasks === 1 ? 'one task' : `${tasks} tasks, one for each combination`}.
+            </p>
+          )}
+        </fieldset>
+      )}
+      <JobResources
+        cluster={cluster}
+        draft={resources.draft}
+        problems={{ ...resources.problems, ...refusal.resources }}
+        onChange={change(resources.set)}
+      />
+      <MoreFields
+        value={more}
+        unnamed={template.name}
+        problems={refusal.others}
+        onChange={change(setMore)}
+      />
+      <ScriptPreview
+        template={template.name}
+        parameters={parameters}
+        resources={resources.asked}
+        possible={right && resources.possible && template.available}
+      />
+      <SubmitFoot
+        submitting={submitting}
+        resources={resources}
+        ask={{ template: template.name }}
+        onChoose={change(resources.set)}
+        label={tasks !== null && tasks > 1 ? `Submit ${tasks} tasks` : 'Submit job'}
+      />
+    </form>
+  );
+}

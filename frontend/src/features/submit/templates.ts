@@ -1,0 +1,22 @@
+/** Which templates are shown, and in what order. Pure. */
+import type { Template } from '@/api/types';
+
+/** What one begins with before what one seldom needs; in between, everything else. */
+const FIRST = ['example', 'training'];
+const LAST = 'benchmark';
+
+function place({ available, tags }: Template): number {
+  const found = FIRST.findIndex((tag) => tags.includes(tag));
+  const kind = tags.includes(LAST) ? FIRST.length + 1 : found < 0 ? FIRST.length : found;
+  return (available ? 0 : 10) + kind;
+}
+
+/** Every word must be found somewhere; what can be used comes first. */
+export function findTemplates(all: readonly Template[], text: string): Template[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const about = ({ name, title, description, framework, tags }: Template): string =>
+    [name, title, description, framework ?? '', ...tags].join(' ').toLowerCase();
+  return all
+    .filter((template) => words.every((word) => about(template).includes(word)))
+    .sort((a, b) => place(a) - place(b) || a.title.localeCompare(b.title));
+}

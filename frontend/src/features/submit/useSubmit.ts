@@ -1,0 +1,84 @@
+import { useNavigate } from '@tanstack/react-router';
+import { type FormEvent, type RefObject, useRef, useState } from 'react';
+import type { JobRequest } from '@/api/types';
+import { submitJob } from '@/features/jobs/actions';
+import { NO_REFUSAL, type Refusal, refusalOf } from './request';
+
+interface Wishes {
+  /** what is to be submitted; null while something in the form is wrong */
+  wish: JobRequest | null;
+  parameters: readonly string[];
+  fields: readonly string[];
+}
+
+export interface Submitting {
+  form: RefObject<HTMLFormElement | null>;
+  busy: boolean;
+  /** whether one has tried: only then what is still empty is called wrong */
+  tried: boolean;
+  refusal: Refusal;
+  submit: (event: FormEvent) => void;
+  /** a change answers the last refusal */
+  changed: () => void;
+}
+
+/** One key for one wish: sent again after a lost answer, it is still the same job. */
+class Keys {
+  private of = '';
+  private key = '';
+
+  /** `crypto.randomUUID` is missing where the portal is served over plain HTTP. */
+  for(wish: JobRequest): string {
+    const text = JSON.stringify(wish);
+    if (text !== this.of) {
+      const bytes = crypto.getRandomValues(new Uint8Array(16));
+      this.of = text;
+      this.key = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+    }
+    return this.key;
+  }
+}
+
+/** Submits what a form says, shows where it was refused, and goes to the job. */
+export function useSubmit({ wish, parameters, fields }: Wishes): Submitting {
+  const navigate = useNavigate();
+  const form = useRef<HTMLFormElement>(null);
+  const [keys] = useState(() => new Keys());
+  const [busy, setBusy] = useState(false);
+  const [tried, setTried] = useState(false);
+  const [refusal, setRefusal] = useState(NO_REFUSAL);
+
+  const focusFirstProblem = (): void => {
+    // After React has drawn the messages, so that the field can be found by them.
+    window.requestAnimationFrame(() =>
+      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(),
+    );
+  };
+
+  const submit = async (): Promise<void> => {
+    setTried(true);
+    if (wish === null) return focusFirstProblem();
+    setBusy(true);
+    try {
+      const job = await submitJob(wish, keys.for(wish));
+      await navigate({ to: '/jobs/$id', params: { id: job.id } });
+    } catch (error) {
+      setRefusal(refusalOf(error, parameters, fields));
+      focusFirstProblem();
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  return {
+    form,
+    busy,
+    tried,
+    refusal,
+    submit: (event) => {
+      event.preventDefault();
+      void submit();
+    },
+    changed: () => setRefusal(NO_REFUSAL),
+  };
+}

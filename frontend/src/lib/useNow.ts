@@ -1,0 +1,43 @@
+/** One clock for all counters of the page: it ticks each second while someone looks. */
+import { useSyncExternalStore } from 'react';
+import { clock } from './clock';
+
+const TICK_MS = 1000;
+const listeners = new Set<() => void>();
+let now = clock.now();
+let timer: number | undefined;
+
+function tick(): void {
+  now = clock.now();
+  for (const listener of listeners) listener();
+}
+
+function setRunning(): void {
+  const wanted = listeners.size > 0 && !document.hidden;
+  if (wanted && timer === undefined) {
+    tick();
+    timer = window.setInterval(tick, TICK_MS);
+  } else if (!wanted) {
+    window.clearInterval(timer);
+    timer = undefined;
+  }
+}
+
+function subscribe(listener: () => void): () => void {
+  if (listeners.size === 0) {
+    now = clock.now();
+    document.addEventListener('visibilitychange', setRunning);
+  }
+  listeners.add(listener);
+  setRunning();
+  return () => {
+    listeners.delete(listener);
+    setRunning();
+    if (listeners.size === 0) document.removeEventListener('visibilitychange', setRunning);
+  };
+}
+
+/** Milliseconds since the epoch by the server's clock. */
+export function useNow(): number {
+  return useSyncExternalStore(subscribe, () => now);
+}

@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import type { Cluster, Session } from '@/api/types';
+import { announcements } from './announce';
+import { retryDelay, toLiveEvent } from './events';
+import { initialState, type LiveEvent, type LiveState, reduce } from './reducer';
+
+const session = (id: string, over: Partial<Session> = {}): Session => ({
+  id,
+  name: id,
+  owner: 'alice',
+  environment: 'python3',
+  environment_title: 'Python 3',
+  resources: {
+    partition: null,
+    nodes: 1,
+    gpus: 0,
+    gpu_type: null,
+    cpus: 1,
+    memory_gb: null,
+    time_limit_minutes: null,
+    account: null,
+    qos: null,
+  },
+  state: 'queued',
+  outcome: null,
+  reason: null,
+  advice: null,
+  stale_since: null,
+  job_id: 1,
+  node: null,
+  url: null,
+  submitted_at: '2026-01-01T10:00:00Z',
+  started_at: null,
+  ready_at: null,
+  ended_at: null,
+  expires_at: null,
+  estimated_start: null,
+  timeline: [],
+  logdir: '/home/alice/runs',
+  tensorboard: null,
+  ...over,
+});
+
+const cluster = { name: 'c' } as Cluster;
+const given = (...events: LiveEvent[]): LiveState => events.reduce(reduce, initialState);
+const ids = (state: LiveState): string[] | undefined => state.sessions?.map((s) => s.id);
+const snapshot = (...sessions: Session[]): LiveEvent => ({
+  kind: 'snapshot',
+  sessions,
+  jobs: [],
+  cluster,
+});
+
+describe('reduce', () => {
+  it('knows nothing, not "no sessions", before the first snapshot', () => {
+    expect(initialState.sessions).toBeNull();
+    expect(given(snapshot()).sessions).toEqual([]);
+  });
+
+  it('orders live before ended, newest first', () => {
+    const state = given(
+      snapshot(
+        session('old', { submitted_at: '2026-01-01T08:00:00Z' }),
+        session('gone', { state: 'ended', ended_at: '2026-01-01T12:00:00Z' }),
+        session('new', { submitted_at: '2026-01-01T11:00:00Z' }),
+      ),
+    );
+    expect(ids(state)).toEqual(['new', 'old', 'gone']);
+  });
+
+  it('replaces a session and leaves the others as they are', () => {
+    const first = given(snapshot(session('a'), session('b')));
+    const next = reduce(first, { kind: 'session', session: session('a', { state: 'running' }) });
+    expect(next.sessions?.find((s) => s.id === 'a')?.state).toBe('running');
+    expect(next.sessions?.find((s) => s.id === 'b')).toBe(
+      first.sessions?.find((s) => s.id === 'b'),
+    );
+    expect(next.sessions).toHaveLength(2);
+  });
+
+  it('lets the stream take a session back (requeue) but not a slow answer', () => {
+    const running = given(snapshot(session('a', { state: 'running' })));
+    const requeued = reduce(running, { kind: 'session', session: session('a') });
+    expect(requeued.sessions?.[0]?.state).toBe('queued');
+    const slow: LiveEvent = { kind: 'answered', session: session('a', { state: 'submitting' }) };
+    expect(reduce(running, slow)).toBe(running);
+  });
+
+  it('takes an answer that is news', () => {
+    const state = given(snapshot(), { kind: 'answered', session: session('a') });
+    expect(ids(state)).toEqual(['a']);
+    const stopping: LiveEvent = { kind: 'answered', session: session('a', { state: 'stopping' }) };
+    expect(reduce(state, stopping).sessions?.[0]?.state).toBe('stopping');
+  });
+
+  it('removes, and forgets what a later snapshot no longer has', () => {
+    const two = given(snapshot(session('a'), session('b')));
+    expect(ids(reduce(two, { kind: 'removed', id: 'a' }))).toEqual(['b']);
+    expect(ids(reduce(two, snapshot(session('b'))))).toEqual(['b']);
+  });
+
+  it('keeps the last picture while the link is lost, and a snapshot mends it', () => {
+    const lost = given(snapshot(session('a')), { kind: 'link', link: 'lost' });
+    expect(lost.link).toBe('lost');
+    expect(ids(lost)).toEqual(['a']);
+    expect(reduce(lost, snapshot()).link).toBe('open');
+  });
+
+  it('keeps the cluster when a snapshot comes without one', () => {
+    const state = given(snapshot(), {
+      kind: 'snapshot',
+      sessions: [],
+      jobs: [],
+      cluster: null,
+    });
+    expect(state.cluster).toBe(cluster);
+  });
+});
+
+describe('toLiveEvent', () => {
+  it('reads the four events', () => {
+    expect(toLiveEvent('session_removed', '{"id":"a"}')).toEqual({ kind: 'removed', id: 'a' });
+    expect(toLiveEvent('snapshot', '{"sessions":[]}')).toEqual({
+      kind: 'snapshot',
+      sessions: [],
+      jobs: [],
+      cluster: null,
+    });
+    expect(toLiveEvent('cluster', '{"name":"c"}')).toEqual({ kind: 'cluster', cluster });
+    expect(toLiveEvent('session', '{"id":"a"}')).toEqual({ kind: 'session', session: { id: 'a' } });
+  });
+
+  it('survives a broken message', () => {
+    expect(toLiveEvent('session', '{"id":')).toBeNull();
+  });
+});
+
+describe('retryDelay', () => {
+  it('doubles to a bound, with jitter below it', () => {
+    expect(retryDelay(0, 0)).toBe(500);
+    expect(retryDelay(0, 0.999)).toBeLessThanOrEqual(1000);
+    expect(retryDelay(3, 0)).toBe(4000);
+    expect(retryDelay(50, 0.999)).toBeLessThanOrEqual(15_000);
+  });
+});
+
+describe('announcements', () => {
+  const a = session('a');
+
+  it('is silent for the first picture and for what only counts on', () => {
+    expect(announcements(null, [a])).toEqual([]);
+    expect(announcements([a], [{ ...a, reason: 'other' }])).toEqual([]);
+  });
+
+  it('tells changes of state, with the reason of an end', () => {
+    expect(announcements([a], [{ ...a, state: 'running' }])).toEqual(['Session a is ready.']);
+    expect(announcements([a], [{ ...a, state: 'ended', reason: 'Out of memory.' }])).toEqual([
+      'Session a has ended. Out of memory.',
+    ]);
+    expect(announcements([a], [])).toEqual([]);
+  });
+});

@@ -1,0 +1,99 @@
+/** What the page knows of sessions, jobs and the cluster, and how each event changes it. Pure. */
+import type { Cluster, Job, Session, SessionState } from '@/api/types';
+
+export interface LiveState {
+  /** null until the first snapshot has arrived */
+  sessions: readonly Session[] | null;
+  /** the live ones and the newest of all; null until the first snapshot has arrived */
+  jobs: readonly Job[] | null;
+  cluster: Cluster | null;
+  link: 'connecting' | 'open' | 'lost';
+}
+
+export type LiveEvent =
+  | { kind: 'snapshot'; sessions: Session[]; jobs: Job[]; cluster: Cluster | null }
+  | { kind: 'session'; session: Session }
+  /** the answer to this browser's own request; the stream may already know better */
+  | { kind: 'answered'; session: Session }
+  | { kind: 'removed'; id: string }
+  | { kind: 'job'; job: Job }
+  | { kind: 'job_answered'; job: Job }
+  | { kind: 'job_removed'; id: string }
+  | { kind: 'cluster'; cluster: Cluster }
+  | { kind: 'link'; link: LiveState['link'] };
+
+export const initialState: LiveState = {
+  sessions: null,
+  jobs: null,
+  cluster: null,
+  link: 'connecting',
+};
+
+/** What sessions and jobs have in common here. */
+type Followed = Pick<Session, 'id' | 'state' | 'submitted_at' | 'ended_at'>;
+
+const PROGRESS: Record<SessionState, number> = {
+  submitting: 0,
+  queued: 1,
+  starting: 2,
+  running: 3,
+  suspended: 3,
+  stopping: 4,
+  ended: 5,
+};
+
+export const isLive = ({ state }: Pick<Followed, 'state'>): boolean => state !== 'ended';
+
+/** Live sessions before ended ones, the newest first in each. */
+export function inOrder<T extends Followed>(all: readonly T[]): T[] {
+  const when = (s: T): string => s.ended_at ?? s.submitted_at;
+  return [...all].sort(
+    (a, b) => Number(isLive(b)) - Number(isLive(a)) || when(b).localeCompare(when(a)),
+  );
+}
+
+function put<T extends Followed>(all: readonly T[] | null, changed: T): T[] {
+  return inOrder([...(all ?? []).filter((s) => s.id !== changed.id), changed]);
+}
+
+function without<T extends Followed>(all: readonly T[] | null, id: string): readonly T[] | null {
+  return all?.filter((s) => s.id !== id) ?? null;
+}
+
+/** An answer that travelled slower than the event about the same change must not undo it. */
+function wouldUndo(all: readonly Followed[] | null, answer: Followed): boolean {
+  const known = all?.find((s) => s.id === answer.id);
+  return known !== undefined && PROGRESS[known.state] > PROGRESS[answer.state];
+}
+
+export function reduce(state: LiveState, event: LiveEvent): LiveState {
+  switch (event.kind) {
+    case 'snapshot':
+      return {
+        sessions: inOrder(event.sessions),
+        jobs: inOrder(event.jobs),
+        cluster: event.cluster ?? state.cluster,
+        link: 'open',
+      };
+    case 'session':
+      return { ...state, sessions: put(state.sessions, event.session) };
+    case 'answered':
+      return wouldUndo(state.sessions, event.session)
+        ? state
+        : { ...state, sessions: put(state.sessions, event.session) };
+    case 'removed':
+      return { ...state, sessions: without(state.sessions, event.id) };
+    case 'job':
+      return { ...state, jobs: put(state.jobs, event.job) };
+    case 'job_answered':
+      return wouldUndo(state.jobs, event.job)
+        ? state
+        : { ...state, jobs: put(state.jobs, event.job) };
+    case 'job_removed':
+      return { ...state, jobs: without(state.jobs, event.id) };
+    case 'cluster':
+      return { ...state, cluster: event.cluster };
+    case 'link':
+      return state.link === event.link ? state : { ...state, link: event.link };
+  }
+}

@@ -1,0 +1,63 @@
+/** The live state of this tab, for React. Opened by the first page behind the login, closed at log-out. */
+import { useSyncExternalStore } from 'react';
+import type { Job, Session } from '@/api/types';
+import { initialState, isLive, type LiveEvent, type LiveState, reduce } from './reducer';
+import { openLive } from './share';
+
+let state: LiveState = initialState;
+let close: (() => void) | null = null;
+const listeners = new Set<() => void>();
+
+function emit(event: LiveEvent): void {
+  const next = reduce(state, event);
+  if (next === state) return;
+  state = next;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export const live = {
+  open(): void {
+    close ??= openLive({ emit, state: () => state });
+  },
+  /** Forgets everything: the next person at this browser may be someone else. */
+  close(): void {
+    close?.();
+    close = null;
+    state = initialState;
+    for (const listener of listeners) listener();
+  },
+  /** Takes over the answer to a request of this tab, which may come before the stream's event. */
+  answered(session: Session): void {
+    emit({ kind: 'answered', session });
+  },
+  isNameTaken(name: string): boolean {
+    return state.sessions?.some((s) => s.name === name && isLive(s)) ?? false;
+  },
+  removed(id: string): void {
+    emit({ kind: 'removed', id });
+  },
+  jobAnswered(job: Job): void {
+    emit({ kind: 'job_answered', job });
+  },
+  jobRemoved(id: string): void {
+    emit({ kind: 'job_removed', id });
+  },
+};
+
+/** A part of the live state; renders again only when that part changes. */
+export function useLive<T>(select: (state: LiveState) => T): T {
+  return useSyncExternalStore(subscribe, () => select(state));
+}
+
+export function useLiveJob(id: string): Job | undefined {
+  return useLive((s) => s.jobs?.find((job) => job.id === id));
+}
+
+export function useSession(id: string): Session | undefined {
+  return useLive((s) => s.sessions?.find((session) => session.id === id));
+}

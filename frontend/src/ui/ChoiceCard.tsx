@@ -1,0 +1,32 @@
+import type { ReactNode } from 'react';
+import classes from './ChoiceCard.module.css';
+
+interface Props {
+  group: string;
+  value: string;
+  checked: boolean;
+  onChoose: (value: string) => void;
+  title: ReactNode;
+  children?: ReactNode;
+  disabled?: boolean;
+}
+
+/** A card to choose from, really a radio button: arrow keys, one tab stop, read as what it is. */
+export function ChoiceCard({ group, value, checked, onChoose, title, children, disabled }: Props) {
+  return (
+    <label className={classes.card} data-checked={checked} data-disabled={disabled}>
+      <input
+        type="radio"
+        name={group}
+        value={value}
+        checked={checked}
+        disabled={disabled}
+        onChange={() => onChoose(value)}
+      />
+      <span className={classes.text}>
+        <span className={classes.title}>{title}</span>
+        {children}
+      </span>
+    </label>
+  );
+}

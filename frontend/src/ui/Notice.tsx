@@ -1,0 +1,20 @@
+import type { ReactNode } from 'react';
+import { Icon } from './icons';
+import classes from './Notice.module.css';
+
+interface Props {
+  tone: 'info' | 'warning' | 'error';
+  children: ReactNode;
+  /** read out as soon as it appears */
+  urgent?: boolean;
+}
+
+/** A sentence the reader should see: a notice of the cluster, a warning, an error. */
+export function Notice({ tone, children, urgent = tone === 'error' }: Props) {
+  return (
+    <div className={`${classes.notice} ${classes[tone]}`} role={urgent ? 'alert' : undefined}>
+      <Icon name={tone === 'info' ? 'chip' : 'alert'} />
+      <div>{children}</div>
+    </div>
+  );
+}

@@ -1,0 +1,40 @@
+/** The few icons the UI uses: 24-unit outlines in the colour of the text, hidden from screen readers. */
+const PATHS = {
+  play: 'M7 5.5v13l11-6.5z',
+  stop: 'M7 7h10v10H7z',
+  open: 'M14 5h5v5M19 5l-8 8M17 14v4a1 1 0 0 1-1 1H6a1 1 0 0 1-1-1V8a1 1 0 0 1 1-1h4',
+  chart: 'M5 5v14h14M8 13c2-6 4-6 6-2s3 3 5-3',
+  log: 'M6 4h12v16H6zM9 9h6M9 12.5h6M9 16h3',
+  copy: 'M9 9h10v10H9zM5 15V5h10',
+  check: 'M5 12.5l4.5 4.5L19 7.5',
+  alert: 'M12 4l9 16H3zM12 10v4M12 17v.01',
+  clock: 'M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16zM12 8v4.5l3 1.5',
+  chip: 'M7 7h10v10H7zM10 3v4M14 3v4M10 17v4M14 17v4M3 10h4M3 14h4M17 10h4M17 14h4',
+  person: 'M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4.5 20c1-4 4-5 7.5-5s6.5 1 7.5 5',
+  down: 'M6 9.5l6 6 6-6',
+  plus: 'M12 5v14M5 12h14',
+  again: 'M19 12a7 7 0 1 1-2.1-5M19 4v4h-4',
+  trash: 'M5 7h14M9 7V5h6v2M7 7l1 13h8l1-13',
+  home: 'M4 11.5L12 5l8 6.5M6.5 10v9h11v-9',
+} as const;
+
+export type IconName = keyof typeof PATHS;
+
+export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
+  return (
+    <svg
+      width={size}
+      height={size}
+      viewBox="0 0 24 24"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth={1.8}
+      strokeLinecap="round"
+      strokeLinejoin="round"
+      aria-hidden="true"
+      focusable="false"
+    >
+      <path d={PATHS[name]} />
+    </svg>
+  );
+}
