@@ -1,0 +1,130 @@
+"""A real Slurm and LDAP cluster on one machine: python3 -m cluster --state DIR COMMAND."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from cluster import namespaces
+from cluster.control import ask
+from cluster.down import down, purge
+from cluster.errors import ClusterError
+from cluster.ground import Ground, Options, Progress, known
+from cluster.layout import parse_layout
+from cluster.machine import PATH, hierarchies, run
+from cluster.paths import Paths
+from cluster.status import lines, status
+from cluster.up import up
+
+DESCRIPTION = Path(__file__).resolve().parent / "cluster.toml"
+FALLBACKS = ("cgroups", "mknod", "fuse")
+ROOT = "root:x:0:0::/root:/bin/bash"
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog="python3 -m cluster", description=__doc__)
+    top.add_argument("--state", type=Path, required=True, help="the cluster's own folder")
+    commands = top.add_subparsers(dest="command", required=True)
+    raising = commands.add_parser("up", help="raise it, or bring it up to date")
+    raising.add_argument("--description", type=Path, default=DESCRIPTION, help="cluster.toml")
+    raising.add_argument("--only-slurm", action="store_true", help="without portal, hub and nginx")
+    raising.add_argument("--mode", choices=["auto", "veth", "loopback"], default="auto")
+    raising.add_argument("--without", choices=FALLBACKS, action="append", default=[])
+    ending = commands.add_parser("down", help="end it; nothing is left outside its folder")
+    ending.add_argument("--purge", action="store_true", help="remove the folder too")
+    telling = commands.add_parser("status", help="what runs")
+    telling.add_argument("--json", action="store_true")
+    commands.add_parser("credentials", help="address and passwords, as JSON")
+    for name in ("start", "stop", "restart"):
+        service = commands.add_parser(name, help=f"{name} a service; `slurmd@node01` is a node's")
+        service.add_argument("name")
+    entering = commands.add_parser("exec", help="run a command inside: exec --user alice -- id")
+    entering.add_argument("--node", help="on this node; else on the head")
+    entering.add_argument("--user", default="root")
+    entering.add_argument("argv", nargs=argparse.REMAINDER)
+    return top
+
+
+def main() -> None:
+    asked = parser().parse_args()
+    if os.geteuid() != 0:
+        sys.exit("cluster: needs root")
+    paths = Paths(asked.state.resolve())
+    try:
+        act(asked, paths)
+    except ClusterError as error:
+        sys.exit(f"cluster: {error}")
+    except KeyboardInterrupt:
+        sys.exit("cluster: interrupted; `up` and `down` can be run again at any time")
+
+
+def act(asked: argparse.Namespace, paths: Paths) -> None:
+    if asked.command == "up":
+        options = Options(asked.mode, frozenset(asked.without), asked.only_slurm)
+        up(paths, asked.description.read_text(encoding="utf-8"), options)
+    elif asked.command == "down":
+        take_down(paths, forget=asked.purge)
+    elif asked.command == "status":
+        found = status(ground_of(paths)) if paths.description.exists() else {"up": False}
+        print(json.dumps(found, indent=1) if asked.json else lines(found))
+    elif asked.command == "credentials":
+        print(json.dumps(credentials(ground_of(paths)), indent=1))
+    elif asked.command == "exec":
+        execute(ground_of(paths), asked)
+    else:
+        name, _, node = asked.name.partition("@")
+        ask(paths.control(node or "head"), asked.command, [name])
+
+
+def ground_of(paths: Paths) -> Ground:
+    if not paths.description.exists():
+        raise ClusterError(f"there is no cluster in {paths.state}: `up` makes one")
+    layout = parse_layout(paths.description.read_text(encoding="utf-8"))
+    return known(paths, layout, Progress())
+
+
+def take_down(paths: Paths, *, forget: bool) -> None:
+    if paths.state.exists():
+        down(paths)
+        if forget:
+            purge(paths)
+
+
+def credentials(ground: Ground) -> dict[str, object]:
+    users = ground.secrets.credentials(ground.cluster.layout)
+    return {"base_url": ground.cluster.addresses.base_url, "users": users}
+
+
+def execute(ground: Ground, asked: argparse.Namespace) -> None:
+    """Becomes the command: its exit status, terminal and signals are this program's."""
+    paths = ground.paths
+    head = namespaces.find_head(paths)
+    if head is None:
+        raise ClusterError("the cluster isn't up")
+    argv = asked.argv[1:] if asked.argv[:1] == ["--"] else asked.argv
+    env = {"PATH": PATH, "LC_ALL": "C.UTF-8", "SLURM_CONF": str(paths.slurm_conf)}
+    env |= {name: os.environ[name] for name in ("TERM",) if name in os.environ}
+    look_up = namespaces.on_head(head, ["getent", "passwd", asked.user])
+    account = ROOT if asked.user == "root" else run(look_up)
+    command = namespaces.as_user(account, env, argv or ["/bin/bash"])
+    if asked.node:
+        command = enter_node(ground, asked.node, command)
+    else:
+        command = namespaces.on_head(head, command)
+    os.execvp(command[0], command)  # noqa: S606  there is no shell to start
+
+
+def enter_node(ground: Ground, name: str, command: list[str]) -> list[str]:
+    pid = namespaces.find_node(ground.paths, name)
+    if pid is None:
+        raise ClusterError(f"{name} isn't up")
+    if ground.cluster.abilities.cgroups:
+        namespaces.join_cgroups(hierarchies(), ground.paths.token, name)
+    return namespaces.on_node(pid, ground.cluster.addresses.mode == "loopback", command)
+
+
+if __name__ == "__main__":
+    main()

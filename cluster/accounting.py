@@ -1,0 +1,80 @@
+"""Slurm's database, and in it the accounts, users and limits of the description."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+
+from cluster.errors import ClusterError
+from cluster.layout import Layout
+from cluster.machine import folder
+from cluster.paths import Paths
+
+# on the head, as root, with Slurm's configuration known: Ground.on_head
+Run = Callable[..., str]
+
+
+def ensure_database(paths: Paths, on_head: Run) -> None:
+    """MariaDB's own tables, in a new folder that is renamed into place when complete."""
+    database = paths.data / "mysql"
+    if database.exists():
+        return
+    fresh = paths.data / "mysql.new"
+    shutil.rmtree(fresh, ignore_errors=True)
+    folder(fresh, "mysql", 0o700)
+    where = [f"--defaults-file={paths.etc}/my.cnf", f"--datadir={fresh}", "--user=mysql"]
+    how = ["--auth-root-authentication-method=normal", "--skip-test-db"]
+    on_head(["mariadb-install-db", *where, *how])
+    fresh.rename(database)
+
+
+def commands(layout: Layout) -> list[str]:
+    """sacctmgr's lines that need no TRES; repeating them changes nothing."""
+    lines = [f"add cluster {layout.name}"]
+    for account in layout.accounts:
+        lines.append(f'add account {account.name} Description="{account.description}"')
+    for user in layout.users:
+        accounts = ",".join(user.accounts)
+        lines.append(f"add user {user.name} account={accounts} defaultaccount={user.accounts[0]}")
+    for service in layout.service_accounts:
+        if service.operator:
+            lines.append(f"add user {service.name} account=root adminlevel=Operator")
+    return lines
+
+
+def limit_commands(layout: Layout) -> list[str]:
+    """Limits on GPUs, known to accounting only once slurmctld has registered them."""
+    lines = [
+        f"modify account {account.name} set GrpTRES={account.grp_tres}"
+        for account in layout.accounts
+        if account.grp_tres
+    ]
+    # an operator watches and ends jobs, it has none of its own
+    lines += [
+        f"modify user {service.name} where account=root set MaxSubmitJobs=0"
+        for service in layout.service_accounts
+        if service.operator
+    ]
+    return lines
+
+
+def apply(lines: list[str], on_head: Run) -> None:
+    """All in one sacctmgr, which reads them like a terminal's. What is there already counts as a
+    failure to it: `check` says whether all is well."""
+    on_head(["sacctmgr", "-i", "-Q"], stdin="\n".join([*lines, "exit", ""]), check=False)
+
+
+def check(layout: Layout, on_head: Run) -> None:
+    """sacctmgr's exit code says little: read back what it should have made."""
+    columns = "format=account,user,grptres"
+    found = set(on_head(["sacctmgr", "-nP", "show", "assoc", columns]).split())
+    for line in expected(layout):
+        if line not in found:
+            raise ClusterError(f"accounting lacks {line}; it has {' '.join(sorted(found))}")
+
+
+def expected(layout: Layout) -> list[str]:
+    lines = [f"{account.name}||{account.grp_tres}" for account in layout.accounts]
+    lines += [f"{name}|{user.name}|" for user in layout.users for name in user.accounts]
+    lines += [f"root|{s.name}|" for s in layout.service_accounts if s.operator]
+    return lines

@@ -1,0 +1,88 @@
+"""Find a cluster's hosts among the machine's processes, and enter them.
+
+Nothing is remembered in files that could be stale: a host is found by the command line of its
+pid 1, which must belong to root.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from cluster.machine import Hierarchy
+from cluster.paths import Paths
+
+
+def find_head(paths: Paths) -> int | None:
+    return _find(["-m", "cluster.head", str(paths.state)])
+
+
+def find_head_processes(paths: Paths) -> list[int]:
+    """The head and the `unshare` above it."""
+    tail = ["-m", "cluster.head", str(paths.state)]
+    return [pid for pid, argv in _root_processes() if argv[-3:] == tail]
+
+
+def find_node(paths: Paths, name: str) -> int | None:
+    return _find(["-m", "cluster.node", "inside", str(paths.state), name])
+
+
+def _find(tail: Sequence[str]) -> int | None:
+    for pid, argv in _root_processes():
+        if argv[1:] == list(tail):  # not `unshare`, whose arguments only end like this
+            return pid
+    return None
+
+
+def _root_processes() -> list[tuple[int, list[str]]]:
+    found = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        with suppress(FileNotFoundError, ProcessLookupError):  # ended while we looked
+            if folder.stat().st_uid == 0:
+                words = (folder / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+                found.append((int(folder.name), [os.fsdecode(word) for word in words]))
+    return found
+
+
+def machine_pids(head: int) -> dict[int, int]:
+    """Each process of the head's pid namespace: its pid there → the machine's pid for it."""
+    space = Path(f"/proc/{head}/ns/pid").readlink()
+    found = {}
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        with suppress(OSError):  # ended while we looked
+            if (folder / "ns" / "pid").readlink() == space:
+                lines = (folder / "status").read_text().splitlines()
+                inner = next(line.split()[-1] for line in lines if line.startswith("NSpid:"))
+                found[int(inner)] = int(folder.name)
+    return found
+
+
+def on_head(head: int, argv: Sequence[str]) -> list[str]:
+    return ["nsenter", "--target", str(head), "--mount", "--uts", "--pid", "--wd=/", "--", *argv]
+
+
+def on_node(node: int, loopback: bool, argv: Sequence[str]) -> list[str]:
+    """The caller joins the node's cgroups first: see `join_cgroups`."""
+    spaces = ["--mount", "--uts", "--pid", "--cgroup", *([] if loopback else ["--net"])]
+    return ["nsenter", "--target", str(node), *spaces, "--wd=/", "--", *argv]
+
+
+def join_cgroups(hierarchies: dict[str, Hierarchy], token: str, node: str) -> None:
+    """Moves this process; what it executes then counts as the node's."""
+    for hierarchy in hierarchies.values():
+        (hierarchy.mount / token / node / "cgroup.procs").write_text(str(os.getpid()))
+
+
+def as_user(passwd_line: str, env: dict[str, str], argv: Sequence[str]) -> list[str]:
+    """Run `argv` as the account of a passwd line, with a new environment."""
+    name, _, uid, gid, _, home, shell = passwd_line.strip().split(":")
+    account = {"HOME": home, "USER": name, "LOGNAME": name, "SHELL": shell, **env}
+    settings = [f"{key}={value}" for key, value in account.items()]
+    identity = ["setpriv", "--reuid", uid, "--regid", gid, "--init-groups"]
+    return [*identity, "env", "-i", f"--chdir={home}", *settings, *argv]

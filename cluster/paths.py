@@ -1,0 +1,152 @@
+"""Where everything of one cluster lies: names only, nothing is made here.
+
+`root` is shared by the clusters of one checkout (virtualenvs, images, the copied application);
+`state` is one cluster's own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+# nslcd's socket is compiled in; the head gets a private /run for it
+NSLCD_RUN = Path("/run/nslcd")
+
+
+@dataclass(frozen=True)
+class Paths:
+    state: Path
+
+    @property
+    def root(self) -> Path:
+        return self.state.parent
+
+    @property
+    def venv(self) -> Path:
+        return self.root / "venv"
+
+    @property
+    def runtime(self) -> Path:
+        return self.root / "runtime"
+
+    @property
+    def app(self) -> Path:
+        return self.root / "app"
+
+    @property
+    def images(self) -> Path:
+        return self.root / "images"
+
+    @property
+    def etc(self) -> Path:
+        return self.state / "etc"
+
+    @property
+    def run(self) -> Path:
+        return self.state / "run"
+
+    @property
+    def log(self) -> Path:
+        return self.state / "log"
+
+    @property
+    def data(self) -> Path:
+        return self.state / "state"
+
+    @property
+    def home(self) -> Path:
+        return self.state / "home"
+
+    @property
+    def tls(self) -> Path:
+        return self.state / "tls"
+
+    @property
+    def dev(self) -> Path:
+        return self.state / "dev"
+
+    @property
+    def libexec(self) -> Path:
+        return self.state / "libexec"
+
+    @property
+    def lib(self) -> Path:
+        """The cluster's own copy of this package: a checkout may change under a running one."""
+        return self.state / "lib"
+
+    @property
+    def catalog(self) -> Path:
+        """The site's own environments, beside the shipped ones."""
+        return self.state / "catalog"
+
+    @property
+    def portal_home(self) -> Path:
+        return self.state / "portal"
+
+    @property
+    def nginx(self) -> Path:
+        return self.state / "nginx"
+
+    @property
+    def launcher(self) -> Path:
+        return self.libexec / "launcher"
+
+    @property
+    def hub_home(self) -> Path:
+        return self.state / "hub"
+
+    @property
+    def secrets(self) -> Path:
+        return self.state / "secrets.json"
+
+    @property
+    def addresses(self) -> Path:
+        return self.state / "addresses.json"
+
+    @property
+    def description(self) -> Path:
+        """The cluster.toml that this cluster was raised with."""
+        return self.state / "cluster.toml"
+
+    @property
+    def abilities(self) -> Path:
+        return self.state / "abilities.json"
+
+    @property
+    def ready(self) -> Path:
+        """Present from when Slurm is complete until `down` begins."""
+        return self.run / "ready"
+
+    @property
+    def go(self) -> Path:
+        """Nodes start slurmd once this exists: slurmctld listens."""
+        return self.run / "go"
+
+    @property
+    def munge_socket(self) -> Path:
+        return self.run / "munge" / "munge.sock"
+
+    @property
+    def mysql_socket(self) -> Path:
+        return self.run / "mysql" / "mysql.sock"
+
+    @property
+    def slurm_conf(self) -> Path:
+        return self.etc / "slurm.conf"
+
+    def owns(self, device: str) -> bool:
+        return device == self.token or device.startswith(f"{self.token}-")
+
+    def cable(self, index: int) -> str:
+        """The bridge's end of a node's network cable, in the machine's network namespace."""
+        return f"{self.token}-{index + 1}"
+
+    def control(self, host: str = "head") -> Path:
+        return self.run / f"control-{host}.sock"
+
+    @property
+    def token(self) -> str:
+        """Names what lies outside the state folder: bridge, veth, cgroups (15 bytes at most)."""
+        return "dsp" + hashlib.sha256(str(self.state).encode()).hexdigest()[:8]

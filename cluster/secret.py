@@ -1,0 +1,50 @@
+"""The cluster's secrets: made once, kept in one 0600 file, handed out as 0400 files.
+
+They are never an argument of a program and never in a log.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cluster.layout import Layout
+from cluster.machine import run, write
+from cluster.paths import Paths
+
+LDAP_ACCOUNTS = ("cn=portal", "cn=nslcd")
+TOKENS = ("hub_token", "internal_secret", "cookie_secret")
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """`passwords`: users' and LDAP service accounts' (`cn=…`); `tokens`: between the services."""
+
+    passwords: Mapping[str, str]
+    tokens: Mapping[str, str]
+
+    def credentials(self, layout: Layout) -> dict[str, str]:
+        return {user.name: self.passwords[user.name] for user in layout.users}
+
+
+def ensure(paths: Paths, layout: Layout) -> Secrets:
+    """What is remembered, with whatever is missing made."""
+    known = json.loads(paths.secrets.read_text()) if paths.secrets.exists() else {}
+    passwords, tokens = known.get("passwords", {}), known.get("tokens", {})
+    for name in (*LDAP_ACCOUNTS, *(user.name for user in layout.users)):
+        passwords.setdefault(name, secrets.token_urlsafe(12))
+    for name in TOKENS:
+        tokens.setdefault(name, secrets.token_hex(32))
+    found = {"passwords": passwords, "tokens": tokens}
+    write(paths.secrets, json.dumps(found, indent=1) + "\n", mode=0o600)
+    return Secrets(passwords, tokens)
+
+
+def crypted(passwords: Mapping[str, str]) -> dict[str, str]:
+    """Each password as LDAP's {CRYPT} value, SHA-512; they travel on stdin."""
+    names = list(passwords)
+    text = "".join(f"{passwords[name]}\n" for name in names)
+    hashes = run(["openssl", "passwd", "-6", "-stdin"], stdin=text).split()
+    return {name: "{CRYPT}" + hashed for name, hashed in zip(names, hashes, strict=True)}

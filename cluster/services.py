@@ -1,0 +1,152 @@
+"""The list of services with their command lines, from the description and the paths: no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from cluster.control import Spec
+from cluster.machine import PATH, Hierarchy
+from cluster.node import NodeConfig
+from cluster.render import Cluster
+
+User = tuple[int, int, tuple[int, ...]]
+# Slurm misses the jobs of a node that has booted when it registers more than 20 s (10 s beside
+# its BatchStartTimeout) after their start: one that came back sooner would seem to run them still
+BOOT_S = 21.0
+ETC_FILES = ("hosts", "nsswitch.conf", "nslcd.conf", "passwd", "shadow", "group")
+
+
+def base_services(cluster: Cluster, users: dict[str, User]) -> list[Spec]:
+    """Directory, accounting, Slurm and the nodes. `users`: the daemons' accounts, resolved."""
+    paths, addresses = cluster.paths, cluster.addresses
+    slurm_env = {"SLURM_CONF": str(paths.slurm_conf), "MYSQL_UNIX_PORT": str(paths.mysql_socket)}
+    ldap, ldaps = addresses.ports["ldap"], addresses.ports["ldaps"]
+
+    def spec(name: str, argv: Sequence[str], user: str = "", **more: Any) -> Spec:
+        env = {"PATH": PATH, "LC_ALL": "C.UTF-8", **more.pop("env", {})}
+        who = users[user] if user else None
+        return Spec(name, tuple(argv), str(paths.log / f"{name}.log"), who, env, **more)
+
+    urls = f"ldap://{addresses.head}:{ldap}/ ldaps://{addresses.head}:{ldaps}/"
+    slapd = ["slapd", "-d", "0", "-h", urls, "-f", str(paths.etc / "slapd.conf")]
+    return [
+        spec("slapd", [*slapd, "-u", "openldap", "-g", "openldap"]),
+        spec("nslcd", ["nslcd", "--nofork"]),
+        spec("munged", _munged(cluster), "munge"),
+        spec("mariadbd", ["mariadbd", f"--defaults-file={paths.etc}/my.cnf"], "mysql"),
+        spec("slurmdbd", ["slurmdbd", "-D"], "slurm", env=slurm_env),
+        spec("slurmctld", ["slurmctld", "-D"], "slurm", env=slurm_env),
+        *(
+            spec(
+                node.name,
+                ["/usr/bin/python3", "-m", "cluster.node", "outside", str(paths.state), node.name],
+                env={"PYTHONPATH": str(paths.lib), "PYTHONDONTWRITEBYTECODE": "1"},
+                backoff_s=BOOT_S,
+            )
+            for node in cluster.layout.nodes
+        ),
+    ]
+
+
+def portal_services(cluster: Cluster, users: dict[str, User]) -> list[Spec]:
+    """Portal, hub and front door, each under its own account."""
+    paths, python = cluster.paths, str(cluster.paths.venv / "bin" / "python")
+
+    def spec(name: str, argv: Sequence[str], user: str, home: Path, **env: str) -> Spec:
+        environment = {
+            "PATH": f"{paths.venv}/bin:{PATH}",
+            "LC_ALL": "C.UTF-8",
+            "HOME": str(home),
+            "PYTHONUNBUFFERED": "1",
+            **env,
+        }
+        log = str(paths.log / f"{name}.log")
+        return Spec(name, tuple(argv), log, users[user], environment, str(home), umask=0o077)
+
+    portal = [python, "-I", "-m", "portal", "serve"]
+    hub = [python, "-I", "-m", "jupyterhub", "-f", str(paths.app / "deploy/jupyterhub_config.py")]
+    front = ["nginx", "-p", str(paths.nginx), "-e", str(paths.nginx / "logs" / "error.log")]
+    front += ["-c", str(paths.nginx / "nginx.conf"), "-g", "daemon off;"]
+    settings, hub_settings = str(paths.etc / "portal.toml"), str(paths.etc / "hub.toml")
+    return [
+        spec("portal", portal, "portal", paths.portal_home, PORTAL_CONFIG=settings),
+        spec("hub", hub, "portalhub", paths.hub_home, PORTAL_HUB_CONFIG=hub_settings),
+        spec("nginx", front, "www-data", paths.nginx),
+    ]
+
+
+def _munged(cluster: Cluster) -> list[str]:
+    paths = cluster.paths
+    return [
+        "munged",
+        "--foreground",
+        f"--key-file={paths.data}/munge/munge.key",
+        f"--seed-file={paths.data}/munge/munged.seed",
+        f"--socket={paths.munge_socket}",
+        f"--pid-file={paths.run}/munge/munged.pid",
+        f"--log-file={paths.log}/munge/munged.log",
+        "--num-threads=10",
+    ]
+
+
+def slurmd(cluster: Cluster, name: str) -> list[Spec]:
+    """What a node's own pid 1 runs."""
+    paths = cluster.paths
+    return [
+        Spec(
+            "slurmd",
+            # -b: the node has booted, jobs that ran before are gone
+            ("slurmd", "-D", "-b"),
+            str(paths.log / f"slurmd-{name}.log"),
+            env={"PATH": PATH, "LC_ALL": "C.UTF-8", "SLURM_CONF": str(paths.slurm_conf)},
+            kill_group=False,  # jobs outlive a slurmd that died
+        )
+    ]
+
+
+def node_config(cluster: Cluster, index: int, cgroups: dict[str, Hierarchy]) -> dict[str, Any]:
+    paths, name = cluster.paths, cluster.layout.nodes[index].name
+    return asdict(
+        NodeConfig(
+            name=name,
+            address=cluster.addresses.node(index),
+            loopback=cluster.addresses.mode == "loopback",
+            bridge=paths.token,
+            cable=paths.cable(index),
+            controllers={key: value.options for key, value in cgroups.items()},
+            cgroups=tuple(sorted({str(h.mount / paths.token / name) for h in cgroups.values()})),
+            private_fuse=cluster.abilities.fuse == "private",
+            keep_in_tmp=str(paths.state),
+        )
+    )
+
+
+def head_binds(cluster: Cluster) -> list[tuple[str, str]]:
+    etc = cluster.paths.etc
+    binds = [(str(etc / name), f"/etc/{name}") for name in ETC_FILES]
+    binds.append((str(etc / "ldap.conf"), "/etc/ldap/ldap.conf"))
+    binds.append((str(etc / "sudoers.d"), "/etc/sudoers.d"))
+    return binds
+
+
+def folders(cluster: Cluster) -> list[tuple[Path, str | int, int]]:
+    """(folder, owner, mode) of everything that must exist before the services start."""
+    paths, layout = cluster.paths, cluster.layout
+    plain = [paths.etc, paths.etc / "sudoers.d", paths.run, paths.log, paths.data, paths.home]
+    return [
+        *((path, "root", 0o755) for path in (*plain, paths.tls, paths.dev, paths.libexec)),
+        (paths.catalog, "root", 0o755),
+        (paths.run / "munge", "munge", 0o755),
+        (paths.log / "munge", "munge", 0o700),
+        (paths.data / "munge", "munge", 0o700),
+        (paths.run / "mysql", "mysql", 0o755),
+        (paths.run / "slurm", "slurm", 0o755),
+        (paths.data / "slurmctld", "slurm", 0o700),
+        (paths.run / "slapd", "openldap", 0o755),
+        (paths.nginx, "www-data", 0o700),
+        (paths.portal_home, layout.service_account("portal").uid, 0o700),
+        (paths.hub_home, layout.service_account("portalhub").uid, 0o700),
+    ]

@@ -1,0 +1,121 @@
+"""Raise the head, the directory, accounting and Slurm, in this order but side by side."""
+
+from __future__ import annotations
+
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from cluster import accounting, directory, namespaces
+from cluster.errors import ClusterError
+from cluster.ground import Ground
+from cluster.machine import PATH, answers, folder, succeeds, wait_for, write
+
+UP_STATES = frozenset({"idle", "mixed", "allocated", "completing"})
+UNSHARE = ("unshare", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc")
+
+
+def start_head(ground: Ground) -> None:
+    """Detached: it survives this program, and an interrupt at the terminal."""
+    paths = ground.paths
+    head = ["/usr/bin/python3", "-m", "cluster.head", str(paths.state)]
+    environment = {"PATH": PATH, "LC_ALL": "C.UTF-8", "PYTHONPATH": str(paths.lib)}
+    log = paths.log / "head.log"
+    with ground.progress.step("head"), log.open("ab") as output:
+        process = subprocess.Popen(
+            [*UNSHARE, "--propagation", "private", *head],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env={**environment, "PYTHONDONTWRITEBYTECODE": "1"},
+            start_new_session=True,
+        )
+        there = paths.control().exists
+        wait_for(lambda: there() or process.poll() is not None, "the head", 10, log=log)
+    if not there():
+        raise ClusterError(f"this machine refuses namespaces (see {log}): CAP_SYS_ADMIN is needed")
+
+
+def raise_slurm(ground: Ground) -> None:
+    """Accounting on one side, directory and the nodes' namespaces on the other; then Slurm."""
+    paths, layout = ground.paths, ground.cluster.layout
+    ground.start("munged", *(node.name for node in layout.nodes))
+    with ThreadPoolExecutor(2) as pool:
+        branches = [pool.submit(_raise_accounting, ground), pool.submit(_raise_directory, ground)]
+        for branch in branches:
+            branch.result()
+    first, then = accounting.commands(layout), accounting.limit_commands(layout)
+    done, wanted = paths.data / "accounts", "\n".join([*first, *then])
+    current = done.exists() and done.read_text() == wanted
+    if not current:
+        with ground.progress.step("Slurm's accounts"):
+            accounting.apply(first, ground.on_head)
+    with ground.progress.step("Slurm and its nodes"):
+        _raise_nodes(ground)
+    if not current:
+        with ground.progress.step("limits"):
+            accounting.apply(then, ground.on_head)
+            accounting.check(layout, ground.on_head)
+        write(done, wanted)
+
+
+def _raise_accounting(ground: Ground) -> None:
+    paths, addresses = ground.paths, ground.cluster.addresses
+    with ground.progress.step("MariaDB and slurmdbd"):
+        accounting.ensure_database(paths, ground.on_head)
+        ground.start("mariadbd")
+        wait_for(paths.mysql_socket.exists, "MariaDB", log=paths.log / "mariadbd.log")
+        wait_for(paths.munge_socket.exists, "munge", log=paths.log / "munged.log")
+        ground.start("slurmdbd")
+        listening = partial(answers, addresses.head, addresses.ports["slurmdbd"])
+        wait_for(listening, "slurmdbd", log=paths.log / "slurmdbd.log")
+
+
+def _raise_directory(ground: Ground) -> None:
+    paths, addresses = ground.paths, ground.cluster.addresses
+    users = ground.cluster.layout.users
+    with ground.progress.step("directory, users known"):
+        directory.ensure_certificates(paths, addresses.head)
+        directory.ensure_database(ground.cluster, ground.secrets)
+        ground.start("slapd")
+        listening = partial(answers, addresses.head, addresses.ports["ldap"])
+        wait_for(listening, "slapd", log=paths.log / "slapd.log")
+        ground.start("nslcd")
+        known = ["getent", "passwd", users[-1].name]
+        look_up = partial(_succeeds_on_head, ground, known)
+        wait_for(look_up, "the directory's users", log=paths.log / "nslcd.log")
+        for user in users:
+            folder(paths.home / user.name, user.uid, 0o700)
+
+
+def _raise_nodes(ground: Ground) -> None:
+    paths, addresses = ground.paths, ground.cluster.addresses
+    ground.start("slurmctld")
+    listening = partial(answers, addresses.head, addresses.ports["slurmctld"])
+    wait_for(listening, "slurmctld", log=paths.log / "slurmctld.log")
+    _end_lost_jobs(ground)
+    write(paths.go, "")
+    nodes = frozenset(node.name for node in ground.cluster.layout.nodes)
+    first_log = paths.log / f"slurmd-{min(nodes)}.log"
+    wait_for(lambda: nodes <= _nodes_up(ground), "the nodes", log=first_log)
+
+
+def _end_lost_jobs(ground: Ground) -> None:
+    """After a power cut Slurm believes that jobs run on; no node is up yet, so none does.
+
+    Down nodes end their jobs, and come back as they register (ReturnToService=2).
+    """
+    lost = set(ground.on_head(["squeue", "-h", "-t", "R,S", "-o", "%N"]).split())
+    for nodes in sorted(lost):
+        ground.on_head(["scontrol", "update", f"nodename={nodes}", "state=down", "reason=power"])
+
+
+def _nodes_up(ground: Ground) -> frozenset[str]:
+    lines = ground.on_head(["sinfo", "-h", "-N", "-o", "%N %T"]).splitlines()
+    pairs = [line.split() for line in lines]
+    return frozenset(name for name, state in pairs if state in UP_STATES)
+
+
+def _succeeds_on_head(ground: Ground, argv: list[str]) -> bool:
+    head = namespaces.find_head(ground.paths)
+    return head is not None and succeeds(namespaces.on_head(head, argv))
