@@ -1,0 +1,60 @@
+"""A real Chromium, driven by Playwright, with its background traffic off."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.live import Live
+
+CHROMIUM = "/usr/bin/chromium"
+QUIET = [
+    "--no-sandbox",  # CI runs as root
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PATIENCE_MS = 30_000
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """One for a file: while it is there, Playwright's event loop keeps others from running."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def context(chromium: Browser, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
+    """A browser of its own for each test; what a failed one shows is kept as a picture."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(PATIENCE_MS)
+    yield context
+    pictures = os.environ.get("PORTAL_TEST_PICTURES")
+    if pictures:
+        for number, page in enumerate(context.pages):
+            page.screenshot(path=Path(pictures) / f"{request.node.name}-{number}.png")
+    context.close()
+
+
+@pytest.fixture
+def log_in(portal: Live) -> Callable[[Page, str], None]:
+    """Fill in the login page as a person does."""
+
+    def log_in(page: Page, username: str) -> None:
+        page.goto(f"{portal.base_url}/login")
+        page.get_by_label("User name").fill(username)
+        page.get_by_label("Password", exact=True).fill(portal.users[username])
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="Your sessions").wait_for()
+
+    return log_in

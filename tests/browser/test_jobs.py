@@ -1,0 +1,162 @@
+"""A job as a person does it: choose a template, submit, watch, log, TensorBoard; and bob."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+from tests.live import Live
+
+LogIn = Callable[[Page, str], None]
+JOB = "browser-job"
+SLEEPER = "browser-sleeper"
+FAILING = "browser-failing"
+SLEEP = "#!/bin/bash\necho asleep\nsleep 600\n"
+FAIL = "#!/bin/bash\necho before\nls /no-such-folder\nexit 3\n"
+SOON_MS = 60_000
+
+
+@pytest.fixture(autouse=True)
+def clean(portal: Live) -> Iterator[None]:
+    """alice's jobs end with the test, whatever became of it."""
+    yield
+    portal.exec_as("alice", ["scancel", "--user=alice"])
+
+
+def open_jobs(page: Page) -> None:
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Jobs").click()
+    page.get_by_role("heading", name="Your jobs").wait_for()
+
+
+def choose(page: Page, template: str) -> None:
+    """From the list of jobs to a template's form."""
+    page.get_by_role("link", name="Submit a job").click()
+    page.get_by_role("link", name=template, exact=True).click()
+    page.get_by_role("heading", name=template, level=1).wait_for()
+
+
+def submit_script(page: Page, script: str, name: str) -> None:
+    """A script of one's own, from the list of jobs to the job's page."""
+    page.get_by_role("link", name="Submit a job").click()
+    page.get_by_text("My own script", exact=True).click()
+    page.get_by_label("Script", exact=True).fill(script)
+    page.get_by_label("Name, optional").fill(name)
+    page.get_by_role("button", name="Submit job").click()
+    page.get_by_role("heading", name=name, level=1).wait_for()
+
+
+def newest(page: Page, name: str) -> Locator:
+    """The newest job of this name in the list."""
+    return page.get_by_role("article").filter(has_text=name).first
+
+
+def test_from_a_template_to_tensorboard(
+    portal: Live, context: BrowserContext, log_in: LogIn
+) -> None:
+    page = context.new_page()
+    log_in(page, "alice")
+    open_jobs(page)
+    choose(page, "Training with NumPy")
+    page.get_by_label("Epochs").fill("12")
+    page.get_by_label("Name, optional").fill(JOB)
+    page.get_by_text("The exact script").click()
+    expect(page.get_by_text("--epochs=12")).to_be_visible()
+    expect(page.get_by_text(re.compile("^Starts at once|^Would start"))).to_be_visible()
+    page.get_by_role("button", name="Submit job").click()
+
+    page.get_by_role("heading", name=JOB, level=1).wait_for()
+    expect(page.get_by_text("Completed", exact=True)).to_be_visible(timeout=SOON_MS)
+    log = page.locator("section pre").first
+    expect(log).to_contain_text(re.compile(r"\n\s+11\s+0\.\d+"))
+    expect(log).not_to_contain_text(re.compile(r"\n\s+12\s+0\.\d+"))
+    expect(page.get_by_text("This is all of it.")).to_be_visible()
+    job_url = page.url
+
+    with context.expect_page() as opened:
+        page.get_by_role("link", name="TensorBoard").click()
+    board = opened.value
+    board.locator("card-view", has_text="loss").first.wait_for(timeout=SOON_MS)
+    expect(board.locator("card-view line-chart").first).to_be_visible()
+    assert re.search(r"/tensorboard/[0-9a-f-]{36}/", board.url)
+
+    page.get_by_role("link", name="Run again").click()
+    expect(page.get_by_label("Epochs")).to_have_value("12")
+    expect(page.get_by_label("Name, optional")).to_have_value(JOB)
+
+    refuse_bob(portal, context, log_in, job_url, board.url)
+
+
+def refuse_bob(
+    portal: Live, alices: BrowserContext, log_in: LogIn, job_url: str, board_url: str
+) -> None:
+    """With the addresses in hand, bob gets neither job nor log nor TensorBoard."""
+    browser = alices.browser
+    assert browser is not None
+    bobs = browser.new_context()
+    page = bobs.new_page()
+    log_in(page, "bob")
+    open_jobs(page)
+    page.get_by_role("link", name="Submit a job").wait_for()
+    expect(page.get_by_text(JOB, exact=True)).to_have_count(0)
+    page.goto(job_url)
+    page.get_by_role("heading", name="There is nothing at this address").wait_for()
+    job_id = job_url.rstrip("/").rsplit("/", 1)[1]
+    api = f"{portal.base_url}/api/v1/jobs"
+    assert JOB not in [job["name"] for job in page.request.get(api).json()["items"]]
+    for path in ("", "/log", "/tensorboard"):
+        assert page.request.get(f"{api}/{job_id}{path}").status == 404
+    answer = page.goto(board_url)
+    assert answer is not None
+    assert answer.status == 404
+    bobs.close()
+
+
+def test_cancelled_from_the_list_and_removed(context: BrowserContext, log_in: LogIn) -> None:
+    page = context.new_page()
+    log_in(page, "alice")
+    open_jobs(page)
+    submit_script(page, SLEEP, SLEEPER)
+    expect(page.locator("section pre").first).to_contain_text("asleep", timeout=SOON_MS)
+    open_jobs(page)
+    card = newest(page, SLEEPER)
+    expect(card).to_contain_text("Running")
+    card.get_by_role("button", name="Cancel").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel it").click()
+    expect(card).to_contain_text("Cancelled", timeout=SOON_MS)
+    before = page.get_by_role("article").filter(has_text=SLEEPER).count()
+    card.get_by_role("button", name="Remove").click()
+    expect(page.get_by_role("article").filter(has_text=SLEEPER)).to_have_count(before - 1)
+
+
+def test_a_failed_job_shows_its_error_in_one_click(context: BrowserContext, log_in: LogIn) -> None:
+    page = context.new_page()
+    log_in(page, "alice")
+    open_jobs(page)
+    submit_script(page, FAIL, FAILING)
+    open_jobs(page)
+    card = newest(page, FAILING)
+    expect(card).to_contain_text("Failed", timeout=SOON_MS)
+    card.get_by_role("button", name="Show the error").click()
+    expect(card.get_by_text(re.compile("no-such-folder.*No such file")).first).to_be_visible()
+
+
+def test_what_is_refused_stands_at_its_field(context: BrowserContext, log_in: LogIn) -> None:
+    page = context.new_page()
+    log_in(page, "bob")
+    open_jobs(page)
+    choose(page, "Training with NumPy")
+    page.get_by_label("Epochs").fill("0")
+    expect(page.get_by_text("Must be 1 to 100000.")).to_be_visible()
+    page.get_by_role("button", name="Submit job").click()
+    expect(page.get_by_label("Epochs")).to_be_focused()
+
+    page.get_by_role("link", name="All templates").click()
+    page.get_by_text("My own script", exact=True).click()
+    script = page.get_by_label("Script", exact=True)
+    script.fill("#!/bin/bash\n#SBATCH --array=1-9\nhostname\n")
+    page.get_by_role("button", name="Submit job").click()
+    expect(page.get_by_text(re.compile("^Line 2: "))).to_be_visible()
+    expect(script).to_be_focused()

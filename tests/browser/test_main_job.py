@@ -1,0 +1,158 @@
+"""The main job as a person does it: log in, start, cells, TensorBoard, stop; and bob."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.live import Live
+
+LogIn = Callable[[Page, str], None]
+SESSION = "browser"
+WHERE = (
+    "import os, platform; print('where', platform.node(), os.environ['SLURM_JOB_ID'],"
+    " os.environ['CUDA_VISIBLE_DEVICES'], os.path.exists('/.singularity.d'))"
+)
+EVENTS = (
+    "from tensorboardX import SummaryWriter; log = SummaryWriter(os.environ['PORTAL_LOGDIR']);"
+    " [log.add_scalar('loss', 1 / (n + 1), n) for n in range(20)]; log.close(); print('written')"
+)
+
+
+@pytest.fixture(autouse=True)
+def clean(portal: Live) -> Iterator[None]:
+    """alice's sessions end with the test, whatever became of it."""
+    yield
+    portal.exec_as("alice", ["scancel", "--user=alice"])
+
+
+def start(page: Page, name: str) -> None:
+    """Start a session with one GPU from the form."""
+    page.get_by_role("link", name="Start a session").first.click()
+    page.get_by_role("radio", name=re.compile("^One GPU")).check()
+    page.get_by_label(re.compile("^Name")).fill(name)
+    page.get_by_role("button", name="Start session").click()
+
+
+def run_cell(page: Page, code: str) -> None:
+    """Type into the last cell of the open notebook and run it."""
+    cell = page.locator(".jp-Notebook .jp-CodeCell").last
+    cell.locator(".cm-content").click()
+    page.keyboard.insert_text(code)
+    page.keyboard.press("Shift+Enter")
+
+
+def output(page: Page, text: str | re.Pattern[str]) -> str:
+    """The output that shows this text, once it is there."""
+    found = page.locator(".jp-OutputArea-output", has_text=text).last
+    found.wait_for()
+    return found.inner_text()
+
+
+def open_notebook(lab: Page) -> None:
+    """From JupyterLab's launcher to a notebook whose kernel is idle; an earlier layout is left."""
+    lab.wait_for_url(re.compile("/lab"))
+    lab.goto(lab.url.split("?")[0] + "?reset")
+    lab.locator(".jp-LauncherCard[data-category=Notebook]").first.click()
+    lab.locator(".jp-Notebook .jp-CodeCell .cm-content").first.wait_for()
+    lab.get_by_text(re.compile(r"\| Idle$")).first.wait_for()
+
+
+def test_the_main_job(portal: Live, context: BrowserContext, log_in: LogIn) -> None:
+    page = context.new_page()
+    log_in(page, "alice")
+    start(page, SESSION)
+    card = page.get_by_role("article").filter(has_text=SESSION).first
+    expect(card).to_contain_text("Running", timeout=60_000)
+    with context.expect_page() as opened:
+        card.get_by_role("link", name="Open JupyterLab").click()
+    lab = opened.value
+    open_notebook(lab)
+
+    run_cell(lab, WHERE)
+    _, node, job_id, devices, contained = output(lab, re.compile("where node")).split()
+    expect(card).to_contain_text(node)
+    assert node in {"node01", "node02"}
+    assert job_id.isdigit()
+    assert devices in {"0", "1", "2", "3"}
+    assert contained == "True"
+
+    run_cell(lab, "import time; print('asleep'); time.sleep(600)")
+    output(lab, "asleep")
+    lab.get_by_role("menuitem", name="Kernel").click()
+    lab.get_by_role("menuitem", name="Interrupt Kernel").click()
+    output(lab, "KeyboardInterrupt")
+
+    run_cell(lab, EVENTS)
+    output(lab, "written")
+    lab.get_by_role("menuitem", name="Kernel").click()
+    lab.get_by_role("menuitem", name=re.compile("^Restart Kernel…")).click()
+    lab.get_by_role("button", name="Confirm Kernel Restart").click()
+    run_cell(lab, "print('log' in globals())")
+    output(lab, "False")
+
+    with context.expect_page() as opened:
+        card.get_by_role("button", name="TensorBoard").or_(
+            card.get_by_role("link", name="TensorBoard")
+        ).first.click()
+    board = opened.value
+    board.locator("card-view", has_text="loss").first.wait_for(timeout=60_000)
+    expect(board.locator("card-view line-chart").first).to_be_visible()
+    assert re.search(r"/tensorboard/[0-9a-f-]{36}/", board.url)
+
+    refuse_bob(portal, context, log_in, lab.url, board.url)
+
+    card.get_by_role("button", name="Stop", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name=re.compile("Stop")).click()
+    expect(page.get_by_role("article").filter(has_text=SESSION).first).to_contain_text(
+        re.compile("Stopped"), timeout=60_000
+    )
+
+
+def refuse_bob(
+    portal: Live, alices: BrowserContext, log_in: LogIn, lab_url: str, board_url: str
+) -> None:
+    """With the addresses in hand, bob gets neither notebook nor TensorBoard nor API."""
+    browser = alices.browser
+    assert browser is not None
+    bobs = browser.new_context()
+    page = bobs.new_page()
+    log_in(page, "bob")
+    expect(page.get_by_text(SESSION, exact=True)).to_have_count(0)
+    for url, status in ((lab_url, 403), (board_url, 404)):
+        answer = page.goto(url)
+        assert answer is not None
+        assert answer.status == status
+    sessions = page.request.get(f"{portal.base_url}/api/v1/sessions").json()
+    assert SESSION not in [session["name"] for session in sessions["items"]]
+    bobs.close()
+
+
+def test_a_wrong_password_says_so(portal: Live, context: BrowserContext) -> None:
+    page = context.new_page()
+    page.goto(portal.base_url)
+    page.get_by_label("User name").fill("alice")
+    page.get_by_label("Password", exact=True).fill("not-the-password")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert").first).to_contain_text("wrong")
+    page.get_by_label("User name").fill("dave")
+    page.get_by_label("Password", exact=True).fill(portal.users["dave"])
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert").first).to_contain_text("locked")
+
+
+def test_impossible_resources_are_said_while_typing(
+    portal: Live, context: BrowserContext, log_in: LogIn
+) -> None:
+    page = context.new_page()
+    log_in(page, "bob")
+    page.get_by_role("link", name="Start a session").first.click()
+    page.get_by_role("radio", name=re.compile("own numbers")).check()
+    page.get_by_label("GPUs", exact=True).fill("9")
+    expect(page.get_by_text(re.compile("more than 4"))).to_be_visible()
+    page.get_by_role("button", name="Start session").click()
+    expect(page.get_by_text(re.compile("Not possible like this"))).to_be_visible()
+    expect(page).to_have_url(re.compile("/start"))

@@ -1,0 +1,194 @@
+"""Rendered templates as jobs of a real Slurm, submitted as the portal does it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from cluster.paths import Paths
+from spawner.catalog import Catalog
+from spawner.jobscript import JobPlace, Rendered, render_job, render_script
+from spawner.model import JobSpec, Resources
+from spawner.parse import sbatch_options
+from spawner.templates import check_parameters, load_templates
+from tests.live import Live
+
+SMALL = {"cpus": 2, "memory_gb": 3, "time_limit_minutes": 5, "partition": "debug"}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One submitted job of alice's."""
+
+    live: Live
+    job_id: int
+    folder: Path
+    logdir: Path
+    rendered: Rendered
+
+    def states(self) -> dict[str, str]:
+        """Slurm's word for each task; the task of a plain job is the empty text."""
+        told = self.live.exec_as(
+            "alice",
+            ["sacct", "-X", "-n", "-P", "-j", str(self.job_id), "--format=JobID,State"],
+        )
+        rows = (line.split("|") for line in told.splitlines())
+        return {job.partition("_")[2]: state.split(" ")[0] for job, state in rows}
+
+    def ended(self, bound_s: float = 120) -> dict[str, str]:
+        """The states, once all have ended."""
+        end = time.monotonic() + bound_s
+        while True:
+            states = self.states()
+            live = {"PENDING", "RUNNING", "REQUEUED", "COMPLETING"}
+            if states and not live & set(states.values()):
+                return states
+            assert time.monotonic() < end, f"{states}\n{self.said()}"
+            time.sleep(0.3)
+
+    def said(self, name: str = "*.log") -> str:
+        """Everything that its tasks printed."""
+        return "".join(path.read_text() for path in sorted(self.folder.glob(name)))
+
+    def says(self, text: str, bound_s: float = 60) -> None:
+        """Wait until it has printed this."""
+        end = time.monotonic() + bound_s
+        while text not in self.said():
+            assert time.monotonic() < end, f"{self.states()}\n{self.said()}"
+            time.sleep(0.1)
+
+    def start_now(self, bound_s: float = 60) -> None:
+        """Slurm lets a requeued job wait for two minutes; its owner may say otherwise."""
+        end = time.monotonic() + bound_s
+        while set(self.states().values()) != {"PENDING"}:
+            assert time.monotonic() < end, self.states()
+            time.sleep(0.2)
+        now = ["scontrol", "update", f"JobId={self.job_id}", "StartTime=now"]
+        self.live.exec_as("alice", now)
+
+    def completed(self, bound_s: float = 120) -> str:
+        """What it printed; it must have ended well."""
+        states = self.ended(bound_s)
+        assert set(states.values()) == {"COMPLETED"}, f"{states}\n{self.said()}"
+        return self.said()
+
+
+def run_template(
+    live: Live, root: Path, name: str, parameters: Mapping[str, Any], **resources: Any
+) -> Run:
+    """Submit a template's job as alice."""
+    template = load_templates()[name]
+    values, problems = check_parameters(template, parameters)
+    assert problems == []
+    asked = Resources(**{**template.default_resources, **SMALL, **resources})
+    place = _place(live, root, template.environment, asked)
+    return submit(live, place, render_job(template, values, place))
+
+
+def run_script(live: Live, root: Path, script: str, environment: str | None = None) -> Run:
+    place = _place(live, root, environment, Resources(**SMALL))
+    return submit(live, place, render_script(script, place, place.environment))
+
+
+def has_image(root: Path, name: str) -> bool:
+    return (root / "images" / f"{name}.sif").exists()
+
+
+def _place(live: Live, root: Path, environment: str | None, resources: Resources) -> JobPlace:
+    uuid = str(uuid4())
+    home = str(Paths(live.state).home / "alice")
+    environments = Catalog.load(image_dir=root / "images").environments
+    return JobPlace(
+        uuid=uuid,
+        username="alice",
+        home=home,
+        runtime_dir=str(root / "runtime"),
+        apptainer=shutil.which("apptainer") or "/usr/bin/apptainer",
+        logdir=f"{home}/portal/runs/{uuid[:8]}",
+        environment=environments[environment] if environment else None,
+        resources=resources,
+        node_dir=f"/tmp/portal-{uuid[:13]}",
+    )
+
+
+def submit(live: Live, place: JobPlace, rendered: Rendered) -> Run:
+    """As the launcher does: a folder of the user's with the files, then sbatch."""
+    folder = Path(place.home) / ".local/share/portal/jobs" / place.uuid
+    live.exec_as("alice", ["mkdir", "-p", "-m", "700", str(folder)])
+    owner = folder.stat()
+    for name, text in {**rendered.files, "script.sh": rendered.script}.items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o600)
+        os.chown(folder / name, owner.st_uid, owner.st_gid)
+    spec = JobSpec(
+        uuid=place.uuid,
+        name="test",
+        resources=place.resources,
+        script=rendered.script,
+        requeue=rendered.requeue,
+        signal=rendered.signal,
+    )
+    if rendered.array:
+        spec = replace(
+            spec,
+            array=f"0-{rendered.array - 1}",
+            stdout="stdout-%a.log",
+            stderr="stderr-%a.log",
+        )
+    options = [*sbatch_options(spec), f"--chdir={place.home}"]
+    told = live.exec_as("alice", ["sbatch", *options, str(folder / "script.sh")])
+    return Run(live, int(told.strip()), folder, Path(place.logdir), rendered)
+
+
+def scalars(logdir: Path, tag: str) -> list[float]:
+    """A scalar's values, in the order of their steps, read from TensorBoard's event files here.
+
+    The format is TFRecord: length, checksum, data, checksum; of the Event and Summary messages only
+    the fields that hold a scalar's tag and value are looked at.
+    """
+    found: dict[int, float] = {}
+    for path in sorted(logdir.rglob("events.out.tfevents.*")):
+        data, at = path.read_bytes(), 0
+        while at + 12 <= len(data):
+            (length,) = struct.unpack_from("<Q", data, at)
+            event = _fields(data[at + 12 : at + 12 + length])
+            at += length + 16
+            for summary in event.get(5, []):
+                for value in _fields(summary).get(1, []):
+                    fields = _fields(value)
+                    if fields.get(1) == [tag.encode()] and 2 in fields:
+                        (step,) = event.get(2, [0])
+                        (found[step],) = struct.unpack("<f", fields[2][0])
+    return [found[step] for step in sorted(found)]
+
+
+def _fields(data: bytes) -> dict[int, list[Any]]:
+    """A protocol buffer's fields by number, as far as its wire format tells."""
+    fields: dict[int, list[Any]] = {}
+    at = 0
+    while at < len(data):
+        key, at = _varint(data, at)
+        if key & 7 == 0:
+            value, at = _varint(data, at)
+        else:
+            length, at = _varint(data, at) if key & 7 == 2 else ({1: 8, 5: 4}[key & 7], at)
+            value, at = data[at : at + length], at + length  # type: ignore[assignment]
+        fields.setdefault(key >> 3, []).append(value)
+    return fields
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at

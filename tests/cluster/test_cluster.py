@@ -1,0 +1,215 @@
+"""The one-machine cluster in use, for real: jobs, nodes, directory, accounts, and what dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.one_machine import (
+    CHECKOUT,
+    RAISE,
+    Cluster,
+    argv_of,
+    ldap,
+    one_machine,
+    state_of,
+    until,
+)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with one_machine("t-cl") as found:
+        found.run(*RAISE)
+        yield found
+
+
+def test_up_again_leaves_everything_as_it_is(cluster: Cluster) -> None:
+    before = {item["name"]: item["pid"] for item in cluster.status()["services"]}
+    cluster.run(*RAISE)
+    after = cluster.status()
+    assert {item["name"]: item["pid"] for item in after["services"]} == before
+    assert after["up"]
+    assert {node["state"] for node in after["nodes"]} == {"idle"}
+
+
+def test_a_gpu_job_sees_its_gpus_and_no_others(cluster: Cluster) -> None:
+    script = (
+        "hostname; id -un; echo CVD=$CUDA_VISIBLE_DEVICES; "
+        f"for n in 0 1 2 3; do head -c0 {cluster.state}/dev/nvidia$n 2>&1; done; true"
+    )
+    output = cluster.output("alice", cluster.submit("alice", script, "-p", "gpu", "--gpus=2"))
+    assert output.splitlines()[:3] == ["node01", "alice", "CVD=0,1"]
+    # the driver isn't there for any; the device may be asked for two of them only
+    confined = not any("cgroups" in note for note in cluster.status()["notes"])
+    assert output.count("Operation not permitted") == (2 if confined else 0)
+    assert "nvidia3' for reading: Operation not permitted" in output or not confined
+
+
+def test_a_group_at_its_limit_waits_with_slurms_reason(cluster: Cluster) -> None:
+    options = ("-p", "gpu", "-A", "teaching", "--gpus=1")
+    first = [cluster.submit("alice", "sleep 60", *options) for _ in range(2)]
+    third = cluster.submit("carol", "true", *options)
+    reason = ["PENDING", "(AssocGrpGRES)"]
+    until(lambda: cluster.job(third, "%T %R") == reason, "the reason of the third")
+    assert [cluster.job(job, "%T") for job in first] == [["RUNNING"], ["RUNNING"]]
+    cluster.exec("scancel", *map(str, [*first, third]), user="portal")  # an operator may
+    until(lambda: cluster.job(third, "%T") == ["CANCELLED"], "the operator's cancel")
+
+
+def test_memory_is_confined(cluster: Cluster) -> None:
+    if any("cgroups" in note for note in cluster.status()["notes"]):
+        pytest.skip("this machine has no cgroups v1")
+    eat = "python3 -c 'x = bytearray(200_000_000)'"
+    job = cluster.submit("bob", eat, "--mem=50M")
+    until(lambda: cluster.job(job, "%T") == ["OUT_OF_MEMORY"], "the job to run out of memory")
+
+
+def test_nodes_are_hosts_of_their_own(cluster: Cluster) -> None:
+    status = cluster.status()
+    names = cluster.exec("srun", "-p", "debug", "-N", str(len(status["nodes"])), "hostname")
+    assert sorted(names.split()) == [node["name"] for node in status["nodes"]]
+    if status["mode"] != "veth":
+        pytest.skip("this machine refuses network namespaces: its nodes share the loopback")
+    port, first = "40123", status["nodes"][0]
+    serve = ["python3", "-m", "http.server", port, "--directory", "/usr/share/doc", "--bind"]
+    inside = ("exec", "--node", first["name"], "--user", "alice", "--")
+    server = subprocess.Popen(
+        argv_of(cluster.state, *inside, *serve, "0.0.0.0"),  # noqa: S104  the node's alone
+        cwd=CHECKOUT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    reach = ("bash", "-c", 'exec 3<>"/dev/tcp/$0/$1" && echo reached || echo refused')
+    try:
+
+        def at_home() -> bool:
+            return cluster.exec(*reach, "127.0.0.1", port, node="node01") == "reached\n"
+
+        until(at_home, "the server on its own loopback")
+        assert cluster.exec(*reach, "127.0.0.1", port, user="bob", node="node02") == "refused\n"
+        assert cluster.exec(*reach, first["address"], port, node="node02") == "reached\n"
+    finally:
+        cluster.exec("pkill", "-u", "alice", "-f", f"http.server {port}", node="node01")
+        server.wait(10)
+
+
+def test_the_directory_checks_passwords_under_tls_only(cluster: Cluster) -> None:
+    known = cluster.status()["ldap"]
+    dn = f"uid=alice,ou=people,{known['suffix']}"
+    password = cluster.password("alice")
+    plain, tls = ["-H", known["url"]], ["-H", known["ldaps_url"]]
+    assert ldap(cluster, password, dn, *plain, "-ZZ") == (0, f"dn:{dn}\n")
+    assert ldap(cluster, password, dn, *tls) == (0, f"dn:{dn}\n")
+    assert "Confidentiality required" in ldap(cluster, password, dn, *plain)[1]
+    assert "Invalid credentials (49)" in ldap(cluster, "wrong", dn, *tls)[1]
+
+
+def test_a_locked_account_says_so_to_who_asks(cluster: Cluster) -> None:
+    known = cluster.status()["ldap"]
+    dn, password = f"uid=dave,ou=people,{known['suffix']}", cluster.password("dave")
+    code, words = ldap(cluster, password, dn, "-H", known["ldaps_url"], "-e", "ppolicy")
+    assert code != 0
+    assert "Account locked" in words
+    assert "locked" not in ldap(cluster, password, dn, "-H", known["ldaps_url"])[1]
+
+
+def test_the_service_account_can_set_passwords(cluster: Cluster) -> None:
+    known = cluster.status()["ldap"]
+    password = Path(known["bind_password_file"]).read_text().strip()
+    answer = ldap(cluster, password, known["bind_dn"], "-H", known["ldaps_url"])
+    assert answer == (0, f"dn:{known['bind_dn']}\n")
+    assert Path(known["bind_password_file"]).stat().st_mode & 0o077 == 0
+
+
+def test_the_portals_account_may_become_users_through_the_launcher_only(cluster: Cluster) -> None:
+    launcher = str(cluster.state / "libexec" / "launcher")
+
+    def sudo(*argv: str) -> str:
+        command = ["exec", "--user", "portal", "--", "sudo", "-n", *argv]
+        done = cluster.run(*command, check=False)
+        return done.stdout + done.stderr
+
+    hello = json.loads(sudo("-u", "alice", "--", launcher).splitlines()[0])
+    assert (hello["username"], hello["uid"]) == ("alice", 20001)
+    assert Path(launcher).stat().st_uid == 0
+    for refused in (["-u", "alice", "--", "id"], ["-u", "root", "--", launcher], ["id"]):
+        assert "password is required" in sudo(*refused)
+    assert "password is required" in sudo("-u", "slurm", "--", launcher)
+
+
+def test_accounts_of_the_services_exist_on_the_head_alone(cluster: Cluster) -> None:
+    assert "uid=19001(portal)" in cluster.exec("id", "portal")
+    machine = Path("/etc/passwd").read_text()
+    assert "portalhub" not in machine
+    assert str(cluster.state) not in machine
+
+
+@pytest.mark.parametrize("name", ["slapd", "munged", "slurmctld", "nslcd"])
+def test_what_dies_comes_back_within_a_second(cluster: Cluster, name: str) -> None:
+    before = cluster.service(name)
+    killed = time.monotonic()
+    os.kill(before["pid"], signal.SIGKILL)
+
+    def back() -> bool:
+        now = cluster.service(name)
+        return bool(now["state"] == "running" and now["pid"] != before["pid"])
+
+    until(back, f"{name} to come back")
+    uptime_s = float(cluster.service(name)["uptime_s"])
+    assert time.monotonic() - uptime_s - killed < 1.0
+    until(lambda: "UP" in cluster.exec("scontrol", "ping"), "slurmctld to answer")
+    until(lambda: "alice" in cluster.run("exec", "--", "id", "alice", check=False).stdout, "users")
+
+
+def test_a_part_can_be_held_down(cluster: Cluster) -> None:
+    cluster.run("stop", "slapd")
+    assert cluster.service("slapd")["state"] == "stopped"
+    known = cluster.status()["ldap"]
+    assert "Can't contact" in ldap(cluster, "x", known["bind_dn"], "-H", known["ldaps_url"])[1]
+    cluster.run("start", "slapd")
+    until(
+        lambda: "Invalid" in ldap(cluster, "x", known["bind_dn"], "-H", known["ldaps_url"])[1],
+        "slapd",
+    )
+    unknown = cluster.run("stop", "nonsense", check=False)
+    assert unknown.returncode != 0
+    assert "unknown service" in unknown.stderr
+
+
+def test_a_node_can_be_held_down(cluster: Cluster) -> None:
+    began = time.monotonic()
+    cluster.run("stop", "node03")
+    assert time.monotonic() - began < 4.0
+    assert cluster.run("exec", "--node", "node03", "--", "true", check=False).returncode != 0
+    cluster.run("start", "node03")
+    until(lambda: state_of(cluster, "node03") == "idle", "node03 to be back")
+    srun = ("srun", "-p", "cpu", "-w", "node03", "hostname")
+    until(lambda: cluster.exec(*srun, user="alice") == "node03\n", "a job on it")
+    cluster.run("restart", "slurmd@node03")
+    until(lambda: cluster.exec(*srun, user="alice") == "node03\n", "a job on it")
+
+
+def test_a_node_that_loses_power_boots_again(cluster: Cluster) -> None:
+    job = cluster.submit("alice", "sleep 300", "-w", "node02", "-p", "gpu", "--no-requeue")
+    until(lambda: cluster.job(job, "%T") == ["RUNNING"], "the job to run")
+    state = re.escape(str(cluster.state))
+    found = subprocess.run(
+        ["pgrep", "-f", f"^/usr/bin/python3 -m cluster.node inside {state} node02$"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    os.kill(int(found.stdout), signal.SIGKILL)
+    until(lambda: cluster.job(job, "%T") == ["NODE_FAIL"], "Slurm to notice", 60)
+
+    until(lambda: state_of(cluster, "node02") == "idle", "node02 to be back")
+    assert cluster.exec("srun", "-p", "gpu", "-w", "node02", "hostname", user="alice") == "node02\n"

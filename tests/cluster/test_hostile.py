@@ -1,0 +1,304 @@
+"""alice's own server turned against everybody else: what it learns, forges and scripts is nothing.
+
+Everything on a node is its user's. Here alice reads her job's secret, puts a program of her own in
+the place of her JupyterLab, and calls home with lies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from cluster.client import Client, Refused
+from tests.live import Live
+
+pytestmark = pytest.mark.anyio
+
+PROGRAM = (Path(__file__).parent / "hostile_server.py").read_text("utf-8")
+PYTHON = "/usr/bin/python3"
+LIFE_S = 600
+SMALL = {"cpus": 1, "memory_gb": 1, "time_limit_minutes": 15}
+PAGE_TEXT = "hostile page"
+
+
+@dataclass(frozen=True)
+class Hostile:
+    """alice's program on her node, and what she can do from there."""
+
+    portal: Live
+    session: Any
+    config: dict[str, Any]
+    port: int
+
+    @property
+    def node(self) -> str:
+        return str(self.session["node"])
+
+    @property
+    def path(self) -> str:
+        return str(self.session["url"])
+
+    @property
+    def bearer(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.config['secret']}"}
+
+    def ask(self, *requests: dict[str, Any]) -> list[dict[str, Any]]:
+        """Requests as alice, from her node."""
+        argv = [PYTHON, "-c", PROGRAM, "ask", json.dumps(requests)]
+        answers: list[dict[str, Any]] = json.loads(self.portal.exec_as("alice", argv, self.node))
+        return answers
+
+    def hello(self, session_id: str | None = None, **body: Any) -> int:
+        url = f"{self.config['portal_url']}/node/sessions/{session_id or self.session['id']}/hello"
+        request = {"url": url, "method": "POST", "headers": self.bearer, "body": body}
+        return int(self.ask(request)[0]["status"])
+
+    def seen(self) -> list[dict[str, Any]]:
+        """All requests it has been sent, asked of it on the node itself."""
+        (answer,) = self.ask({"url": f"http://127.0.0.1:{self.port}/seen"})
+        found: list[dict[str, Any]] = json.loads(answer["body"])
+        return found
+
+
+@pytest.fixture(scope="module")
+async def alice(portal: Live) -> AsyncIterator[Client]:
+    async with portal.login("alice") as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+async def carol(portal: Live) -> AsyncIterator[Client]:
+    async with portal.login("carol") as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+async def hostile(portal: Live, alice: Client) -> AsyncIterator[Hostile]:
+    """A session of alice's in which her own program answers."""
+    made = await alice.start_session(name="hostile", resources=SMALL)
+    session = await alice.wait_session(made["id"], "running", "ended")
+    assert session["state"] == "running", session["reason"]
+    home = portal.exec_as("alice", ["sh", "-c", "echo ~"]).strip()
+    config = f"{home}/.local/share/portal/jobs/{made['id']}/config.json"
+    secrets = json.loads(portal.exec_as("alice", ["cat", config]))
+    argv = [PYTHON, "-c", PROGRAM, str(LIFE_S)]
+    port = int(portal.exec_as("alice", argv, session["node"]))
+    program = Hostile(portal, session, secrets, port)
+    try:
+        assert program.hello(port=port) == 200
+        yield program
+    finally:
+        program.ask({"url": f"http://127.0.0.1:{port}/quit"})
+        await alice.stop_session(made["id"])
+
+
+async def get(client: Client, path: str, **more: Any) -> tuple[int, str, Any]:
+    url = f"{client.base_url}{path}"
+    async with client.http.get(url, allow_redirects=False, **more) as answer:
+        return answer.status, await answer.text(), answer.headers.copy()
+
+
+def own_cookie(client: Client) -> tuple[str, str]:
+    """Name and value of the portal's own cookie."""
+    names = {"portal_session", "__Host-portal"}
+    jar = [cookie for cookie in client.http.cookie_jar if cookie.key in names]
+    (ours,) = [cookie for cookie in jar if cookie["path"] == "/"]
+    return ours.key, ours.value
+
+
+async def reached(client: Client, hostile: Hostile, cookies: str = "") -> Any:
+    """The headers of its page, once the gate's last answer has grown old. What it plants is not
+    kept, for this client's jar would send a planted cookie instead of ours, not beside it."""
+    url = f"{client.base_url}{hostile.path}as-alice"
+    headers = {"Cookie": cookies or "=".join(own_cookie(client))}
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as plain:
+        async with asyncio.timeout(20):
+            while True:
+                async with plain.get(url, headers=headers, allow_redirects=False) as answer:
+                    if await answer.text() == PAGE_TEXT:
+                        return answer.headers.copy()
+                    assert answer.status != 502
+                await asyncio.sleep(0.1)
+
+
+async def test_its_owners_cookie_is_not_among_what_it_collects(
+    alice: Client, hostile: Hostile
+) -> None:
+    name, value = own_cookie(alice)
+    for spelling in (
+        f"{name}={value}",
+        f"a=1;{name}={value} ;b=2",
+        f"{name} = {value}; c=3",
+        f"{name}=planted; d=4; {name}={value}",
+    ):
+        await reached(alice, hostile, spelling)
+    collected = json.dumps(hostile.seen())
+    assert "a=1" in collected
+    assert "d=4" in collected
+    assert value not in collected
+    assert name not in collected
+
+
+async def test_what_it_says_stays_below_its_own_path(alice: Client, hostile: Hostile) -> None:
+    headers = await reached(alice, hostile)
+    cookies = headers.getall("Set-Cookie")
+    assert len(cookies) == 3
+    for cookie in cookies:
+        attributes = [part.strip().lower() for part in cookie.split(";")[1:]]
+        assert f"path={hostile.path}" in attributes
+        assert "path=/" not in attributes
+    for name in ("Service-Worker-Allowed", "Clear-Site-Data", "Refresh", "X-Accel-Redirect"):
+        assert name not in headers
+    assert (await alice.api("GET", "/me"))["username"] == "alice"  # still, with her own cookie
+
+
+async def test_nobody_else_is_sent_to_it(portal: Live, carol: Client, hostile: Hostile) -> None:
+    """An admin who opens a link into it is refused before the node hears of them."""
+    before = len(hostile.seen())
+    page = {"Accept": "text/html", "Sec-Fetch-Mode": "navigate"}
+    tails = ("", "lab", "api/status", "..%2f..%2fcarol/s1/", "files/x.html?token=x")
+    async with portal.login("bob") as bob, Client(portal.base_url) as nobody:
+        for tail in tails:
+            for headers in (page, {"Accept": "application/json"}):
+                for client, statuses in ((carol, {403}), (bob, {403}), (nobody, {302, 401})):
+                    status, text, _ = await get(client, f"{hostile.path}{tail}", headers=headers)
+                    wanted = {404} if "%2f" in tail else statuses
+                    assert status in wanted, (tail, text[:200])
+                    assert PAGE_TEXT not in text
+        for client in (carol, bob):
+            url = f"{portal.base_url}{hostile.path}api/kernels/1/channels"
+            with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+                await client.http.ws_connect(url, origin=portal.base_url)
+            assert refused.value.status == 403
+    assert len(hostile.seen()) == before
+
+
+async def test_its_page_can_not_script_the_portal_as_somebody_else(
+    carol: Client, hostile: Hostile
+) -> None:
+    """What carol's browser would send for a page on the node's own address, or anywhere else."""
+    session_id = hostile.session["id"]
+    foreign: tuple[dict[str, str], ...] = (
+        {"Origin": f"http://{hostile.node}:{hostile.port}", "Sec-Fetch-Site": "cross-site"},
+        {"Origin": "null", "Sec-Fetch-Site": "cross-site"},
+        {"Origin": "http://evil.test"},
+        {"Sec-Fetch-Site": "same-site"},
+        {},
+    )
+    for headers in foreign:
+        for method, path in (("DELETE", f"/admin/sessions/{session_id}"), ("POST", "/logout")):
+            url = f"{carol.base_url}/api/v1{path}"
+            async with carol.http.request(method, url, headers=headers) as answer:
+                assert answer.status == 403, (headers, await answer.text())
+                assert "Access-Control-Allow-Origin" not in answer.headers
+    read = {"Origin": f"http://{hostile.node}:{hostile.port}"}
+    _, _, headers_of_me = await get(carol, "/api/v1/me", headers=read)
+    assert "Access-Control-Allow-Origin" not in headers_of_me
+    assert "Access-Control-Allow-Credentials" not in headers_of_me
+    assert (await carol.api("GET", "/me"))["username"] == "carol"
+
+
+async def test_the_portals_cookie_is_out_of_every_pages_reach(portal: Live) -> None:
+    async with Client(portal.base_url) as client:
+        body = {"username": "alice", "password": portal.users["alice"]}
+        url = f"{portal.base_url}/api/v1/login"
+        async with client.http.post(url, json=body, headers={"Origin": portal.base_url}) as answer:
+            (cookie,) = answer.headers.getall("Set-Cookie")
+    attributes = {part.strip().lower() for part in cookie.split(";")[1:]}
+    assert {"httponly", "samesite=lax", "path=/"} <= attributes
+    assert not [part for part in attributes if part.startswith("domain=")]
+
+
+async def test_its_own_owners_page_does_not_know_the_password(
+    portal: Live, alice: Client, hostile: Hostile
+) -> None:
+    """Same origin, alice's cookie, her own hostile page: the password itself is still missing."""
+    page = {"Referer": f"{alice.base_url}{hostile.path}lab", "Sec-Fetch-Site": "same-origin"}
+    guess = {"current_password": "a guess", "new_password": "Planted-by-a-page-1"}
+    for path, body in (("/reauth", {"password": "a guess"}), ("/me/password", guess)):
+        with pytest.raises(Refused) as refused:
+            await alice.api("POST", path, body, headers=page)
+        assert refused.value.status in {401, 403, 422}
+    # an admin's acts are no more hers than before
+    with pytest.raises(Refused) as refused:
+        await alice.api("DELETE", f"/admin/sessions/{hostile.session['id']}", headers=page)
+    assert refused.value.status == 403
+    async with Client(portal.base_url) as again:
+        assert (await again.login("alice", portal.users["alice"]))["username"] == "alice"
+
+
+async def test_a_forged_node_is_ignored(alice: Client, hostile: Hostile) -> None:
+    """Which node it is says Slurm; a program that names another is sent what is its own."""
+    forged = {"node": "head", "host": "127.0.0.1", "address": "127.0.0.1", "target_host": "head"}
+    assert hostile.hello(port=hostile.port, **forged) in {200, 422}
+    before = len(hostile.seen())
+    await reached(alice, hostile)
+    assert len(hostile.seen()) > before
+    assert (await alice.api("GET", f"/sessions/{hostile.session['id']}"))["node"] == hostile.node
+
+
+@pytest.mark.parametrize("port", [0, -1, 22, 80, 1023, 65536, 10**9, "x", None, 2.5, [40000]])
+async def test_a_port_that_is_no_users_is_refused(
+    alice: Client, hostile: Hostile, port: Any
+) -> None:
+    assert hostile.hello(port=port) == 422
+    await reached(alice, hostile)
+
+
+async def test_a_secret_opens_its_own_session_alone(portal: Live, hostile: Hostile) -> None:
+    async with portal.login("bob") as bob:
+        made = await bob.start_session(name="victim", resources=SMALL)
+        try:
+            assert hostile.hello(made["id"], port=hostile.port) == 401
+            assert hostile.hello("0" * 36, port=hostile.port) == 401
+            home = hostile.config["portal_url"]
+            (found,) = hostile.ask(
+                {"url": f"{home}/node/sessions/{made['id']}/server", "headers": hostile.bearer}
+            )
+            assert found["status"] == 401
+        finally:
+            await bob.stop_session(made["id"])
+
+
+async def test_the_hubs_token_for_its_server_reaches_nobody_else(hostile: Hostile) -> None:
+    """alice's program may ask for what it would have become: her own token, and no more."""
+    home = hostile.config["portal_url"]
+    server = f"{home}/node/sessions/{hostile.session['id']}/server"
+    (given,) = hostile.ask({"url": server, "headers": hostile.bearer})
+    assert given["status"] == 200
+    token = json.loads(given["body"])["env"]["JUPYTERHUB_API_TOKEN"]
+    headers = {"Authorization": f"token {token}"}
+    hub = f"{home}/hub/api"
+    requests = [
+        {"url": f"{hub}/users/bob", "headers": headers},
+        {"url": f"{hub}/users/carol/tokens", "headers": headers},
+        {"url": f"{hub}/users/alice/servers/more", "headers": headers, "method": "POST"},
+        {"url": f"{hub}/users/bob/servers/s1", "headers": headers, "method": "DELETE"},
+        {"url": f"{hub}/shutdown", "headers": headers, "method": "POST", "body": {}},
+        {"url": f"{hub}/services", "headers": headers},
+    ]
+    for request, answer in zip(requests, hostile.ask(*requests), strict=True):
+        assert answer["status"] in {403, 404, 405}, (request["url"], answer)
+    (users,) = hostile.ask({"url": f"{hub}/users", "headers": headers})
+    assert users["status"] == 403 or "bob" not in users["body"]
+
+
+async def test_from_its_node_only_two_doors_are_open(hostile: Hostile) -> None:
+    home = hostile.config["portal_url"]
+    inside = (
+        "/internal/whoami",
+        "/internal/gate",
+        "/node/../internal/whoami",
+        "/api/v1/me",
+        "/hub/",
+    )
+    tricks = (*inside, "//internal/whoami", "/%69nternal/whoami", hostile.path, "/metrics")
+    answers = hostile.ask(*({"url": f"{home}{path}"} for path in tricks))
+    assert [answer["status"] for answer in answers] == [404] * len(tricks)

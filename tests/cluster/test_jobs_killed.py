@@ -1,0 +1,107 @@
+"""Parts killed in the middle of submissions: no job is lost, and none runs twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+import uuid
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from cluster.client import Client, Refused
+from tests.cluster.job_tools import AWAY, lines, settled, submit
+from tests.cluster.slurm_tools import until
+from tests.live import Live
+
+pytestmark = pytest.mark.anyio
+
+ROUNDS = int(os.environ.get("PORTAL_TEST_KILLS", "20"))
+AT_ONCE = 3
+
+
+@pytest.fixture
+async def alice(portal: Live) -> AsyncIterator[Client]:
+    async with portal.login("alice") as client:
+        yield client
+
+
+async def stubbornly(client: Client, script: str, key: str, **body: Any) -> Any:
+    """Submit, with one key, until there is an answer: what any careful client does."""
+    deadline = time.monotonic() + 120
+    while True:
+        try:
+            return await submit(client, script, key=key, **body)
+        except AWAY as error:
+            final = isinstance(error, Refused) and error.status < 500
+            if final or time.monotonic() > deadline:
+                raise
+        await asyncio.sleep(0.2)
+
+
+async def test_slurmctld_killed_while_jobs_are_submitted(portal: Live, alice: Client) -> None:
+    """At another moment of a submission each time."""
+    word = uuid.uuid4().hex
+    made: list[Any] = []
+    for number in range(ROUNDS):
+        names = [f"{number}-{n}" for n in range(AT_ONCE)]
+        tries = [
+            asyncio.create_task(stubbornly(alice, f"echo {name} >> {word}", key=f"{word}-{name}"))
+            for name in names
+        ]
+        await asyncio.sleep(0.015 * number)  # the moment is what is tried here
+        await asyncio.to_thread(portal.kill, "slurmctld")
+        made += await asyncio.gather(*tries)
+        await until(lambda: _answers(portal))
+    jobs = [await settled(alice, job["id"], timeout_s=420) for job in made]
+    wanted = sorted(f"{number}-{n}" for number in range(ROUNDS) for n in range(AT_ONCE))
+    assert sorted(lines(portal, "alice", word)) == wanted
+    assert {job["outcome"] for job in jobs} == {"completed"}, [
+        (job["outcome"], job["reason"]) for job in jobs if job["outcome"] != "completed"
+    ]
+
+
+async def _answers(portal: Live) -> bool:
+    try:
+        return "UP" in portal.exec_as("alice", ["scontrol", "ping"])
+    except RuntimeError:
+        return False
+
+
+async def test_the_portal_killed_while_jobs_are_submitted(portal: Live, alice: Client) -> None:
+    word = uuid.uuid4().hex
+    made: list[Any] = []
+    for number in range(4):
+        names = [f"{number}-{n}" for n in range(AT_ONCE)]
+        tries = [
+            asyncio.create_task(stubbornly(alice, f"echo {name} >> {word}", key=f"{word}-{name}"))
+            for name in names
+        ]
+        await asyncio.sleep(0.03 * number)  # the moment is what is tried here
+        await asyncio.to_thread(portal.kill, "portal")
+        await asyncio.to_thread(portal.wait_until_served)
+        made += await asyncio.gather(*tries)
+    jobs = [await settled(alice, job["id"], timeout_s=180) for job in made]
+    assert {job["outcome"] for job in jobs} == {"completed"}
+    wanted = sorted(f"{number}-{n}" for number in range(4) for n in range(AT_ONCE))
+    assert sorted(lines(portal, "alice", word)) == wanted
+
+
+async def test_what_is_submitted_while_slurm_is_away_is_kept(portal: Live, alice: Client) -> None:
+    word = uuid.uuid4().hex
+    portal.stop("slurmctld")
+    try:
+        made = await submit(alice, f"echo once >> {word}")
+        assert made["state"] == "submitting"
+        assert "Slurm does not answer" in made["reason"]
+        unwanted = await submit(alice, f"echo never >> {word}")
+        await alice.api("POST", f"/jobs/{unwanted['id']}/cancel")
+    finally:
+        portal.start("slurmctld")
+    assert (await settled(alice, made["id"], timeout_s=180))["outcome"] == "completed"
+    assert lines(portal, "alice", word) == ["once"]
+    ended = await settled(alice, unwanted["id"], timeout_s=300)
+    assert ended["outcome"] == "cancelled"
+    assert lines(portal, "alice", word) == ["once"]

@@ -1,0 +1,117 @@
+"""Portal, hub and nginx, each killed with -9 while a session is queued, starting and running with a
+cell that executes: nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import pytest
+
+from cluster.client import Client, Refused
+from tests.live import Live
+
+pytestmark = pytest.mark.anyio
+
+PARTS = ["portal", "hub", "nginx"]
+SMALL = {"cpus": 1, "memory_gb": 2, "time_limit_minutes": 30}
+AWAY = (aiohttp.ClientError, ConnectionError, Refused)
+
+
+@pytest.fixture
+async def alice(portal: Live) -> AsyncIterator[Client]:
+    async with portal.login("alice") as client:
+        yield client
+        await clear(client)
+
+
+async def clear(client: Client) -> None:
+    for session in (await client.api("GET", "/sessions?state=live"))["items"]:
+        await client.stop_session(session["id"])
+
+
+async def settled(client: Client, session_id: str) -> Any:
+    """The session once it runs or has ended, through whatever answers meanwhile."""
+    async with asyncio.timeout(90):
+        while True:
+            try:
+                session = await client.api("GET", f"/sessions/{session_id}")
+            except AWAY as error:
+                if isinstance(error, Refused) and error.status < 500:
+                    raise
+            else:
+                if session["state"] in {"running", "ended"}:
+                    return session
+            await asyncio.sleep(0.1)
+
+
+async def computes(client: Client, session: Any) -> str:
+    """What a new kernel of this session prints, through whatever answers meanwhile."""
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                await client.open_lab(session)
+                async with client.kernel(session) as kernel:
+                    return (await kernel.run("print(6 * 7)")).text
+            except AWAY as error:
+                if isinstance(error, Refused) and error.status < 500 and error.status != 424:
+                    raise
+            await asyncio.sleep(0.2)
+
+
+@pytest.mark.parametrize("part", PARTS)
+async def test_killed_while_queued(portal: Live, alice: Client, part: str) -> None:
+    """A held job stays in the queue for as long as the test needs."""
+    portal.exec_as("root", ["scontrol", "update", "PartitionName=debug", "State=DOWN"])
+    try:
+        made = await alice.start_session(name="queued", resources={**SMALL, "partition": "debug"})
+        await alice.wait_session(made["id"], "queued")
+        portal.kill(part)
+    finally:
+        portal.exec_as("root", ["scontrol", "update", "PartitionName=debug", "State=UP"])
+    session = await settled(alice, made["id"])
+    assert (session["state"], session["job_id"]) == ("running", made["job_id"])
+    assert "42" in await computes(alice, session)
+
+
+@pytest.mark.parametrize("part", PARTS)
+async def test_killed_while_starting(portal: Live, alice: Client, part: str) -> None:
+    made = await alice.start_session(name="starting", resources=SMALL)
+    async with asyncio.timeout(60):
+        while (await alice.api("GET", f"/sessions/{made['id']}"))["state"] == "queued":
+            await asyncio.sleep(0.02)
+    portal.kill(part)
+    session = await settled(alice, made["id"])
+    assert (session["state"], session["job_id"]) == ("running", made["job_id"])
+    assert "42" in await computes(alice, session)
+
+
+@pytest.mark.parametrize("part", PARTS)
+async def test_killed_while_a_cell_executes(portal: Live, alice: Client, part: str) -> None:
+    made = await alice.start_session(name="running", resources=SMALL)
+    session = await settled(alice, made["id"])
+    assert session["state"] == "running", session["reason"]
+    await alice.open_lab(session)
+    async with alice.kernel(session) as kernel:
+        sent = await kernel.send(
+            "import time\nprint('on', flush=True)\ntime.sleep(4)\nkept = 'kept'"
+        )
+        assert "on" in await kernel.first_output(sent)
+        kernel_id = kernel.id
+        portal.kill(part)
+    again = await settled(alice, made["id"])
+    assert (again["state"], again["job_id"]) == ("running", made["job_id"])
+    assert await _value(alice, session, kernel_id) == "kept"
+
+
+async def _value(client: Client, session: Any, kernel_id: str) -> str:
+    """What the executing cell has left in its kernel, asked until the front door is back."""
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                async with client.connected(session, kernel_id) as kernel:
+                    return (await kernel.run("print(kept)")).text.strip()
+            except AWAY:
+                await asyncio.sleep(0.2)

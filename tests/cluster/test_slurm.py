@@ -1,0 +1,213 @@
+"""The Slurm client and the watcher against a real Slurm, as the portal's own account."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from spawner.errors import NotFound, Rejected, Unreachable
+from spawner.model import JobInfo, Outcome, SlurmState
+from spawner.slurm import Slurm
+from spawner.watcher import Pace, Watcher
+from tests.cluster.slurm_tools import make_bin, quickly, slurm_conf, stopped, until
+from tests.live import Live
+
+pytestmark = pytest.mark.anyio
+BRIEFLY = 3.0
+FORGED = "999999\nalice|x\n4000000000|bob|RUNNING|gpu|research|normal|node01|portal:"
+
+
+@pytest.fixture(scope="module")
+def slurm(portal: Live, tmp_path_factory: pytest.TempPathFactory) -> Slurm:
+    return Slurm(make_bin(tmp_path_factory.mktemp("bin"), portal), slurm_conf(portal))
+
+
+@pytest.fixture
+def submitted(portal: Live) -> Iterator[list[int]]:
+    """Ids of jobs to be cancelled afterwards."""
+    jobs: list[int] = []
+    yield jobs
+    if jobs:
+        portal.exec_as("root", ["scancel", *map(str, jobs)])
+
+
+def submit(portal: Live, jobs: list[int], user: str, script: str, *options: str) -> int:
+    command = quickly(script)
+    jobs.append(int(portal.exec_as(user, [*command[:1], *options, *command[1:]])))
+    return jobs[-1]
+
+
+async def find(slurm: Slurm, job_id: int) -> JobInfo:
+    (job,) = [job for job in await slurm.jobs() if job.job_id == job_id]
+    return job
+
+
+async def in_state(slurm: Slurm, job_id: int, *states: SlurmState) -> JobInfo:
+    found: list[JobInfo] = []
+
+    async def there() -> bool:
+        found[:] = [await find(slurm, job_id)]
+        return found[0].state in states
+
+    await until(there)
+    return found[0]
+
+
+async def test_a_hostile_name_is_only_a_name(
+    slurm: Slurm, portal: Live, submitted: list[int]
+) -> None:
+    uuid = str(uuid4())
+    began = datetime.now(UTC).replace(microsecond=0)
+    job_id = submit(
+        portal, submitted, "alice", "sleep 60",
+        f"--job-name=x{FORGED}{uuid}", f"--comment=portal:{uuid}",
+    )  # fmt: skip
+    jobs = await slurm.jobs()
+    assert 4_000_000_000 not in {job.job_id for job in jobs}
+    (job,) = [job for job in jobs if job.uuid == uuid]
+    assert (job.job_id, job.user) == (job_id, "alice")
+    assert job.name.startswith("x999999\nalice|x")
+    assert job.submit_time is not None
+    assert began <= job.submit_time <= datetime.now(UTC)
+    assert job.time_limit_minutes == 5
+
+
+async def test_a_hostile_comment_is_nobodys(
+    slurm: Slurm, portal: Live, submitted: list[int]
+) -> None:
+    uuid = str(uuid4())
+    job_id = submit(portal, submitted, "bob", "exit 3", f"--comment=portal:{uuid}\n4000000000")
+    await in_state(slurm, job_id, SlurmState.ENDED)
+    began = datetime.now(UTC) - timedelta(minutes=5)
+
+    async def recorded() -> bool:
+        jobs = {job.job_id: job for job in await slurm.accounting(began)}
+        assert 4_000_000_000 not in jobs
+        assert all(job.uuid != uuid for job in jobs.values())
+        return job_id in jobs and jobs[job_id].state is SlurmState.ENDED
+
+    await until(recorded)
+
+
+async def test_the_life_of_a_job(slurm: Slurm, portal: Live, submitted: list[int]) -> None:
+    uuid = str(uuid4())
+    job_id = submit(
+        portal, submitted, "alice", "sleep 2; exit 3",
+        "--partition=gpu", "--gres=gpu:v100:1", f"--comment=portal:{uuid}",
+    )  # fmt: skip
+    running = await in_state(slurm, job_id, SlurmState.RUNNING)
+    (node,) = [node for node in (await slurm.cluster()).nodes if node.name in running.nodes]
+    assert dict(node.gpus) == {"v100": 4}
+    assert node.gpus_allocated["v100"] >= 1
+    assert node.address.count(".") == 3
+    ended = await in_state(slurm, job_id, SlurmState.ENDED)
+    assert (ended.outcome, ended.reason) == (Outcome.FAILED, "NonZeroExitCode")
+
+    async def recorded() -> bool:
+        since = datetime.now(UTC) - timedelta(minutes=5)
+        jobs = await slurm.accounting(since, [job_id])
+        return [(j.uuid, j.exit_code, j.user) for j in jobs if j.end_time] == [(uuid, 3, "alice")]
+
+    await until(recorded)
+
+
+async def test_the_cluster(slurm: Slurm) -> None:
+    cluster = await slurm.cluster()
+    assert [node.name for node in cluster.nodes] == ["node01", "node02", "node03"]
+    assert [dict(node.gpus) for node in cluster.nodes] == [{"v100": 4}, {"v100": 4}, {}]
+    assert sum(partition.default for partition in cluster.partitions) == 1
+    assert all(partition.nodes for partition in cluster.partitions)
+
+
+async def test_the_portal_may_end_and_extend_anyones_job(
+    slurm: Slurm, portal: Live, submitted: list[int]
+) -> None:
+    job_id = submit(portal, submitted, "bob", "sleep 60")
+    await in_state(slurm, job_id, SlurmState.RUNNING)
+    await slurm.set_time_limit(job_id, 20)
+    assert (await find(slurm, job_id)).time_limit_minutes == 20
+    await slurm.cancel(job_id)
+    ended = await in_state(slurm, job_id, SlurmState.ENDED)
+    assert ended.outcome is Outcome.CANCELLED
+    with contextlib.suppress(NotFound):  # until Slurm has forgotten it, this is no error
+        await slurm.cancel(job_id)
+
+
+async def test_what_is_not_there(slurm: Slurm) -> None:
+    with pytest.raises(NotFound):
+        await slurm.cancel(4_000_000)
+    with pytest.raises((NotFound, Rejected)):
+        await slurm.set_time_limit(4_000_000, 5)
+
+
+async def test_slurmctld_down(slurm: Slurm, portal: Live, tmp_path: Path) -> None:
+    brief = Slurm(make_bin(tmp_path, portal), slurm_conf(portal), timeout_s=BRIEFLY)
+    watcher = Watcher(slurm)
+    await watcher.look()
+    known = watcher.at
+    impatient = Watcher(brief)
+    with stopped(portal, "slurmctld"):
+        for act in (brief.jobs(), brief.nodes(), brief.cancel(1), brief.set_time_limit(1, 5)):
+            began = time.monotonic()
+            with pytest.raises(Unreachable):
+                await act
+            assert time.monotonic() - began < BRIEFLY + 2
+        await impatient.look()
+        assert impatient.stale_since is not None
+    assert known is not None
+
+    async def back() -> bool:
+        await impatient.look()
+        return impatient.stale_since is None
+
+    await until(back)
+
+
+class Forgetful(Slurm):
+    """A Slurm whose controller has forgotten a job; its accounting has not."""
+
+    forgotten: frozenset[int] = frozenset()
+
+    async def jobs(self) -> list[JobInfo]:
+        return [job for job in await super().jobs() if job.job_id not in self.forgotten]
+
+
+async def test_a_job_that_vanishes_ends_by_accounting_alone(
+    portal: Live, tmp_path: Path, submitted: list[int]
+) -> None:
+    uuid = str(uuid4())
+    slurm = Forgetful(make_bin(tmp_path, portal), slurm_conf(portal))
+    watcher = Watcher(slurm, Pace(rest_s=0.3, rest_per_minute=600))
+    loop = asyncio.create_task(watcher.run())
+    job_id = submit(portal, submitted, "alice", "sleep 60", f"--comment=portal:{uuid}")
+
+    def state() -> SlurmState | None:
+        found = watcher.by_uuid(uuid, "alice", job_id)
+        return found.state if found else None
+
+    async def is_in(wanted: SlurmState) -> bool:
+        return state() is wanted
+
+    await until(lambda: is_in(SlurmState.RUNNING))
+    slurm.forgotten = frozenset({job_id})
+    looked = watcher.at
+
+    async def looked_again() -> bool:
+        return watcher.at is not None and looked is not None and watcher.at > looked
+
+    await until(looked_again)
+    assert state() is SlurmState.RUNNING, "accounting has not said that it ended"
+    await slurm.cancel(job_id)
+    await until(lambda: is_in(SlurmState.ENDED))
+    found = watcher.by_uuid(uuid, "alice", job_id)
+    assert found is not None
+    assert (found.outcome, found.uuid) == (Outcome.CANCELLED, uuid)
+    loop.cancel()
+    await asyncio.gather(loop, return_exceptions=True)

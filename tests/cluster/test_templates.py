@@ -1,0 +1,188 @@
+"""The shipped templates as jobs of a real Slurm: what they leave behind, and how they end."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cluster.job_runs import has_image, run_script, run_template, scalars
+from tests.live import Live
+
+INSIDE = "import os; print(count, text, os.path.exists('/.singularity.d'))"
+
+
+@pytest.fixture(scope="module")
+def root() -> Path:
+    return Path(os.environ["PORTAL_STATE_ROOT"])
+
+
+def test_training_ends_well_and_its_loss_falls(portal: Live, root: Path) -> None:
+    run = run_template(portal, root, "python-training", {"epochs": 12})
+    said = run.completed()
+    loss = scalars(run.logdir, "loss")
+    assert len(loss) == 12
+    assert loss[-1] < 0.8 * loss[0]
+    assert f"{loss[-1]:.4f}" in said
+
+
+def test_a_users_own_script_runs_where_it_is_wanted(portal: Live, root: Path) -> None:
+    script = "#!/usr/bin/env python3\nimport os\nprint(os.path.exists('/.singularity.d'))\n"
+    assert run_script(portal, root, script, "python3").completed() == "True\n"
+    assert run_script(portal, root, script).completed() == "False\n"
+
+
+def test_the_same_job_twice_runs_once(portal: Live, root: Path) -> None:
+    one = run_script(portal, root, "echo ran; sleep 1\n")
+    script = str(one.folder / "script.sh")
+    options = ["--parsable", "-p", "debug", "--mem=64M", "--output=/dev/null"]
+    again = portal.exec_as("alice", ["sbatch", *options, script])
+    other = replace(one, job_id=int(again))
+    ends = [*one.ended().values(), *other.ended().values()]
+    assert sorted(ends) == ["COMPLETED", "FAILED"]
+    assert len(list(one.folder.glob("claimed-*"))) == 1
+
+
+@pytest.mark.parametrize("framework", ["pytorch", "tensorflow", "keras", "jax"])
+def test_each_framework_trains(portal: Live, root: Path, framework: str) -> None:
+    image = {"keras": "tensorflow"}.get(framework, framework)
+    if not has_image(root, image):
+        pytest.skip(f"{image}.sif is not built")
+    run = run_template(portal, root, f"{framework}-training", {"epochs": 30}, gpus=1)
+    run.completed()
+    loss = scalars(run.logdir, "loss")
+    assert len(loss) == 30
+    assert loss[-1] < 0.35
+
+
+def test_an_array_has_a_task_for_each_combination(portal: Live, root: Path) -> None:
+    run = run_template(
+        portal,
+        root,
+        "hyperparameter-array",
+        {"learning_rate": [0.01, 0.5], "hidden": [4, 16], "epochs": 3},
+    )
+    assert run.rendered.array == 4
+    run.completed()
+    last = [scalars(run.logdir / f"task-{task}", "loss")[-1] for task in range(4)]
+    assert len(set(last)) == 4
+    assert last[3] < last[1]  # more neurons, but above all the faster rate
+
+
+def test_a_job_continues_where_it_was(portal: Live, root: Path) -> None:
+    run = run_template(
+        portal,
+        root,
+        "checkpoint-and-continue",
+        {"epochs": 24, "pause_s": 0.25, "most_runs": 3},
+        cpus=1,
+    )
+    run.says("    3  ")
+    portal.exec_as("alice", ["scancel", "--batch", "--signal=USR1", str(run.job_id)])
+    run.says("back to the queue")
+    run.start_now()
+    said = run.completed()
+    assert said.count("beginning anew") == 1
+    assert said.count("beginning with epoch") == 1
+    assert len(scalars(run.logdir, "loss")) == 24
+
+
+def test_ddp_over_two_nodes(portal: Live, root: Path) -> None:
+    if not has_image(root, "pytorch"):
+        pytest.skip("pytorch.sif is not built")
+    run = run_template(
+        portal, root, "pytorch-multi-node", {"epochs": 5, "processes": 2}, nodes=2, gpus=0
+    )
+    said = run.completed(180)
+    assert "preflight: 2 ranks reach each other" in said
+    assert said.count("all ranks have equal weights") == 4
+    heard = {line.partition(": ")[2].partition(",")[0] for line in said.splitlines()}
+    assert {"rank 0 of 4 on node01", "rank 3 of 4 on node02"} <= heard
+    assert len(scalars(run.logdir, "loss")) == 5
+
+
+def test_a_notebook_runs_with_parameters_and_its_copy_is_kept(portal: Live, root: Path) -> None:
+    cells = [
+        {"cell_type": "code", "metadata": {"tags": ["parameters"]}, "source": "count = 1",
+         "execution_count": None, "outputs": [], "id": "a"},
+        {"cell_type": "code", "metadata": {}, "source": INSIDE,
+         "execution_count": None, "outputs": [], "id": "b"},
+    ]  # fmt: skip
+    text = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    script = f"cat > ~/\"it's.ipynb\" <<'END'\n{text}\nEND\n"
+    portal.exec_as("alice", ["/bin/sh", "-c", script])
+    given = {"notebook": "~/it's.ipynb", "parameters": ["count=[1, 2]", "text=$(id) 'x'"]}
+    run = run_template(portal, root, "notebook", given)
+    said = run.completed()
+    assert "[1, 2] $(id) 'x' True" in said
+    copy = json.loads((run.logdir / "it's.ipynb").read_text())
+    assert [cell["outputs"][0]["text"] for cell in copy["cells"] if cell["id"] == "b"]
+
+
+def test_a_notebook_that_fails_is_a_job_that_failed(portal: Live, root: Path) -> None:
+    run = run_template(portal, root, "notebook", {"notebook": "~/none.ipynb"})
+    assert run.ended() == {"": "FAILED"}
+    assert "none.ipynb" in run.said()
+
+
+SMALL_BENCHMARKS: list[tuple[str, dict[str, Any], dict[str, Any], int]] = [
+    (
+        "bench-training",
+        {"model": "resnet50", "precisions": ["fp32"], "batch_size": 2, "image_size": 64,
+         "steps": 2, "warmup": 1, "processes": 2},
+        {"nodes": 2},
+        1,
+    ),
+    (
+        "bench-inference",
+        {"model": "resnet50", "precisions": ["fp32", "fp16", "int8"], "batch_sizes": [1, 2],
+         "image_size": 64, "steps": 1},
+        {},
+        6,
+    ),
+    ("bench-matmul", {"sizes": [64, 256], "seconds": 0.1}, {}, 6),
+    ("bench-storage", {"size_mb": 8, "seconds": 0.5}, {}, 4),
+    ("bench-collectives", {"sizes_kb": [4, 256], "rounds": 2}, {"nodes": 2}, 6),
+    ("bench-gpu-copy", {"size_mb": 4, "rounds": 2}, {}, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "resources", "rows"), SMALL_BENCHMARKS, ids=lambda value: str(value)[:20]
+)
+def test_a_benchmark_prints_and_keeps_its_figures(
+    portal: Live,
+    root: Path,
+    name: str,
+    given: dict[str, Any],
+    resources: dict[str, Any],
+    rows: int,
+) -> None:
+    run = run_template(portal, root, name, given, gpus=0, **resources)
+    said = run.completed(240)
+    kept = json.loads((run.logdir / "results.json").read_text())
+    assert len(kept["rows"]) == rows
+    assert all(heading in said for heading in kept["headings"])
+    figures = [value for row in kept["rows"] for value in row if isinstance(value, float)]
+    assert figures
+    assert all(figure > 0 for figure in figures)
+    assert list(run.logdir.glob("events.out.tfevents.*"))
+
+
+def test_mpi_over_two_nodes(portal: Live, root: Path) -> None:
+    said = run_template(portal, root, "mpi-hello", {"ranks": 2}, nodes=2, gpus=0).completed(180)
+    assert "the all-reduce of 4 ranks is right" in said
+    assert {"of 4 on node01", "of 4 on node02"} <= {line[-14:] for line in said.splitlines()}
+
+
+def test_horovod_over_two_nodes(portal: Live, root: Path) -> None:
+    run = run_template(portal, root, "horovod-training", {"epochs": 4}, nodes=2, gpus=0)
+    said = run.completed(240)
+    assert {"of 2 on node01", "of 2 on node02"} <= {line[-14:] for line in said.splitlines()}
+    loss = scalars(run.logdir, "loss")
+    assert len(loss) == 4
+    assert loss[-1] < loss[0]

@@ -1,0 +1,87 @@
+"""A running cluster as tests see it: its address, its people, and a hand on its parts."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+import urllib.request
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cluster.client import Client
+
+PYTHON = "/usr/bin/python3"
+CHECKOUT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Live:
+    """The cluster in `state`. Its commands are the ones an operator has."""
+
+    state: Path
+    base_url: str
+    users: dict[str, str]
+
+    @classmethod
+    def of(cls, state: Path) -> Live:
+        found = json.loads(command(state, "credentials").stdout)
+        return cls(state, found["base_url"], found["users"])
+
+    @asynccontextmanager
+    async def login(self, username: str) -> AsyncIterator[Client]:
+        """A browser in which this person is logged in."""
+        async with Client(self.base_url) as client:
+            await client.login(username, self.users[username])
+            yield client
+
+    def exec_as(self, user: str, argv: list[str], node: str | None = None) -> str:
+        """What a program printed that ran as this user, on the head or a node."""
+        where = ["--node", node] if node else []
+        return command(self.state, "exec", *where, "--user", user, "--", *argv).stdout
+
+    def stop(self, service: str) -> None:
+        command(self.state, "stop", service)
+
+    def start(self, service: str) -> None:
+        """Bring a part back; the portal is waited for."""
+        command(self.state, "start", service)
+        if service == "portal":
+            self.wait_until_served()
+
+    def wait_until_served(self, timeout_s: float = 30) -> None:
+        """Until the portal answers through the front door."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            url = f"{self.base_url}/healthz"
+            with (
+                contextlib.suppress(OSError),
+                urllib.request.urlopen(url, timeout=5) as answer,  # noqa: S310
+            ):
+                if answer.status == 200:
+                    return
+            if time.monotonic() > deadline:
+                raise TimeoutError("the portal does not answer")
+            time.sleep(0.05)
+
+    def kill(self, service: str) -> None:
+        """SIGKILL for a part's process; the supervisor brings it back."""
+        status = json.loads(command(self.state, "status", "--json").stdout)
+        (pid,) = [part["pid"] for part in status["services"] if part["name"] == service]
+        os.kill(pid, signal.SIGKILL)
+
+
+def command(state: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """One command of the cluster's own program; its output is in the error if it fails."""
+    argv = [PYTHON, "-m", "cluster", "--state", str(state), *arguments]
+    done = subprocess.run(
+        argv, cwd=CHECKOUT, capture_output=True, text=True, check=False, timeout=120
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(arguments)}: {done.stderr[-2000:]}")
+    return done

@@ -1,0 +1,186 @@
+"""A real portal on a free port, in front of a real slapd; no Slurm here."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+import uvicorn
+from fastapi import FastAPI
+
+from portal.app import create_app
+from portal.serve import server_config
+from portal.settings import Settings
+from tests.portal import slapd as slapd_module
+from tests.portal.slapd import (
+    PASSWORD,
+    SERVICE_DN,
+    SERVICE_PASSWORD,
+    SUFFIX,
+    Slapd,
+    free_port,
+)
+
+START_TIMEOUT_S = 15.0
+INTERNAL_SECRET = "internal-" + "x" * 32
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def slapd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slapd]:
+    with slapd_module.running(tmp_path_factory.mktemp("slapd")) as running:
+        yield running
+
+
+MakeSettings = Callable[..., Settings]
+
+
+@pytest.fixture
+def make_settings(slapd: Slapd, tmp_path: Path) -> MakeSettings:
+    """Settings that work here; keywords replace what a test is about."""
+
+    def make(**changes: Any) -> Settings:
+        secrets = {
+            "internal": INTERNAL_SECRET,
+            "hub": "hub-" + "x" * 32,
+            "ldap": SERVICE_PASSWORD,
+        }
+        for name, text in secrets.items():
+            file = tmp_path / f"{name}.secret"
+            file.touch(mode=0o600)
+            file.write_text(text)
+        values: dict[str, Any] = {
+            "public_url": "http://127.0.0.1:8000",
+            "node_url": "http://127.0.0.1:8002",
+            # nobody's: whatever else this machine runs
+            "hub_url": f"http://127.0.0.1:{free_port()}",
+            "slurm_bin_dir": tmp_path / "no-slurm",
+            "state_dir": tmp_path,
+            "hub_token_file": tmp_path / "hub.secret",
+            "internal_secret_file": tmp_path / "internal.secret",
+            "ldap_urls": [slapd.ldap_url],
+            "ldap_ca_file": slapd.ca,
+            "ldap_bind_dn": SERVICE_DN,
+            "ldap_bind_password_file": tmp_path / "ldap.secret",
+            "ldap_user_base": f"ou=people,{SUFFIX}",
+            "ldap_group_base": f"ou=groups,{SUFFIX}",
+            "ldap_admin_groups": ["portal-admins"],
+            "runtime_dir": tmp_path / "runtime",
+            "image_dir": tmp_path / "images",
+        }
+        return Settings(**{**values, **changes})
+
+    return make
+
+
+class _Server(uvicorn.Server):
+    """uvicorn inside the test's own loop: pytest keeps its signal handlers."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A response, read to its end."""
+
+    status: int
+    headers: Any
+    body: Any
+
+    @property
+    def slug(self) -> str:
+        return str(self.body["type"]).removeprefix("urn:portal:")
+
+
+@dataclass(frozen=True)
+class Browser:
+    """A browser with a cookie jar of its own; it says where its requests come from, as all do."""
+
+    http: aiohttp.ClientSession
+    origin: str
+
+    async def send(
+        self, method: str, path: str, json: Any = None, headers: dict[str, str] | None = None
+    ) -> Answer:
+        sent = {"Origin": self.origin, **(headers or {})} if method != "GET" else headers or {}
+        sent = {name: value for name, value in sent.items() if value}
+        async with self.http.request(method, path, json=json, headers=sent) as response:
+            is_json = "json" in response.content_type
+            body = await response.json(content_type=None) if is_json else await response.text()
+            return Answer(response.status, response.headers.copy(), body)
+
+    async def get(self, path: str, **kwargs: Any) -> Answer:
+        return await self.send("GET", path, **kwargs)
+
+    async def post(self, path: str, json: Any = None, **kwargs: Any) -> Answer:
+        return await self.send("POST", path, json=json, **kwargs)
+
+    async def login(self, username: str, password: str = PASSWORD) -> Answer:
+        body = {"username": username, "password": password}
+        return await self.post("/api/v1/login", body)
+
+
+@dataclass(frozen=True)
+class Portal:
+    """A portal that listens; `browser()` makes someone to talk to it."""
+
+    app: FastAPI
+    url: str
+    settings: Settings
+
+    @asynccontextmanager
+    async def browser(self) -> AsyncIterator[Browser]:
+        jar = aiohttp.CookieJar(unsafe=True)
+        async with aiohttp.ClientSession(self.url, cookie_jar=jar) as http:
+            yield Browser(http, self.settings.public_url)
+
+
+@asynccontextmanager
+async def running_portal(settings: Settings) -> AsyncIterator[Portal]:
+    app = create_app(settings)
+    server = _Server(server_config(app, settings))
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        task = asyncio.create_task(server.serve(sockets=[listener]))
+        try:
+            async with asyncio.timeout(START_TIMEOUT_S):
+                while not server.started:
+                    assert not task.done(), "the portal didn't start"
+                    await asyncio.sleep(0.01)
+            yield Portal(app, url, settings)
+        finally:
+            server.should_exit = True
+            await task
+
+
+RunPortal = Callable[..., AbstractAsyncContextManager[Portal]]
+
+
+@pytest.fixture
+def run_portal(make_settings: MakeSettings) -> RunPortal:
+    """`async with run_portal(login_attempts=2) as portal`: a portal with settings of its own."""
+    return lambda **changes: running_portal(make_settings(**changes))
+
+
+@pytest.fixture
+async def portal(run_portal: RunPortal) -> AsyncIterator[Portal]:
+    async with run_portal() as running:
+        yield running
+
+
+@pytest.fixture
+async def browser(portal: Portal) -> AsyncIterator[Browser]:
+    async with portal.browser() as someone:
+        yield someone

@@ -1,0 +1,317 @@
+"""A front door to try: the real nginx, with a portal, a hub and a node made of plain sockets.
+
+The upstreams record what reaches them, byte for byte, and answer what a test tells them to.
+"""
+
+import contextlib
+import http.client
+import os
+import pwd
+import shutil
+import socket
+import ssl
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from deploy.nginx import Certificate, FrontDoor, Listener, command, write
+
+USERS = {"token-of-alice": "alice", "token-of-bob": "bob", "token-of-carol": "carol"}
+WAIT_S = 10.0
+PAGE = {"Accept": "text/html", "Sec-Fetch-Mode": "navigate"}
+HOME = "/user/alice/s1/"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One request as an upstream got it. Header names are lowercase."""
+
+    method: str
+    path: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes = b""
+
+    def all(self, name: str) -> list[str]:
+        return [value for key, value in self.headers if key == name]
+
+    def one(self, name: str) -> str:
+        (value,) = self.all(name)
+        return value
+
+
+Answerer = Callable[[Seen, socket.socket], bytes]
+
+
+def reply(status: int = 200, headers: str = "", body: bytes = b"ok") -> bytes:
+    """A whole response that ends its connection."""
+    head = (
+        f"HTTP/1.1 {status} X\r\n{headers}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode("latin-1") + body
+
+
+class Upstream:
+    """A server on 127.0.0.1 that can go away and come back on the same port."""
+
+    def __init__(self, answer: Answerer) -> None:
+        self.answer = answer
+        self.seen: list[Seen] = []
+        self._open: set[socket.socket] = set()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self._serve()
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def stop(self) -> None:
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for connection in list(self._open):
+            connection.close()
+
+    def start(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", self.port))
+        self._serve()
+
+    def _serve(self) -> None:
+        threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
+
+    def _accept(self, listener: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                self._open.add(connection)
+                threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
+
+    def _talk(self, connection: socket.socket) -> None:
+        with contextlib.suppress(OSError), connection:
+            seen = _read(connection)
+            if seen is not None:
+                self.seen.append(seen)
+                connection.sendall(self.answer(seen, connection))
+        self._open.discard(connection)
+
+
+def _read(connection: socket.socket) -> Seen | None:
+    """The head of a request, and its body if it says how long that is and it is short."""
+    head = b""
+    while b"\r\n\r\n" not in head:
+        part = connection.recv(65536)
+        if not part:
+            return None
+        head += part
+    head, _, body = head.partition(b"\r\n\r\n")
+    first, *lines = head.decode("latin-1").split("\r\n")
+    method, path, _ = first.split(" ")
+    pairs = [line.partition(":") for line in lines]
+    headers = tuple((name.lower(), value.strip()) for name, _, value in pairs)
+    length = next((int(value) for name, value in headers if name == "content-length"), 0)
+    while len(body) < length <= 65536:
+        body += connection.recv(65536)
+    return Seen(method, path, headers, body)
+
+
+@dataclass
+class Answer:
+    """What a client got."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
+
+    def all(self, name: str) -> list[str]:
+        return [value for key, value in self.headers if key.lower() == name]
+
+    def one(self, name: str) -> str:
+        (value,) = self.all(name)
+        return value
+
+
+@dataclass
+class World:
+    """nginx between a test's client and its upstreams."""
+
+    door: FrontDoor
+    portal: Upstream
+    hub: Upstream
+    node: Upstream
+    targets: dict[tuple[str, str], str] = field(default_factory=dict)
+    node_answer: Answerer = lambda _seen, _connection: reply()
+
+    @property
+    def cookie(self) -> str:
+        return self.door.cookie
+
+    def gate(self, seen: Seen, _connection: socket.socket) -> bytes:
+        """The portal: its gate by the rules, any other path by saying what it was."""
+        if seen.path != "/internal/gate":
+            return reply(200, "Content-Type: text/plain\r\n", f"portal {seen.path}".encode())
+        token = "".join(seen.all("cookie")).removeprefix(f"{self.cookie}=")
+        user = USERS.get(token)
+        owner, server = seen.one("x-owner"), seen.one("x-server")
+        if user is None:
+            return reply(401, "Cache-Control: max-age=3\r\n", b"")
+        if user != owner:
+            return reply(403, "Cache-Control: max-age=3\r\n", b"")
+        target = self.targets.get((owner, server))
+        if target is None:
+            return _empty(f"X-Target: {self.portal.address}\r\nX-Accel-Expires: 0\r\n")
+        kept = "Cache-Control: max-age=3, stale-if-error=600\r\n"
+        return _empty(f"X-Target: {target}\r\n{kept}")
+
+    def at_node(self, seen: Seen, connection: socket.socket) -> bytes:
+        return self.node_answer(seen, connection)
+
+    def clear(self) -> None:
+        for upstream in (self.portal, self.hub, self.node):
+            upstream.seen.clear()
+
+    def gate_requests(self) -> list[Seen]:
+        return [seen for seen in self.portal.seen if seen.path == "/internal/gate"]
+
+    def connect(self, *, cluster: bool = False) -> socket.socket:
+        listener = self.door.cluster if cluster else self.door.front
+        plain = socket.create_connection(("127.0.0.1", listener.port), timeout=WAIT_S)
+        if listener.certificate is None:
+            return plain
+        context = ssl.create_default_context(cafile=str(listener.certificate.chain))
+        context.check_hostname = False
+        return context.wrap_socket(plain)
+
+    def ask(
+        self,
+        path: str,
+        *,
+        user: str | None = None,
+        method: str = "GET",
+        headers: dict[str, str] | None = None,
+        body: bytes = b"",
+        cluster: bool = False,
+    ) -> Answer:
+        """Send a request exactly as written and read the whole answer."""
+        lines = {"Host": "portal.test", "Connection": "close", **(headers or {})}
+        if user is not None:
+            lines["Cookie"] = f"{self.cookie}=token-of-{user}"
+        if body:
+            lines["Content-Length"] = str(len(body))
+        head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+        with self.connect(cluster=cluster) as connection:
+            connection.sendall(f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode("latin-1") + body)
+            return read_answer(connection, method)
+
+
+def _empty(headers: str) -> bytes:
+    return f"HTTP/1.1 204 X\r\n{headers}Connection: close\r\n\r\n".encode("latin-1")
+
+
+def read_answer(connection: socket.socket, method: str = "GET") -> Answer:
+    response = http.client.HTTPResponse(connection, method=method)
+    with contextlib.closing(response):
+        response.begin()
+        return Answer(response.status, response.getheaders(), response.read())
+
+
+def wait_until(true: Callable[[], bool], what: str) -> None:
+    end = time.monotonic() + WAIT_S
+    pause = threading.Event()
+    while not true():
+        assert time.monotonic() < end, f"in {WAIT_S} s never: {what}"
+        pause.wait(0.01)
+
+
+@contextlib.contextmanager
+def world(
+    *, tls: bool = False, assets: Path | None = None, portal_port: int | None = None
+) -> Iterator[World]:
+    """A running front door in a folder of its own, as an account without rights.
+
+    `portal_port`: a real portal's, in the place of ours.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="gate-", dir="/tmp"))
+    folder.chmod(0o755)
+    with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder)
+        node, hub, portal = (Upstream(lambda *_: reply()) for _ in range(3))
+        for upstream in (node, hub, portal):
+            stack.callback(upstream.stop)
+        certificate = _certificate(folder) if tls else None
+        door = FrontDoor(
+            folder=folder / "nginx",
+            front=Listener(("127.0.0.1",), free_port(), certificate),
+            cluster=Listener(("127.0.0.1",), free_port()),
+            scheme="https" if tls else "http",
+            portal=f"127.0.0.1:{portal_port}" if portal_port else portal.address,
+            hub=hub.address,
+            cookie="__Host-portal" if tls else "portal_session",
+            assets=assets,
+        )
+        made = World(door, portal, hub, node)
+        made.targets[("alice", "s1")] = node.address
+        portal.answer = made.gate
+        node.answer = made.at_node
+        stack.enter_context(_nginx(door))
+        yield made
+
+
+@contextlib.contextmanager
+def _nginx(door: FrontDoor) -> Iterator[None]:
+    write(door)
+    account = pwd.getpwnam("nobody") if os.getuid() == 0 else None
+    if account:
+        for path in (door.folder, *door.folder.rglob("*")):
+            os.chown(path, account.pw_uid, account.pw_gid)
+        certificate = door.front.certificate
+        if certificate:
+            os.chown(certificate.key, account.pw_uid, account.pw_gid)
+    argv = [*command(door), "-g", "daemon off;"]
+    argv[0] = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin") or "nginx"
+    process = subprocess.Popen(
+        argv,
+        user=account.pw_uid if account else None,
+        group=account.pw_gid if account else None,
+        extra_groups=[] if account else None,
+    )
+    try:
+        wait_until(
+            lambda: _connects(door.front.port) or process.poll() is not None, "nginx listens"
+        )
+        assert process.poll() is None, (door.folder / "logs" / "error.log").read_text()
+        yield
+    finally:
+        process.terminate()
+        process.wait(WAIT_S)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _connects(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False
+
+
+def _certificate(folder: Path) -> Certificate:
+    made = Certificate(folder / "chain.pem", folder / "key.pem")
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
+            *("-nodes", "-days", "2", "-subj", "/CN=portal.test"),
+            *("-addext", "subjectAltName=DNS:portal.test"),
+            *("-keyout", str(made.key), "-out", str(made.chain)),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    made.chain.chmod(0o644)
+    return made

@@ -1,0 +1,141 @@
+"""One error shape for everything that goes wrong, in words that people read."""
+
+from typing import Annotated, Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from portal import errors
+from portal.errors import PortalError, field_errors, invalid_input
+from tests.portal.conftest import Answer, Browser, Portal
+
+KEYS = {"type", "title", "status", "detail", "errors"}
+
+
+def assert_problem(answer: Answer, status: int, slug: str) -> None:
+    assert answer.status == status
+    assert answer.headers["Content-Type"].startswith("application/problem+json")
+    assert set(answer.body) == KEYS
+    assert answer.body["status"] == status
+    assert answer.slug == slug
+    assert answer.body["detail"]
+
+
+@pytest.mark.anyio
+class TestOnTheWire:
+    @pytest.mark.parametrize("path", ["/api/v1/nothing", "/api/nothing", "/api", "/internal/x"])
+    async def test_an_unknown_route(self, browser: Browser, path: str) -> None:
+        assert_problem(await browser.get(path), 404, "not-found")
+        answer = await browser.send("PUT", path)
+        assert answer.status in {404, 405}
+        assert set(answer.body) == KEYS
+
+    async def test_a_wrong_method(self, browser: Browser) -> None:
+        answer = await browser.send("DELETE", "/api/v1/me")
+        assert_problem(answer, 405, "method-not-allowed")
+
+    async def test_a_body_that_is_not_json(self, browser: Browser) -> None:
+        headers = {"Origin": browser.origin, "Content-Type": "application/json"}
+        async with browser.http.post("/api/v1/login", data=b"{", headers=headers) as response:
+            body = await response.json(content_type=None)
+        assert (response.status, body["type"]) == (422, "urn:portal:invalid-input")
+        assert body["errors"] == [{"field": "body", "message": "The request isn't valid JSON."}]
+
+    @pytest.mark.parametrize("body", [[], "x", 7, None])
+    async def test_a_body_of_another_shape(self, browser: Browser, body: Any) -> None:
+        assert_problem(await browser.post("/api/v1/login", body), 422, "invalid-input")
+
+    async def test_nobody_is_told_to_log_in(self, browser: Browser) -> None:
+        answer = await browser.get("/api/v1/me")
+        assert_problem(answer, 401, "login-required")
+        assert answer.headers["Cache-Control"] == "no-store"
+
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+    async def test_a_fault_of_ours_shows_nothing_of_us(self, portal: Portal) -> None:
+        app: FastAPI = portal.app
+
+        async def broken() -> None:
+            raise RuntimeError("the database password is hunter2")
+
+        app.router.add_api_route("/api/v1/broken", broken)
+        app.router.routes.insert(0, app.router.routes.pop())
+        async with portal.browser() as browser:
+            answer = await browser.get("/api/v1/broken")
+        assert_problem(answer, 500, "internal")
+        assert "hunter2" not in str(answer.body)
+
+
+def leaves(kind: type[PortalError]) -> list[type[PortalError]]:
+    return [kind, *(leaf for child in kind.__subclasses__() for leaf in leaves(child))]
+
+
+def test_every_error_has_a_status_a_slug_and_a_title() -> None:
+    for kind in leaves(PortalError):
+        assert 400 <= kind.status < 600
+        assert kind.slug == kind.slug.lower()
+        assert kind.title[0].isupper()
+
+
+def test_the_tree_at_the_top_of_the_file_names_every_error() -> None:
+    for kind in leaves(PortalError):
+        line = [
+            part
+            for part in (errors.__doc__ or "").splitlines()
+            if f" {kind.__name__} " in f"{part} "
+        ]
+        assert line, kind.__name__
+
+
+MEMORY = "resources.memory_gb"
+
+
+class Resources(BaseModel):
+    model_config = {"extra": "forbid"}
+
+    gpus: Annotated[int, Field(ge=0, le=8)]
+    memory_gb: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+
+
+class Body(BaseModel):
+    name: Annotated[str, Field(pattern="^[a-z]+$", max_length=5)]
+    resources: Resources
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "message"),
+    [
+        ({"name": "x"}, "resources", "This is required."),
+        ({"name": "x", "resources": {}}, "resources.gpus", "This is required."),
+        ({"name": "x", "resources": {"gpus": -1}}, "resources.gpus", "This must be at least 0."),
+        ({"name": "x", "resources": {"gpus": 9}}, "resources.gpus", "This may be at most 8."),
+        ({"name": "x", "resources": {"gpus": "many"}}, "resources.gpus", "a whole number"),
+        ({"name": "x", "resources": {"gpus": 1.5}}, "resources.gpus", "a whole number"),
+        ({"name": "x", "resources": {"gpus": None}}, "resources.gpus", "a whole number"),
+        ({"name": "x", "resources": {"gpus": 1, "memory_gb": 0}}, MEMORY, "more than 0"),
+        ({"name": "x", "resources": {"gpus": 1, "memory_gb": "a"}}, MEMORY, "a number"),
+        ({"name": "x", "resources": {"gpus": 1, "ram": 1}}, "resources.ram", "no such field"),
+        ({"name": "x", "resources": 7}, "resources", "named fields"),
+        ({"name": "", "resources": {"gpus": 1}}, "name", "can't be used"),
+        ({"name": "abcdef", "resources": {"gpus": 1}}, "name", "at most 5 characters"),
+        ({"name": 5, "resources": {"gpus": 1}}, "name", "must be text"),
+    ],
+)  # fmt: skip
+def test_the_field_is_named_and_the_reason_is_plain(body: Any, field: str, message: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        TypeAdapter(Body).validate_python(body)
+    wire = RequestValidationError(
+        [{**error, "loc": ("body", *error["loc"])} for error in caught.value.errors()]
+    )
+    (found,) = field_errors(wire.errors())
+    assert found.field == field
+    assert message in found.message
+    assert invalid_input([found]).detail == found.message
+
+
+def test_many_errors_are_counted_and_bounded() -> None:
+    wrong = [{"loc": ("body", f"f{n}"), "type": "missing", "msg": "x"} for n in range(500)]
+    found = field_errors(wrong)
+    assert len(found) == errors.MAX_FIELD_ERRORS
+    assert str(len(found)) in invalid_input(found).detail

@@ -1,0 +1,219 @@
+"""Streams through nginx, the answers it keeps, and what it says when a part is away."""
+
+import socket
+import threading
+
+import pytest
+
+from tests.portal.gate_world import HOME, PAGE, Seen, World, read_answer, wait_until
+
+pytest_plugins = ["tests.portal.gate_fixtures"]
+
+
+# --- streams --------------------------------------------------------------------------------------
+
+
+def _websocket(seen: Seen, connection: socket.socket) -> bytes:
+    assert (seen.one("upgrade"), seen.one("connection")) == ("websocket", "upgrade")
+    connection.sendall(
+        b"HTTP/1.1 101 X\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Set-Cookie: root=1; Path=/\r\n\r\n"
+    )
+    while data := connection.recv(100):
+        connection.sendall(data.upper())
+    return b""
+
+
+def test_a_websocket_passes_both_ways(door: World) -> None:
+    door.node_answer = _websocket
+    lines = (
+        f"GET {HOME}api/kernels/1/channels HTTP/1.1",
+        "Host: portal.test",
+        "Connection: keep-alive, Upgrade",
+        "Upgrade: WebSocket",
+        f"Cookie: {door.cookie}=token-of-alice; a=1",
+    )
+    with door.connect() as connection:
+        connection.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += connection.recv(1000)
+        assert head.startswith(b"HTTP/1.1 101")
+        assert b"root=1; Path=/user/alice/s1/\r\n" in head
+        for word in (b"hello", b"again"):
+            connection.sendall(word)
+            assert connection.recv(100) == word.upper()
+    assert door.node.seen[0].all("cookie") == ["a=1"]
+
+
+def test_no_other_protocol_is_upgraded_to(door: World) -> None:
+    headers = {"Upgrade": "h2c", "Connection": "Upgrade, HTTP2-Settings", "HTTP2-Settings": "x"}
+    door.ask(HOME, user="alice", headers=headers)
+    assert door.node.seen[0].all("upgrade") == []
+
+
+def test_an_upload_of_a_gigabyte_is_streamed(door: World) -> None:
+    """The node has the first part while the client still holds back the rest."""
+    got_first = threading.Event()
+
+    def answer(_seen: Seen, connection: socket.socket) -> bytes:
+        assert connection.recv(65536)
+        got_first.set()
+        while connection.recv(1 << 20):
+            pass
+        return b""
+
+    door.node_answer = answer
+    with door.connect() as connection:
+        head = f"PUT {HOME}x HTTP/1.1\r\nHost: x\r\nContent-Length: {1 << 30}\r\n"
+        connection.sendall(f"{head}Cookie: {door.cookie}=token-of-alice\r\n\r\n".encode())
+        connection.sendall(b"x" * 300_000)
+        assert got_first.wait(10)
+    assert list((door.door.folder / "temp").rglob("*/*/*")) == []
+
+
+def test_a_large_upload_that_may_not_enter_is_told_why(own_door: World) -> None:
+    head = f"PUT {HOME}x HTTP/1.1\r\nHost: x\r\nContent-Length: {1 << 30}\r\n\r\n"
+    with own_door.connect() as connection:
+        connection.sendall(head.encode())
+        assert read_answer(connection).body == b"portal /user/alice/s1/x"
+    own_door.portal.stop()
+    with own_door.connect() as connection:
+        connection.sendall(head.replace("/s1/", "/s2/").encode())
+        assert read_answer(connection).status == 503
+
+
+def test_an_answer_is_streamed(door: World) -> None:
+    go_on = threading.Event()
+
+    def answer(_seen: Seen, connection: socket.socket) -> bytes:
+        connection.sendall(b"HTTP/1.1 200 X\r\nContent-Length: 10\r\n\r\nfirst")
+        assert go_on.wait(10)
+        return b"-last"
+
+    door.node_answer = answer
+    with door.connect() as connection:
+        head = f"GET {HOME}events HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+        connection.sendall(f"{head}Cookie: {door.cookie}=token-of-alice\r\n\r\n".encode())
+        got = b""
+        while not got.endswith(b"first"):
+            got += connection.recv(1000)
+        go_on.set()
+        while part := connection.recv(1000):
+            got += part
+    assert got.endswith(b"first-last")
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/v1/events", "/api/v1/sessions/1/log/follow", "/hub/api/users/alice/progress"]
+)
+def test_event_streams_are_not_held_back(own_door: World, path: str) -> None:
+    go_on = threading.Event()
+
+    def answer(_seen: Seen, connection: socket.socket) -> bytes:
+        connection.sendall(b"HTTP/1.1 200 X\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n")
+        assert go_on.wait(10)
+        return b"data: 2\n\n"
+
+    own_door.portal.answer = own_door.hub.answer = answer
+    with own_door.connect() as connection:
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        got = b""
+        while b"data: 1" not in got:
+            got += connection.recv(1000)
+        go_on.set()
+
+
+# --- the gate's answers are kept, for whom they are ----------------------------------------------
+
+
+def test_an_answer_is_kept_per_cookie_owner_and_server(own_door: World) -> None:
+    own_door.targets[("bob", "s1")] = own_door.node.address
+    for _ in range(20):
+        assert own_door.ask(HOME, user="alice").body == b"ok"
+        assert own_door.ask(HOME, user="bob").body.startswith(b"portal ")
+        assert own_door.ask(HOME).body.startswith(b"portal ")
+        assert own_door.ask("/user/bob/s1/", user="bob").body == b"ok"
+        assert own_door.ask("/user/bob/s1/", user="alice").body.startswith(b"portal ")
+    asked = {(tuple(s.all("cookie")), s.one("x-owner")) for s in own_door.gate_requests()}
+    assert len(asked) == 5
+    # 3 s may pass while this runs, but hardly ever twice
+    assert len(own_door.gate_requests()) <= 15
+    assert {seen.path for seen in own_door.node.seen} == {HOME, "/user/bob/s1/"}
+
+
+def test_a_token_with_the_keys_separator_is_its_own(own_door: World) -> None:
+    """The key is "token|owner|server": no token may be read as another's and more."""
+    assert own_door.ask(HOME, user="alice").body == b"ok"
+    for token in ("token-of-alice|alice|s1", "|alice|s1", "token-of-alice|"):
+        headers = {"Cookie": f"{own_door.cookie}={token}"}
+        assert own_door.ask(HOME, headers=headers).body.startswith(b"portal ")
+
+
+def test_owners_work_on_while_the_portal_is_away(own_door: World) -> None:
+    assert own_door.ask(HOME, user="alice").body == b"ok"
+    asked = len(own_door.gate_requests())
+    # until an answer has grown old in front of a living portal, …
+    wait_until(
+        lambda: (
+            own_door.ask(HOME, user="alice").body == b"ok" and len(own_door.gate_requests()) > asked
+        ),
+        "the gate is asked again",
+    )
+    own_door.portal.stop()
+    stale = threading.Event()
+    stale.wait(3.2)  # … and then again in front of a dead one
+    for _ in range(3):
+        assert own_door.ask(HOME, user="alice").body == b"ok"
+    # whoever has no answer yet is not let in
+    for who in ("bob", "carol", None):
+        answer = own_door.ask(HOME, user=who, headers=dict(PAGE))
+        assert answer.status == 503
+        assert b"restarting" in answer.body
+    assert {"".join(seen.all("cookie")) for seen in own_door.node.seen} == {""}
+    own_door.portal.start()
+    assert own_door.ask(HOME, user="bob").body.startswith(b"portal ")
+
+
+def test_a_stopped_session_is_not_served_from_an_old_answer(own_door: World) -> None:
+    assert own_door.ask(HOME, user="alice").body == b"ok"
+    del own_door.targets[("alice", "s1")]
+    wait_until(
+        lambda: own_door.ask(HOME, user="alice").body.startswith(b"portal "), "it is not running"
+    )
+    for _ in range(5):
+        assert own_door.ask(HOME, user="alice").body.startswith(b"portal ")
+
+
+# --- when something is away -----------------------------------------------------------------------
+
+
+def test_without_the_portal_pages_say_so_and_try_again(own_door: World) -> None:
+    own_door.portal.stop()
+    for path in ("/", "/sessions", "/tensorboard/1/", HOME):
+        answer = own_door.ask(path, headers=dict(PAGE))
+        assert answer.status == 503
+        assert b'http-equiv="refresh"' in answer.body
+        assert answer.one("content-type").startswith("text/html")
+        assert answer.one("cache-control") == "no-store"
+        answer = own_door.ask(path, headers={"Accept": "application/json"})
+        assert answer.status == 503
+        assert answer.one("content-type").startswith("application/problem+json")
+        assert b"urn:portal:unavailable" in answer.body
+    answer = own_door.ask("/api/v1/login", method="POST", body=b"{}")
+    assert (answer.status, answer.one("retry-after")) == (503, "3")
+
+
+def test_a_node_that_does_not_answer(own_door: World) -> None:
+    own_door.node.stop()
+    answer = own_door.ask(HOME, user="alice", headers=dict(PAGE))
+    assert answer.status == 502
+    assert "Your session doesn’t answer".encode() in answer.body
+    answer = own_door.ask(f"{HOME}api", user="alice", method="POST", body=b"{}")
+    assert answer.status == 502
+    assert answer.one("content-type").startswith("application/problem+json")
+
+
+def test_without_the_hub(own_door: World) -> None:
+    own_door.hub.stop()
+    assert own_door.ask("/hub/x", headers=dict(PAGE)).status == 503

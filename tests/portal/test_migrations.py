@@ -1,0 +1,134 @@
+"""The migrations: up, as the models say, and down again; on SQLite, and as PostgreSQL's SQL."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Connection, create_engine, inspect
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.schema import CreateIndex, CreateTable
+
+from portal.db import Database, alembic_config, upgrade, utcnow
+from portal.models import Base, JobState, Session, User
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite+aiosqlite:///{tmp_path / 'portal.db'}"
+
+
+def look(url: str, question: Any) -> Any:
+    engine = create_engine(url.replace("+aiosqlite", ""))
+    try:
+        with engine.connect() as connection:
+            return question(connection)
+    finally:
+        engine.dispose()
+
+
+def differences(connection: Connection) -> list[Any]:
+    context = MigrationContext.configure(connection, opts={"compare_type": True})
+    return list(compare_metadata(context, Base.metadata))
+
+
+def tables(connection: Connection) -> set[str]:
+    return set(inspect(connection).get_table_names())
+
+
+def test_up_gives_what_the_models_say(url: str) -> None:
+    upgrade(url)
+    assert look(url, differences) == []
+    assert look(url, tables) >= set(Base.metadata.tables)
+
+
+def test_down_leaves_nothing(url: str) -> None:
+    upgrade(url)
+    command.downgrade(alembic_config(url), "base")
+    assert look(url, tables) == {"alembic_version"}
+    upgrade(url)
+    assert look(url, differences) == []
+
+
+def test_twice_is_once(url: str) -> None:
+    upgrade(url)
+    upgrade(url)
+    assert look(url, differences) == []
+
+
+def test_the_file_is_for_its_owner_alone(url: str, tmp_path: Path) -> None:
+    upgrade(url)
+    assert (tmp_path / "portal.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_postgresql_can_say_all_of_it() -> None:
+    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
+    for table in Base.metadata.sorted_tables:
+        assert "CREATE TABLE" in str(CreateTable(table).compile(dialect=dialect))
+        for index in table.indexes:
+            text = str(CreateIndex(index).compile(dialect=dialect))
+            if index.name == "uq_jobs_live_session_name":
+                assert "WHERE kind = 'session' AND state != 'ended'" in text
+
+
+def test_the_migration_can_be_written_as_postgresql(capsys: pytest.CaptureFixture[str]) -> None:
+    config = alembic_config("postgresql://")
+    config.output_buffer = io.StringIO()
+    command.upgrade(config, "head", sql=True)
+    text = config.output_buffer.getvalue()
+    assert "CREATE TABLE tensorboards" in text
+    assert "TIMESTAMP WITH TIME ZONE" in text
+
+
+@pytest.mark.anyio
+class TestRows:
+    @pytest.fixture
+    async def database(self, url: str) -> Any:
+        database = Database(url)
+        await database.migrate()
+        yield database
+        await database.close()
+
+    @staticmethod
+    def session(user: User, name: str, **values: Any) -> Session:
+        return Session(user_id=user.id, name=name, **values)
+
+    async def test_one_live_session_of_a_name(self, database: Database) -> None:
+        async with database.session() as db:
+            user = User(username="alice")
+            db.add(user)
+            await db.flush()
+            db.add(self.session(user, "s1", state=JobState.ENDED))
+            db.add(self.session(user, "s1", state=JobState.ENDED))
+            db.add(self.session(user, "s1"))
+            await db.commit()
+            db.add(self.session(user, "s1"))
+            with pytest.raises(IntegrityError):
+                await db.commit()
+
+    async def test_a_row_of_nobody_is_refused(self, database: Database) -> None:
+        async with database.session() as db:
+            db.add(Session(user_id="nobody", name="s1"))
+            with pytest.raises(IntegrityError):
+                await db.commit()
+
+    async def test_times_keep_their_zone(self, database: Database) -> None:
+        now = utcnow()
+        async with database.session() as db:
+            db.add(User(username="alice", created_at=now))
+            await db.commit()
+        async with database.session() as db:
+            user = await db.get(User, (await self._only_user(database)).id)
+        assert user is not None
+        assert user.created_at == now
+        assert user.created_at.tzinfo is not None
+
+    async def _only_user(self, database: Database) -> User:
+        from sqlalchemy import select
+
+        async with database.session() as db:
+            return (await db.scalars(select(User))).one()

@@ -1,0 +1,138 @@
+"""Every route says who may call it, and means it: walked for nobody, a stranger, the non-admin."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
+
+from portal.api import deps
+from portal.api.deps import GUARDS, admin, anyone, loopback_only, web_session
+from portal.app import bare_app
+from tests.portal.conftest import Browser, Portal
+
+# What may be asked without a login: each is here for a reason that its docstring gives.
+OPEN = {
+    ("POST", "/api/v1/login"),
+    ("POST", "/api/v1/logout"),
+    ("GET", "/healthz"),
+    ("GET", "/readyz"),
+    ("GET", "/metrics"),
+}
+
+
+def routes() -> list[RouteContext]:
+    every = iter_route_contexts(bare_app().routes)
+    found = [route for route in every if isinstance(route.original_route, APIRoute)]
+    assert len(found) > 10
+    return found
+
+
+def path_of(route: RouteContext) -> str:
+    assert route.path
+    return route.path
+
+
+def calls(dependant: Dependant) -> Iterator[Any]:
+    yield dependant.call
+    for inner in dependant.dependencies:
+        yield from calls(inner)
+
+
+def guards(route: RouteContext) -> set[Any]:
+    return set(calls(route.dependant)) & GUARDS
+
+
+def methods(route: RouteContext) -> set[str]:
+    assert route.methods
+    return route.methods
+
+
+def name(route: RouteContext) -> str:
+    return f"{','.join(sorted(methods(route)))} {path_of(route)}"
+
+
+def test_there_are_no_other_kinds_of_route() -> None:
+    """A mount or a websocket would need a walk of its own."""
+    every = iter_route_contexts(bare_app().routes)
+    others = {route.path for route in every if not isinstance(route.original_route, APIRoute)}
+    assert others == {"/api/v1/openapi.json"}
+
+
+@pytest.mark.parametrize("route", routes(), ids=name)
+def test_each_route_names_who_may_call_it(route: RouteContext) -> None:
+    assert guards(route), f"{name(route)} names no guard of portal.api.deps"
+
+
+@pytest.mark.parametrize("route", routes(), ids=name)
+def test_open_routes_of_the_api_are_few_and_known(route: RouteContext) -> None:
+    if not path_of(route).startswith("/api/"):
+        return
+    for method in methods(route):
+        is_open = guards(route) == {anyone}
+        assert is_open == ((method, path_of(route)) in OPEN)
+
+
+@pytest.mark.parametrize("route", routes(), ids=name)
+def test_admin_routes_ask_for_an_admin_and_changes_for_a_fresh_password(
+    route: RouteContext,
+) -> None:
+    if "/admin/" not in path_of(route):
+        return
+    asked = set(calls(route.dependant))
+    assert admin in asked
+    if methods(route) - {"GET", "HEAD"}:
+        assert deps.fresh_admin in asked
+
+
+def asked_paths(guard: Any) -> list[tuple[str, str]]:
+    found = []
+    for route in routes():
+        if guard in guards(route) and anyone not in guards(route):
+            path = re.sub(r"\{[^}]+\}", "00000000-0000-4000-8000-000000000000", path_of(route))
+            found += [(method, path) for method in sorted(methods(route))]
+    return found
+
+
+@pytest.mark.anyio
+class TestWalk:
+    async def test_nobody_enters(self, browser: Browser) -> None:
+        for method, path in asked_paths(web_session):
+            answer = await browser.send(method, path, json={} if method != "GET" else None)
+            assert answer.status == 401, (method, path, answer)
+            assert answer.slug == "login-required"
+
+    async def test_a_made_up_cookie_does_not_help(self, portal: Portal) -> None:
+        cookie = {"Cookie": f"{portal.settings.cookie_name}={'A' * 43}"}
+        async with portal.browser() as browser:
+            for method, path in asked_paths(web_session):
+                answer = await browser.send(method, path, headers=cookie)
+                assert answer.status == 401, (method, path, answer)
+
+    async def test_a_user_is_no_admin(self, browser: Browser) -> None:
+        await browser.login("alice")
+        for method, path in asked_paths(web_session):
+            if "/admin/" in path:
+                answer = await browser.send(method, path, json={} if method != "GET" else None)
+                assert (answer.status, answer.slug) == (403, "forbidden"), (method, path)
+
+    async def test_internal_routes_are_not_there_for_the_outside(self, browser: Browser) -> None:
+        await browser.login("carol")
+        outside = {"X-Forwarded-For": "192.0.2.7"}
+        for method, path in asked_paths(loopback_only):
+            answer = await browser.send(method, path, headers=outside)
+            assert answer.status == 404, (method, path, answer)
+
+    async def test_a_login_opens_neither_internal_nor_node_routes(self, browser: Browser) -> None:
+        await browser.login("carol")
+        for route in routes():
+            if path_of(route).startswith("/node/") or deps.internal_secret in calls(
+                route.dependant
+            ):
+                path = re.sub(r"\{[^}]+\}", "00000000-0000-4000-8000-000000000000", path_of(route))
+                for method in methods(route):
+                    answer = await browser.send(method, path, json={})
+                    assert answer.status in {401, 404, 422}, (method, path, answer)
+                    assert answer.status != 422 or guards(route) == {loopback_only}

@@ -1,0 +1,320 @@
+"""The pool of launchers against launchers that misbehave: sudo is played by a script.
+
+With the real sudo, launcher and Slurm: tests/cluster/test_launcher.py.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spawner import agent
+from spawner.agent import Agents
+from spawner.errors import (
+    BadRequest,
+    HomeUnavailable,
+    LauncherUnavailable,
+    NotFound,
+    PathRefused,
+    Rejected,
+    SpawnerError,
+    Unreachable,
+)
+from spawner.model import JobSpec, Resources
+
+pytestmark = pytest.mark.anyio
+UUID = "12345678-1234-1234-1234-123456789abc"
+
+GREETS = """
+import json, os, sys, time
+def say(frame): sys.stdout.write(json.dumps(frame) + "\\n"); sys.stdout.flush()
+name = sys.argv[sys.argv.index("-u") + 1]
+with open(sys.argv[0] + ".log", "a") as log: log.write(json.dumps(sys.argv[1:]) + "\\n")
+hello = {"hello": 1, "uid": 20001, "gid": 20001, "username": name, "home": "/home/" + name,
+         "shell": "/bin/bash"}
+"""
+# Named behaviours of a launcher.
+ANSWERS = """
+say(hello)
+for line in sys.stdin:
+    request = json.loads(line)
+    say({"id": request.pop("id"), "ok": True, "result": RESULT})
+"""
+ECHOES = ANSWERS.replace("RESULT", "{'asked': request, 'pid': os.getpid()}")
+FAILS = """
+say(hello)
+for line in sys.stdin:
+    request = json.loads(line)
+    say({"id": request["id"], "ok": False, "error": request["error"]})
+"""
+SLOW_ONCE = """
+say(hello)
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["op"] == "slow": time.sleep(0.3)
+    say({"id": request["id"], "ok": True, "result": {"op": request["op"]}})
+"""
+DIES = "say(hello); sys.stdin.readline(); sys.exit('launcher: out of memory')"
+NEVER_ANSWERS = "say(hello)\nfor line in sys.stdin: pass"
+NEVER_GREETS = "sys.stdin.read()"
+REFUSED = "sys.exit('sudo: a password is required')"
+SAYS = """
+say(hello)
+sys.stdin.readline()
+sys.stdout.write(WORDS)
+sys.stdout.flush()
+sys.stdin.read()
+"""
+
+
+class Sudo:
+    """A script in place of sudo; `agents` makes a pool that uses it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "sudo"
+        self.pools: list[Agents] = []
+
+    def behave(self, behaviour: str) -> None:
+        self.path.write_text(f"#!{sys.executable} -IS\n{GREETS}\n{behaviour}\n")
+        self.path.chmod(0o755)
+
+    def agents(self, behaviour: str, idle_s: float = 60.0) -> Agents:
+        self.behave(behaviour)
+        pool = Agents("/opt/launcher", self.path, idle_s=idle_s)
+        self.pools.append(pool)
+        return pool
+
+    def starts(self) -> list[list[str]]:
+        log = self.path.with_name("sudo.log")
+        return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+
+
+@pytest.fixture
+async def sudo(tmp_path: Path) -> AsyncIterator[Sudo]:
+    sudo = Sudo(tmp_path)
+    yield sudo
+    for pool in sudo.pools:
+        await pool.close()
+        await asyncio.gather(*(left.wait() for left in pool._left))
+
+
+async def until(condition: Callable[[], bool], bound_s: float = 30.0) -> None:
+    end = time.monotonic() + bound_s
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        await asyncio.sleep(0.01)
+
+
+async def test_sudo_is_asked_for_one_program_as_one_user(sudo: Sudo) -> None:
+    agents = sudo.agents(ECHOES)
+    info = await agents.info("alice")
+    assert (info.uid, info.home) == (20001, "/home/alice")
+    assert sudo.starts() == [["-n", "-u", "alice", "--", "/opt/launcher"]]
+
+
+async def test_one_launcher_each_however_many_ask(sudo: Sudo) -> None:
+    agents = sudo.agents(ECHOES)
+    answers = await asyncio.gather(*(agents.call("alice", "ping", n=n) for n in range(50)))
+    assert [answer["asked"]["n"] for answer in answers] == list(range(50))
+    await agents.call("bob", "ping")
+    assert len(sudo.starts()) == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["", "#0", "-x", "Alice", "a" * 33, "alice\n", "a b", "root;id", "../x", "ä"]
+)
+async def test_only_names(sudo: Sudo, name: str) -> None:
+    agents = sudo.agents(ECHOES)
+    with pytest.raises(LauncherUnavailable):
+        await agents.call(name, "ping")
+    assert sudo.starts() == []
+
+
+@pytest.mark.parametrize("behaviour", [REFUSED, DIES])
+async def test_it_dies(sudo: Sudo, behaviour: str) -> None:
+    agents = sudo.agents(behaviour)
+    with pytest.raises(LauncherUnavailable) as caught:
+        await agents.call("alice", "ping")
+    assert caught.value.stderr.strip() in behaviour
+
+
+async def test_after_a_death_another_is_started(sudo: Sudo) -> None:
+    agents = sudo.agents(DIES)
+    with pytest.raises(LauncherUnavailable):
+        await agents.call("alice", "ping")
+    sudo.behave(ECHOES)
+    await agents.call("alice", "ping")
+    assert len(sudo.starts()) == 2
+
+
+async def test_one_that_was_killed_at_rest_is_replaced_unnoticed(sudo: Sudo) -> None:
+    agents = sudo.agents(ECHOES)
+    pid = (await agents.call("alice", "ping"))["pid"]
+    os.kill(pid, signal.SIGKILL)
+    await until(lambda: not agents._channels["alice"].usable)
+    assert (await agents.call("alice", "ping"))["pid"] != pid
+
+
+async def test_no_sudo(tmp_path: Path) -> None:
+    with pytest.raises(LauncherUnavailable, match="can't be run"):
+        await Agents("/opt/launcher", tmp_path / "nowhere").call("alice", "ping")
+
+
+async def test_never_greets(sudo: Sudo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agent, "START_S", 0.3)
+    agents = sudo.agents(NEVER_GREETS)
+    with pytest.raises(LauncherUnavailable, match="does not answer"):
+        await agents.call("alice", "ping")
+
+
+async def test_those_that_never_answer_are_left_but_not_without_end(
+    sudo: Sudo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent, "GRACE_S", 0.1)
+    agents = sudo.agents("say(hello)\nwhile True: time.sleep(1)")
+    for _ in range(agent.MAX_ABANDONED):
+        with pytest.raises(LauncherUnavailable, match="does not answer"):
+            await agents.call("alice", "ping", timeout_s=0.1)
+    with pytest.raises(LauncherUnavailable, match="neither do programs"):
+        await agents.call("alice", "ping", timeout_s=0.1)
+    assert len(sudo.starts()) == agent.MAX_ABANDONED
+    for left in agents._left:
+        left._process.kill()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "nonsense\n", "[]\n", "1\n", "{}\n", "\n", "[" * 100_000 + "\n", "x" * (2 << 20) + "\n",
+        '{"id": 2, "ok": true, "result": {}}\n', '{"id": 1}\n', '{"id": 1, "ok": 1}\n',
+        '{"id": 1, "ok": true, "result": []}\n', '{"id": 1, "ok": false, "error": "no"}\n',
+        '{"id": 1, "ok": false, "error": {"type": 1, "message": "x"}}\n',
+        '{"id": true, "ok": true, "result": {}}\n',
+    ],
+    ids=lambda words: words[:20].strip() or "-",
+)  # fmt: skip
+async def test_what_a_user_could_make_it_say(sudo: Sudo, words: str) -> None:
+    agents = sudo.agents(SAYS.replace("WORDS", repr(words)))
+    with pytest.raises(LauncherUnavailable):
+        await agents.call("alice", "ping")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"username": "bob"}, {"uid": "0"}, {"uid": True}, {"home": "relative"}, {"home": 5},
+        {"home": "/home/a\nb"}, {"hello": 2}, {"shell": None},
+    ],
+)  # fmt: skip
+async def test_greetings_of_someone_else(sudo: Sudo, change: dict[str, Any]) -> None:
+    agents = sudo.agents(f"hello.update({change!r}); say(hello); sys.stdin.read()")
+    with pytest.raises(LauncherUnavailable, match="nonsense"):
+        await agents.info("alice")
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        ("Unreachable", Unreachable),
+        ("NotFound", NotFound),
+        ("HomeUnavailable", HomeUnavailable),
+        ("PathRefused", PathRefused),
+        ("BadRequest", BadRequest),
+        ("Novel", LauncherUnavailable),
+    ],
+)
+async def test_errors(sudo: Sudo, kind: str, error: type[SpawnerError]) -> None:
+    agents = sudo.agents(FAILS)
+    said = {"type": kind, "message": "A sentence.", "stderr": "details"}
+    with pytest.raises(error) as caught:
+        await agents.call("alice", "x", error=said)
+    assert (caught.value.message, caught.value.stderr) == ("A sentence.", "details")
+
+
+async def test_refusals_are_explained(sudo: Sudo) -> None:
+    agents = sudo.agents(FAILS)
+    stderr = "sbatch: error: Batch job submission failed: Invalid partition name specified"
+    said = {"type": "Rejected", "message": "Slurm refused it.", "stderr": stderr}
+    with pytest.raises(Rejected) as caught:
+        await agents.call("alice", "x", error=said)
+    assert caught.value.code == "invalid-partition"
+    assert caught.value.message == "There is no such partition."
+
+
+async def test_long_messages_are_cut(sudo: Sudo) -> None:
+    agents = sudo.agents(FAILS)
+    said = {"type": "HomeUnavailable", "message": "x" * 100_000}
+    with pytest.raises(HomeUnavailable) as caught:
+        await agents.call("alice", "x", error=said)
+    assert len(caught.value.message) <= 500
+
+
+async def test_who_stops_waiting_leaves_no_half_exchange(sudo: Sudo) -> None:
+    agents = sudo.agents(SLOW_ONCE)
+    await agents.info("alice")
+    slow = asyncio.create_task(agents.call("alice", "slow"))
+    next_one = asyncio.create_task(agents.call("alice", "next"))
+    await asyncio.sleep(0)
+    slow.cancel()
+    assert await next_one == {"op": "next"}
+    assert len(sudo.starts()) == 1
+
+
+async def test_a_request_too_large_is_not_sent(sudo: Sudo) -> None:
+    agents = sudo.agents(ECHOES)
+    with pytest.raises(BadRequest):
+        await agents.call("alice", "x", data="x" * (2 << 20))
+    assert (await agents.call("alice", "ping"))["asked"]["op"] == "ping"
+
+
+async def test_idle_ones_are_closed_and_started_again(sudo: Sudo) -> None:
+    agents = sudo.agents(ECHOES, idle_s=0.1)
+    keeper = asyncio.create_task(agents.run())
+    first = (await agents.call("alice", "ping"))["pid"]
+    await until(lambda: not Path(f"/proc/{first}").exists())
+    assert (await agents.call("alice", "ping"))["pid"] != first
+    keeper.cancel()
+    await asyncio.gather(keeper, return_exceptions=True)
+
+
+async def test_closing_ends_them_all(sudo: Sudo) -> None:
+    agents = sudo.agents(ECHOES)
+    pids = [(await agents.call(name, "ping"))["pid"] for name in ("alice", "bob")]
+    await agents.close()
+    await until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))
+
+
+async def test_submit(sudo: Sudo) -> None:
+    agents = sudo.agents(ANSWERS.replace("RESULT", '{"job_id": 5, "asked": request}'))
+    spec = JobSpec(UUID, "s1", Resources(gpus=1), "#!/bin/sh\n")
+    assert await agents.submit("alice", spec, {"config.json": "{}"}) == 5
+    asked = (await agents.call("alice", "look"))["asked"]
+    assert asked["timeout_s"] > 0
+
+
+async def test_submit_that_names_no_job(sudo: Sudo) -> None:
+    agents = sudo.agents(ANSWERS.replace("RESULT", '{"job_id": "5"}'))
+    with pytest.raises(LauncherUnavailable):
+        await agents.submit("alice", JobSpec(UUID, "s1", Resources(), "#!"), {})
+
+
+async def test_read(sudo: Sudo) -> None:
+    result = {"data_b64": "AAEC", "size": 3, "next_offset": 3}
+    agents = sudo.agents(ANSWERS.replace("RESULT", repr(result)))
+    assert await agents.read("alice", f"{UUID}/stdout.log", 0, 100) == (b"\0\1\2", 3, 3)
+    assert (await agents.read("alice", f"{UUID}/stdout.log", 0, 2))[0] == b"\0\1"
+
+
+@pytest.mark.parametrize("data", ["!", "AA", 5, None])
+async def test_read_of_nonsense(sudo: Sudo, data: Any) -> None:
+    result = {"data_b64": data, "size": 3, "next_offset": 3}
+    agents = sudo.agents(ANSWERS.replace("RESULT", repr(result)))
+    with pytest.raises(LauncherUnavailable):
+        await agents.read("alice", "x/y", 0, 100)

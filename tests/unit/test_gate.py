@@ -1,0 +1,125 @@
+"""The gate's decision, and the pages' words."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portal.api.gate import explain, page
+from portal.models import JobState, Session, User, Wanted
+from portal.services.gate import SERVER_PATTERN, Answer, Decision, Live, decide, target_of
+from portal.services.sessions import NAME
+from spawner.model import Outcome
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def session(**changes: Any) -> Session:
+    values: dict[str, Any] = {
+        "name": "s1",
+        "state": JobState.RUNNING,
+        "wanted": Wanted.RUN,
+        "target_host": "10.77.0.11",
+        "target_port": 40123,
+        "ready_at": NOW,
+        "user": User(username="alice"),
+        **changes,
+    }
+    return Session(**values)
+
+
+def live(**changes: Any) -> Live:
+    found = Live.of(session(**changes))
+    assert found is not None
+    return found
+
+
+def test_the_owner_of_a_serving_session_enters() -> None:
+    assert decide("alice", "alice", "s1", live()) == Decision(Answer.ENTER, "10.77.0.11", 40123)
+
+
+def test_nobody_is_asked_to_log_in_whatever_there_is() -> None:
+    for found in (None, live()):
+        assert decide(None, "alice", "s1", found).answer is Answer.LOGIN
+
+
+@pytest.mark.parametrize("who", ["bob", "carol", "root", "Alice", "alice ", "", "alic", "alicee"])
+def test_nobody_else_enters(who: str) -> None:
+    for found in (None, live()):
+        assert decide(who, "alice", "s1", found).answer is Answer.REFUSED
+
+
+@given(user=st.text(), owner=st.text(), server=st.text())
+def test_only_equal_and_plain_names_get_anywhere(user: str, owner: str, server: str) -> None:
+    decision = decide(user, owner, server, live())
+    assert decision.answer is not Answer.ENTER or (user, owner, server) == ("alice", "alice", "s1")
+
+
+@given(server=st.from_regex(r"[a-z0-9./%_-]{1,40}", fullmatch=True))
+def test_a_row_of_another_name_is_never_entered(server: str) -> None:
+    decision = decide("alice", "alice", server, live(name="other"))
+    assert decision.answer is (Answer.REFUSED if server != "other" else Answer.ENTER)
+
+
+def test_a_row_of_another_owner_is_never_entered() -> None:
+    foreign = live(user=User(username="bob"))
+    assert decide("alice", "alice", "s1", foreign).answer is Answer.REFUSED
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"state": state} for state in JobState if state is not JobState.RUNNING),
+        {"wanted": Wanted.STOP},
+        {"ready_at": None},
+        {"target_host": None},
+        {"target_host": ""},
+        {"target_port": None},
+        {"target_port": 0},
+        {"target_port": 22},
+        {"target_port": 1023},
+        {"target_port": 65536},
+        {"target_port": -1},
+    ],
+)
+def test_what_does_not_serve_is_answered_by_the_portal(changes: dict[str, Any]) -> None:
+    found = Live.of(session(**changes))
+    assert found is None or target_of(found) is None
+    assert decide("alice", "alice", "s1", found) == Decision(Answer.AWAY)
+
+
+def test_an_old_answer_of_slurm_keeps_nobody_out() -> None:
+    assert decide("alice", "alice", "s1", live(stale_since=NOW)).answer is Answer.ENTER
+
+
+def test_names_are_the_same_everywhere() -> None:
+    assert NAME.pattern == SERVER_PATTERN
+
+
+@pytest.mark.parametrize("state", list(JobState))
+def test_every_state_has_words(state: JobState) -> None:
+    title, sentences, refresh_s = explain(session(state=state, outcome=None))
+    assert title
+    assert sentences or state is JobState.STOPPING
+    assert (refresh_s is None) == (state is JobState.ENDED)
+
+
+def test_why_it_ended_is_said() -> None:
+    ended = session(state=JobState.ENDED, outcome=Outcome.TIMEOUT, reason="Why.", advice="Do this.")
+    _, sentences, _ = explain(ended)
+    assert sentences == [
+        "It reached its time limit.",
+        "Why.",
+        "Do this.",
+        "You can start it again.",
+    ]
+
+
+def test_a_page_escapes_what_users_wrote() -> None:
+    evil = "</p><script>alert(1)</script>{title}"
+    response = page(evil, [evil], status=424)
+    assert b"<script" not in response.body
+    assert b"&lt;script&gt;alert(1)&lt;/script&gt;{title}" in response.body
+    assert response.headers["content-security-policy"].startswith("default-src 'none'")

@@ -1,0 +1,88 @@
+"""The hub's configuration: complete or not at all, and nothing open that should be shut."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from traitlets.config import Config
+
+from deploy.jupyterhub_config import KEYS, configure, load, secret
+
+
+def values(folder: Path) -> dict[str, str]:
+    for name in ("token", "internal"):
+        path = folder / name
+        path.write_text(name[0] * 64 + "\n")
+        path.chmod(0o600)
+    return {
+        "public_url": "https://portal.example/",
+        "hub_bind_url": "http://127.0.0.1:8081",
+        "node_url": "http://10.77.0.1:8002/",
+        "portal_url": "http://127.0.0.1:8001",
+        "hub_token_file": str(folder / "token"),
+        "internal_secret_file": str(folder / "internal"),
+        "cookie_secret_file": str(folder / "cookie"),
+        "db_url": f"sqlite:///{folder}/hub.sqlite",
+        "cookie_name": "__Host-portal",
+    }
+
+
+def written(folder: Path, text: str, name: str = "hub.toml") -> str:
+    path = folder / name
+    path.write_text(text)
+    return str(path)
+
+
+def test_toml_and_json_say_the_same(tmp_path: Path) -> None:
+    given = values(tmp_path)
+    toml = "".join(f"{key} = {json.dumps(value)}\n" for key, value in given.items())
+    assert load(written(tmp_path, toml)) == given
+    assert load(written(tmp_path, json.dumps(given), "hub.json")) == given
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("wrong", [None, "", 3])
+def test_what_is_missing_is_named(tmp_path: Path, key: str, wrong: object) -> None:
+    given = {**values(tmp_path), key: wrong}
+    with pytest.raises(SystemExit, match=key):
+        load(written(tmp_path, json.dumps(given), "hub.json"))
+
+
+@pytest.mark.parametrize("text", ["{", "[1", "a = "])
+def test_a_damaged_file(tmp_path: Path, text: str) -> None:
+    with pytest.raises(SystemExit, match="can't be read"):
+        load(written(tmp_path, text))
+
+
+def test_no_file() -> None:
+    with pytest.raises(SystemExit, match="PORTAL_HUB_CONFIG"):
+        load(None)
+    with pytest.raises(SystemExit, match="can't be read"):
+        load("/nonexistent/hub.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "words"),
+    [("x" * 64, 0o644, "by anyone"), ("x" * 8, 0o600, "32 characters"), ("", 0o600, "32")],
+)
+def test_secrets_that_are_none(tmp_path: Path, text: str, mode: int, words: str) -> None:
+    path = tmp_path / "secret"
+    path.write_text(text)
+    path.chmod(mode)
+    with pytest.raises(SystemExit, match=words):
+        secret(str(path))
+
+
+def test_what_is_open_and_what_is_shut(tmp_path: Path) -> None:
+    c = Config()
+    configure(c, values(tmp_path))
+    roles = {role["name"]: role["scopes"] for role in c.JupyterHub.load_roles}
+    assert not [scope for scope in roles["user"] if "servers" in scope and "access" not in scope]
+    assert not [scope for scopes in roles.values() for scope in scopes if "shar" in scope]
+    assert [service["name"] for service in c.JupyterHub.services] == ["portal"]
+    assert c.PortalAuthenticator.cookie_name == "__Host-portal"
+    assert c.PortalAuthenticator.public_url == "https://portal.example"
+    assert c.Spawner.hub_connect_url == "http://10.77.0.1:8002"
+    assert c.JupyterHub.hub_bind_url.startswith("http://127.0.0.1:")

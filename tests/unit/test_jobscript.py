@@ -1,0 +1,343 @@
+"""Job scripts: whatever a parameter holds, a program gets exactly that; a copy doesn't run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spawner import jobscript
+from spawner.catalog import Catalog
+from spawner.jobscript import JobPlace, Rendered, ScriptRefused, render_job, render_script
+from spawner.model import Resources
+from spawner.scripts import EXIT_CLAIMED, job_dir
+from spawner.templates import Template, check_parameters, load_templates, parameters_schema
+
+UUID = "0c4d7a52-8f1e-4a4e-9c63-6f2b7f0a1d11"
+HOSTILE = [
+    "it's", '"', "$(touch x)", "`touch x`", "${HOME}", "a\nb", "a\\\nb", "*", "~", "--help", "",
+    "; exit 3", "&", "|", ">x", "#", "!!", "\\", "'; touch x; '", "{{ 7 * 7 }}", "{% raw %}", "é😀",
+    "\x01", "\t", "\r", " ", "a\x02b", "\x7f", "\u202e",
+]  # fmt: skip
+TEXTS = st.one_of(
+    st.sampled_from(HOSTILE),
+    st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40),
+)
+
+
+def template_of(script: str, **more: Any) -> Template:
+    rules = {
+        "text": {"type": "string", "title": "Text", "default": ""},
+        "count": {"type": "integer", "title": "Count", "default": 0},
+        "rate": {"type": "number", "title": "Rate", "default": 0.5},
+        "flag": {"type": "boolean", "title": "Flag", "default": False},
+        "some": {
+            "type": "array", "title": "Some", "items": {"type": "string"}, "default": [],
+        },
+        "other": {
+            "type": "array", "title": "Other", "items": {"type": "string"}, "default": [],
+        },
+        "path": {"type": ["string", "null"], "title": "Path", "x-widget": "path", "default": None},
+    }  # fmt: skip
+    return Template(
+        "mine", "Mine", "…", "none", script, parameters=parameters_schema(rules), **more
+    )
+
+
+def place_of(home: Path) -> JobPlace:
+    (home / "runs").mkdir(exist_ok=True)
+    Path(job_dir(str(home), UUID)).mkdir(parents=True, exist_ok=True)
+    return JobPlace(
+        uuid=UUID,
+        username="alice",
+        home=str(home),
+        runtime_dir="/srv/runtime",
+        apptainer="/usr/bin/apptainer",
+        logdir=f"{home}/runs/mine",
+        environment=None,
+        resources=Resources(nodes=2, gpus=1, cpus=4),
+    )
+
+
+def rendered(template: Template, given: Mapping[str, Any], place: JobPlace) -> Rendered:
+    values, problems = check_parameters(template, given)
+    assert problems == []
+    return render_job(template, values, place)
+
+
+def run(
+    job: Rendered, place: JobPlace, job_id: int = 7, **variables: str
+) -> subprocess.CompletedProcess[bytes]:
+    """The script under bash, with what Slurm would set."""
+    folder = Path(job_dir(place.home, place.uuid))
+    for name, text in job.files.items():
+        (folder / name).write_text(text, newline="")
+    env = {"PATH": os.environ["PATH"], "SLURM_JOB_ID": str(job_id), "LC_ALL": "C.UTF-8"}
+    argv = ["/bin/bash", "-c", job.script, "script.sh"]
+    return subprocess.run(
+        argv, env={**env, **variables}, capture_output=True, check=False, timeout=20
+    )
+
+
+def said(done: subprocess.CompletedProcess[bytes]) -> list[str]:
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout.decode().split("\0")[:-1]
+
+
+def fresh(place: JobPlace) -> JobPlace:
+    """The same place, never claimed."""
+    for path in Path(job_dir(place.home, place.uuid)).iterdir():
+        path.rmdir() if path.is_dir() else path.unlink()
+    return place
+
+
+# --- values -------------------------------------------------------------------------------------
+
+PRINT = (
+    "in_env printf '%s\\0' {{ text }} --x={{ text }} {{ some }} {{ count }} {{ rate }}{{ flag }}"
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(text=TEXTS, some=st.lists(TEXTS, max_size=4), count=st.integers(), rate=st.floats(-9, 9))
+def test_a_program_gets_exactly_the_values(
+    tmp_path_factory: pytest.TempPathFactory, text: str, some: list[str], count: int, rate: float
+) -> None:
+    place = fresh(place_of(tmp_path_factory.getbasetemp()))
+    given_ = {"text": text, "some": some, "count": count, "rate": rate, "flag": True}
+    job = rendered(template_of(PRINT), given_, place)
+    assert said(run(job, place)) == [text, f"--x={text}", *some, str(count), f"{rate}true"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(TEXTS, min_size=1, max_size=3), st.lists(TEXTS, min_size=1, max_size=3))
+def test_each_task_gets_its_own_values(
+    tmp_path_factory: pytest.TempPathFactory, some: list[str], other: list[str]
+) -> None:
+    template = template_of(
+        "printf '%s\\0' {{ some }} --x={{ other }} $PORTAL_LOGDIR", array=("some", "other")
+    )
+    place = fresh(place_of(tmp_path_factory.getbasetemp()))
+    job = rendered(template, {"some": some, "other": other}, place)
+    assert job.array == len(some) * len(other)
+    task = job.array - 1
+    done = run(job, place, SLURM_ARRAY_JOB_ID="7", SLURM_ARRAY_TASK_ID=str(task))
+    logdir = jobscript.task_logdir(place.logdir, task)
+    assert said(done) == [some[-1], f"--x={other[-1]}", logdir]
+    assert Path(logdir).is_dir()
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_filters_and_sums_are_quoted_too(tmp_path: Path, text: str) -> None:
+    script = (
+        "printf '%s\\0' {{ text ~ '.txt' }} {{ text | safe }} {{ [text, text] }} {{ text | e }}"
+    )
+    job = rendered(template_of(script), {"text": text}, place_of(tmp_path))
+    heard = said(run(job, place_of(tmp_path)))
+    assert heard[:4] == [f"{text}.txt", text, text, text]
+    assert len(heard) == 5
+
+
+def test_what_depends_on_a_value(tmp_path: Path) -> None:
+    script = "{% if count > 1 %}\nprintf many\n{% else %}\nprintf few\n{% endif %}\n"
+    for count, word in ((1, b"few"), (2, b"many")):
+        place = fresh(place_of(tmp_path))
+        assert run(rendered(template_of(script), {"count": count}, place), place).stdout == word
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [("~", ""), ("~/a b", "/a b"), ("~bob/x", None), ("data", None), ("/x", None), ("a~/b", None)],
+)
+def test_a_paths_tilde_is_the_users_home(tmp_path: Path, path: str, meant: str | None) -> None:
+    place = place_of(tmp_path)
+    job = rendered(template_of("printf '%s\\0' {{ path }}"), {"path": path}, place)
+    assert said(run(job, place)) == [path if meant is None else f"{tmp_path}{meant}"]
+
+
+def test_where_the_job_is(tmp_path: Path) -> None:
+    script = (
+        "printf '%s\\0' {{ home }} {{ nodes }} {{ gpus }} {{ cpus }} {{ username }}"
+        " $PWD $PORTAL_JOB_DIR $PORTAL_TASK"
+    )
+    place = replace(place_of(tmp_path), workdir=str(tmp_path / "runs"))
+    folder = job_dir(str(tmp_path), UUID)
+    heard = said(run(rendered(template_of(script), {}, place), place))
+    assert heard == [str(tmp_path), "2", "1", "4", "alice", f"{tmp_path}/runs", folder, "0"]
+
+
+def test_what_can_not_be_rendered_is_refused(tmp_path: Path) -> None:
+    place = place_of(tmp_path)
+    with pytest.raises(ScriptRefused) as refused:
+        rendered(template_of("run {{ 1 // count }}"), {}, place)
+    assert refused.value.field == "script"
+    with pytest.raises(ScriptRefused) as refused:
+        rendered(template_of("run {{ some }}"), {"some": ["x" * 4000] * 100}, place)
+    assert refused.value.field == "parameters"
+    assert "KiB" in refused.value.message
+
+
+@pytest.mark.parametrize("script", ["run {{ text.__class__ }}", "run {{ text.upper }}"])
+def test_nothing_but_plain_values_comes_out(tmp_path: Path, script: str) -> None:
+    with pytest.raises(ScriptRefused):
+        rendered(template_of(script), {}, place_of(tmp_path))
+
+
+# --- claims -------------------------------------------------------------------------------------
+
+
+def test_a_second_job_of_one_id_does_not_run(tmp_path: Path) -> None:
+    place = place_of(tmp_path)
+    job = rendered(template_of("echo ran"), {}, place)
+    assert run(job, place, 7).stdout == b"ran\n"
+    assert run(job, place, 8).returncode == EXIT_CLAIMED
+    assert run(job, place, 7).returncode == EXIT_CLAIMED
+    assert run(job, place, 8, SLURM_RESTART_COUNT="1").returncode == EXIT_CLAIMED
+    assert run(job, place, 7, SLURM_RESTART_COUNT="1").stdout == b"ran\n"
+
+
+def test_tasks_of_one_array_all_run(tmp_path: Path) -> None:
+    place = place_of(tmp_path)
+    job = rendered(template_of("echo {{ some }}", array=("some",)), {"some": ["a", "b"]}, place)
+    array = {"SLURM_ARRAY_JOB_ID": "7"}
+    assert run(job, place, 7, SLURM_ARRAY_TASK_ID="1", **array).stdout == b"b\n"
+    assert run(job, place, 8, SLURM_ARRAY_TASK_ID="0", **array).stdout == b"a\n"
+    assert run(job, place, 9, SLURM_ARRAY_TASK_ID="0", **array).returncode == EXIT_CLAIMED
+
+
+def test_a_finished_job_that_comes_back_does_nothing(tmp_path: Path) -> None:
+    place = place_of(tmp_path)
+    job = rendered(template_of("echo ran\n", requeue=True), {}, place)
+    assert run(job, place).stdout == b"ran\n"
+    again = run(job, place, SLURM_RESTART_COUNT="1")
+    assert (again.returncode, again.stdout) == (0, b"")
+
+
+def test_a_failed_one_that_comes_back_runs(tmp_path: Path) -> None:
+    place = place_of(tmp_path)
+    job = rendered(template_of("echo ran; false\n", requeue=True), {}, place)
+    assert run(job, place).returncode == 1
+    assert run(job, place, SLURM_RESTART_COUNT="1").stdout == b"ran\n"
+
+
+# --- environments -------------------------------------------------------------------------------
+
+
+def test_commands_run_in_the_container(tmp_path: Path) -> None:
+    environment = Catalog.load(image_dir=Path("/images")).environments["python3"]
+    place = replace(place_of(tmp_path), environment=environment)
+    job = rendered(load_templates()["python-training"], {}, place)
+    words = job.script.split("\nbecome_in_env() {")[1].split("\n}\n")[0]
+    assert "-m spawner.node.kernel --keep" in words
+    assert "--nv" in words  # the place has a GPU
+    assert "/images/python3.sif env" in " ".join(words.split())
+    assert "PMIX" not in words
+    assert set(job.files) == {"toy.py", "train_numpy.py"}
+
+
+@pytest.mark.parametrize("name", sorted(load_templates()))
+def test_every_shipped_script_is_bash(tmp_path: Path, name: str) -> None:
+    """With defaults, and with everything that may be given."""
+    template = load_templates()[name]
+    environment = Catalog.load(image_dir=Path("/images")).environments[template.environment]
+    place = replace(place_of(tmp_path), environment=environment)
+    needed = dict.fromkeys(template.parameters["required"], "~/it's.ipynb")
+    more = {
+        field: "~/it's.ipynb"
+        for field, rule in template.parameters["properties"].items()
+        if rule["x-widget"] == "path"
+    }
+    for given_ in (needed, needed | more):
+        script = rendered(template, given_, place).script
+        done = subprocess.run(
+            ["/bin/bash", "-n"], input=script.encode(), capture_output=True, check=True, timeout=10
+        )
+        assert done.stderr == b""
+
+
+# --- a user's own script ------------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(TEXTS)
+def test_an_own_script_runs_as_it_is(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    place = fresh(place_of(tmp_path_factory.getbasetemp()))
+    script = f"#!/bin/cat\n{text}\n".replace("\r", "")
+    job = render_script(script, place, None)
+    assert job.files == {"job": script}
+    assert run(job, place).stdout.decode() == script
+
+
+def test_without_a_first_line_it_is_bash(tmp_path: Path) -> None:
+    place = place_of(tmp_path)
+    done = run(render_script("echo $BASH_VERSION; exit 3\n", place, None), place)
+    assert done.returncode == 3
+    assert done.stdout.strip()
+
+
+def test_it_is_claimed_too(tmp_path: Path) -> None:
+    place = place_of(tmp_path)
+    job = render_script("echo ran\n", place, None)
+    assert run(job, place, 7).stdout == b"ran\n"
+    assert run(job, place, 8).returncode == EXIT_CLAIMED
+
+
+def test_some_lines_for_sbatch_are_passed_on(tmp_path: Path) -> None:
+    script = "#!/bin/sh\n#SBATCH -C v100 --nodelist=node01 # here\n\ntrue\n#SBATCH --mem=1G\n"
+    job = render_script(script, place_of(tmp_path), None)
+    assert job.script.startswith("#!/bin/bash\n#SBATCH -C v100 --nodelist=node01 # here\nexport")
+    assert "--mem" not in job.script
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("--clusters=other", "--clusters: the portal doesn't pass it on"),
+        ("-M other", "--clusters: the portal doesn't pass it on"),
+        ("--array=0-9999", "--array: use a template with an array"),
+        ("-a 1-9", "--array: use"),
+        ("--output=/etc/x", "--output: the portal keeps what the script prints"),
+        ("-o/x", "--output: the portal keeps"),
+        ("--gres=gpu:8", "--gres: say it in the job's resources instead (gpus)"),
+        ("--mem 900G", "--mem: say it in the job's resources instead (memory_gb)"),
+        ("-p gpu", "--partition: say it in the job's resources instead (partition)"),
+        ("--uid=0", "--uid: the portal"),
+        ("--wrap=x", "--wrap: the portal"),
+        ("--comment=portal:x", "--comment: the portal"),
+        ("-C v100 --export=NONE", "--export: the portal"),
+        ("--me=1G", "--me: the portal"),
+        ("x", "'x' is no option of sbatch"),
+        ("--constraint='", "a quote isn't closed"),
+    ],
+)
+def test_a_line_that_evades_is_named(tmp_path: Path, line: str, why: str) -> None:
+    with pytest.raises(ScriptRefused) as refused:
+        render_script(f"#!/bin/sh\n# mine\n#SBATCH {line}\ntrue\n", place_of(tmp_path), None)
+    assert refused.value.field == "script"
+    assert refused.value.message.startswith("Line 3: ")
+    assert why in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("", "is empty"),
+        (" \n", "is empty"),
+        ("echo \0", "NUL"),
+        ("echo \udc80", "UTF-8"),
+        ("echo\r\n", "Windows"),
+        ("#!python\n", "Line 1"),
+        ("x" * (300 * 1024), "300 KiB; 256 can be had"),
+    ],
+)
+def test_what_is_no_script(tmp_path: Path, script: str, why: str) -> None:
+    with pytest.raises(ScriptRefused) as refused:
+        render_script(script, place_of(tmp_path), None)
+    assert why in refused.value.message

@@ -1,0 +1,250 @@
+"""Kernelspecs, the wrapper's environment, terminals and JupyterLab's defaults."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spawner import lab
+from spawner.catalog import Catalog, Environment
+from spawner.kernels import KernelPlace, kernel_env, kernelspec, packages_dir
+from spawner.node import kernel as wrapper
+
+ROOT = Path(__file__).resolve().parents[2]
+PLACE = KernelPlace(
+    runtime_dir="/srv/p/runtime",
+    apptainer="/usr/bin/apptainer",
+    home="/home/alice",
+    node_dir="/tmp/portal-1",
+    logdir="/home/alice/portal/runs/s1",
+    gpus=True,
+)
+PACKAGES = "/home/alice/.local/share/portal/packages/python3"
+
+
+@pytest.fixture
+def python3() -> Environment:
+    return Catalog.load(image_dir=Path("/images")).environments["python3"]
+
+
+def inside(argv: list[str]) -> list[str]:
+    """The command inside the container."""
+    return argv[argv.index("/images/python3.sif") + 1 :]
+
+
+def test_the_kernel_runs_in_the_image_through_the_wrapper(python3: Environment) -> None:
+    spec = kernelspec(python3, PLACE)
+    argv = spec["argv"]
+    assert argv[:4] == ["/srv/p/runtime/bin/python", "-I", "-m", "spawner.node.kernel"]
+    request = wrapper.parse(argv[4:])
+    assert request.command[:4] == ("/usr/bin/apptainer", "-q", "exec", "--nv")
+    assert request.make == (Path(f"{PACKAGES}/lib/python3.11/site-packages"),)
+    assert request.keep == spec["env"].keys()
+    assert spec["interrupt_mode"] == "signal"
+    assert spec["display_name"] == "Python 3.11"
+    assert "{connection_file}" in argv
+
+
+def test_the_kernel_has_a_process_group_of_its_own_and_dies_with_its_starter(
+    python3: Environment,
+) -> None:
+    command = inside(kernelspec(python3, PLACE)["argv"])
+    assert command[:4] == ["setsid", "setpriv", "--pdeathsig", "KILL"]
+    assert command[4] == "env"
+    assert command[5].startswith(f"PATH={PACKAGES}/bin:/usr/local/sbin:")
+    assert command[6:9] == ["python3", "-m", "ipykernel_launcher"]
+    assert command[-1] == "--HistoryManager.hist_file=/tmp/portal-1/history.sqlite"
+
+
+def test_nothing_goes_by_apptainer_s_own_variables(python3: Environment) -> None:
+    text = json.dumps(kernelspec(python3, PLACE))
+    assert "APPTAINERENV" not in text
+    assert "--env" not in text
+    assert "--cleanenv" not in text
+
+
+def test_the_terminal_keeps_its_tty(python3: Environment) -> None:
+    about = kernelspec(python3, PLACE)["metadata"]["portal"]
+    command = inside(about["terminal"])
+    assert not {"setsid", "setpriv"} & set(command)
+    assert command[0] == "env"
+    assert "debian_chroot=python3" in command
+    assert command[-1] == "bash"
+    assert about["terminal_env"] == kernel_env(python3, PLACE)
+
+
+def test_a_user_s_packages_have_a_folder_for_each_environment(python3: Environment) -> None:
+    other = replace(python3, name="other")
+    assert packages_dir("/home/alice", python3) != packages_dir("/home/alice", other)
+    env = kernel_env(python3, PLACE)
+    assert env["PYTHONUSERBASE"] == PACKAGES
+    assert (env["PIP_USER"], env["PIP_BREAK_SYSTEM_PACKAGES"]) == ("1", "1")
+    assert env["PORTAL_LOGDIR"] == PLACE.logdir
+
+
+def test_the_environment_s_own_variables_win(python3: Environment) -> None:
+    own = replace(python3, env={"PIP_USER": "0", "MINE": "1"})
+    assert kernel_env(own, PLACE)["PIP_USER"] == "0"
+    assert "MINE" in wrapper.parse(kernelspec(own, PLACE)["argv"][4:]).keep
+
+
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
+def test_jupyter_reads_variables_back_as_they_were(value: str) -> None:
+    """jupyter_client substitutes ${NAME} in a kernelspec's env by string.Template."""
+    environment = Catalog.load(image_dir=Path("/images")).environments["python3"]
+    spec = kernelspec(replace(environment, env={"X": value}), PLACE)
+    assert Template(spec["env"]["X"]).safe_substitute(os.environ) == value
+
+
+def test_folders_elsewhere_are_bound(python3: Environment) -> None:
+    place = replace(PLACE, logdir="/scratch/alice/runs", gpus=False)
+    argv = kernelspec(replace(python3, binds=("/data",)), place)["argv"]
+    bound = [argv[n + 1] for n, word in enumerate(argv) if word == "--bind"]
+    assert bound == ["/home/alice", "/tmp/portal-1", "/scratch/alice/runs", "/data"]
+    assert "--nv" not in argv
+
+
+def test_an_environment_without_a_kernel_has_no_spec(python3: Environment) -> None:
+    with pytest.raises(ValueError, match="no kernel"):
+        kernelspec(replace(python3, kernel_argv=()), PLACE)
+
+
+SECRETS = {
+    "JUPYTERHUB_API_TOKEN": "x",
+    "JPY_API_TOKEN": "x",
+    "SLURM_JWT": "x",
+    "PYTHONPATH": "x",
+    "LD_LIBRARY_PATH": "x",
+    "LD_PRELOAD": "x",
+    "CONDA_PREFIX": "x",
+    "R_HOME": "x",
+    "MPLBACKEND": "agg",
+    "APPTAINER_BIND": "/etc",
+    "APPTAINERENV_X": "`id`",
+    "SINGULARITYENV_X": "`id`",
+    "BASH_ENV": "x",
+}
+WANTED = {
+    "HOME": "/home/alice",
+    "LC_ALL": "C.UTF-8",
+    "SLURM_JOB_ID": "17",
+    "CUDA_VISIBLE_DEVICES": "0",
+    "OMP_NUM_THREADS": "4",
+    "JPY_SESSION_NAME": "a `id` $(id)\n.ipynb",
+    "JUPYTER_RUNTIME_DIR": "/tmp/portal-1",
+    "https_proxy": "http://proxy.test",
+    "NCCL_DEBUG": "INFO",
+}
+
+
+def test_only_what_is_allowed_passes() -> None:
+    passed = wrapper.filtered(SECRETS | WANTED | {"PATH": "/odd", "MINE": "1"}, {"MINE"})
+    assert passed == {**WANTED, "MINE": "1", "PATH": wrapper.SYSTEM_PATH}
+
+
+@pytest.mark.parametrize("name", ["SLURM_JWT", "APPTAINERENV_X", "SINGULARITY_BIND"])
+def test_some_never_pass_even_if_asked_for(name: str) -> None:
+    assert name not in wrapper.filtered({name: "x"}, {name})
+
+
+@given(st.dictionaries(st.text(min_size=1), st.text()))
+def test_values_are_never_changed(environ: dict[str, str]) -> None:
+    passed = wrapper.filtered(environ, environ.keys())
+    assert all(passed[name] == environ[name] for name in passed.keys() - {"PATH"})
+
+
+@pytest.mark.parametrize("arguments", [[], ["--"], ["ls"], ["--keep"], ["--frob", "x", "--", "ls"]])
+def test_arguments_that_make_no_sense_are_refused(arguments: list[str]) -> None:
+    with pytest.raises(wrapper.UsageError):
+        wrapper.parse(arguments)
+
+
+def test_the_command_is_never_read_as_options() -> None:
+    request = wrapper.parse(["--keep", "A,B", "--", "ls", "--keep", "C"])
+    assert request.command == ("ls", "--keep", "C")
+    assert request.keep == {"A", "B"}
+
+
+def run_wrapper(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "spawner.node.kernel", *arguments],
+        cwd=ROOT,
+        env={"HOME": "/", **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+
+
+def test_the_wrapper_makes_the_folder_and_becomes_the_command(tmp_path: Path) -> None:
+    folder = tmp_path / "a/b"
+    show = "import json, os; print(json.dumps(dict(os.environ)))"
+    command = [sys.executable, "-I", "-c", show]
+    hostile = "$(touch x)\n`id`"
+    done = run_wrapper(
+        "--keep",
+        "MINE",
+        "--make",
+        str(folder),
+        "--",
+        *command,
+        MINE=hostile,
+        JUPYTERHUB_API_TOKEN="x",
+    )
+    seen: dict[str, Any] = json.loads(done.stdout)
+    assert seen["MINE"] == hostile
+    assert "JUPYTERHUB_API_TOKEN" not in seen
+    assert folder.is_dir()
+
+
+def test_a_folder_that_can_t_be_made_keeps_nobody_from_computing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = run_wrapper("--make", str(tmp_path / "file/x"), "--", "/bin/echo", "runs")
+    assert done.stdout == "runs\n"
+    assert "packages can't be installed" in done.stderr
+
+
+def test_a_missing_program_is_named() -> None:
+    done = run_wrapper("--", "/nowhere/apptainer")
+    assert done.returncode == 127
+    assert "/nowhere/apptainer is not installed" in done.stderr
+
+
+def test_the_server_offers_these_kernels_alone_over_sockets() -> None:
+    config = lab.server_config(["python3", "other"], "/tmp/portal-1")
+    assert config["KernelManager"]["transport"] == "ipc"
+    assert config["MultiKernelManager"]["default_kernel_name"] == "python3"
+    assert config["KernelSpecManager"] == {
+        "allowed_kernelspecs": ["python3", "other"],
+        "ensure_native_kernel": False,
+    }
+    assert config["TerminalsExtensionApp"]["terminal_manager_class"] == (
+        "spawner.node.terminals.SessionTerminals"
+    )
+    assert config["LabApp"]["app_settings_dir"] == "/tmp/portal-1/lab"
+
+
+def test_a_terminal_in_the_environment_is_one_click_away(python3: Environment) -> None:
+    overrides = lab.lab_files([python3, replace(python3, name="other")])["overrides"]
+    (button,) = overrides["@jupyterlab/application-extension:top-bar"]["toolbar"]
+    assert button["command"] == "terminal:create-new"
+    assert button["args"] == {"name": "env_python3"}
+    (menu,) = overrides["@jupyterlab/mainmenu-extension:plugin"]["menus"]
+    opened = [item["submenu"]["items"][0]["args"]["name"] for item in menu["items"]]
+    assert opened == ["env_python3", "env_other"]
+
+
+def test_terminal_names_are_such_as_the_server_takes(python3: Environment) -> None:
+    """Its routes match \\w+ only (jupyter_server_terminals, api_handlers)."""
+    assert lab.terminal_name(python3).replace("_", "").isalnum()

@@ -1,0 +1,201 @@
+"""nginx.conf as rendered: where it listens, and what is refused instead of rendered."""
+
+import dataclasses
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deploy.nginx import (
+    PAGES,
+    TEMPLATES,
+    Certificate,
+    FrontDoor,
+    Listener,
+    NginxError,
+    command,
+    from_settings,
+    main,
+    render,
+    write,
+)
+from portal.settings import Settings
+
+SOME: dict[str, Any] = {
+    "public_url": "http://127.0.0.1:8000",
+    "node_url": "http://10.77.0.1:8002",
+    "ldap_urls": ["ldaps://127.0.0.1"],
+    "ldap_user_base": "dc=x",
+    **dict.fromkeys(
+        ("state_dir", "hub_token_file", "internal_secret_file", "runtime_dir", "image_dir"), "/x"
+    ),
+}
+CERTIFICATE = Certificate(Path("/tls/chain.pem"), Path("/tls/key.pem"))
+
+
+def settings(**changes: Any) -> Settings:
+    return Settings(**{**SOME, **changes})
+
+
+def door(**changes: Any) -> FrontDoor:
+    return dataclasses.replace(from_settings(settings(), Path("/srv/nginx")), **changes)
+
+
+def test_listens_where_the_urls_say() -> None:
+    made = from_settings(settings(), Path("/srv/nginx"))
+    assert made.front == Listener(("127.0.0.1",), 8000)
+    assert made.cluster == Listener(("10.77.0.1",), 8002)
+    text = render(made)["nginx.conf"]
+    assert re.findall(r"^\s+listen (.*);$", text, re.M) == ["127.0.0.1:8000", "10.77.0.1:8002"]
+    assert "ssl" not in text
+
+
+def test_a_name_means_every_address_and_the_schemes_port() -> None:
+    made = from_settings(
+        settings(public_url="https://portal.test"), Path("/srv/nginx"), certificate=CERTIFICATE
+    )
+    assert "*" in made.front.addresses
+    assert (made.front.port, made.front.certificate) == (443, CERTIFICATE)
+    assert made.cluster.certificate is None
+    text = render(made)["nginx.conf"]
+    assert "listen *:443 ssl http2;" in text
+    assert 'ssl_certificate_key "/tls/key.pem";' in text
+
+
+def test_ipv6_addresses_are_bracketed() -> None:
+    made = from_settings(settings(public_url="http://[::1]:8000"), Path("/srv/nginx"))
+    assert "listen [::1]:8000;" in render(made)["nginx.conf"]
+
+
+def test_behind_a_load_balancer_the_scheme_is_still_the_browsers() -> None:
+    public = settings(public_url="https://portal.test")
+    made = from_settings(public, Path("/srv/nginx"), listen="127.0.0.1:9000")
+    text = render(made)["nginx.conf"]
+    assert "listen 127.0.0.1:9000;" in text
+    assert "X-Forwarded-Proto https;" in text
+    assert "__Host-portal" in text
+
+
+def test_the_cookies_name_is_the_settings() -> None:
+    for public_url, listen, name, other in (
+        ("http://127.0.0.1:8000", None, "portal_session", "__Host-portal"),
+        ("https://portal.test", "127.0.0.1:9000", "__Host-portal", "portal_session"),
+    ):
+        made = from_settings(settings(public_url=public_url), Path("/srv/nginx"), listen=listen)
+        text = render(made)["nginx.conf"]
+        assert name in text
+        assert other not in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "listen", "words"),
+    [
+        ({"public_url": "https://portal.test"}, None, "certificate"),
+        ({"node_url": "https://portal.test"}, None, "certificate"),
+        ({"node_url": "http://127.0.0.1:8000"}, None, "same address and port"),
+        ({"node_url": "http://head.test:8000"}, None, "same address and port"),
+        ({"hub_url": "https://127.0.0.1:8081"}, None, "must be http"),
+        ({}, "8000", "host:port"),
+        ({}, "127.0.0.1", "host:port"),
+        ({}, "127.0.0.1:x", "host:port"),
+    ],
+)
+def test_what_can_not_work_is_said(changes: dict[str, Any], listen: str | None, words: str) -> None:
+    with pytest.raises(NginxError, match=words):
+        from_settings(settings(**changes), Path("/srv/nginx"), listen=listen)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"folder": Path('/srv/a"b')},
+        {"folder": Path("/srv/$x")},
+        {"folder": Path("/srv/a;b")},
+        {"folder": Path("/srv/a\nb")},
+        {"folder": Path("relative")},
+        {"assets": Path("/srv/{x}")},
+        {"cookie": "a;b"},
+        {"cookie": "a b"},
+        {"cookie": "a.*"},
+        {"portal": "127.0.0.1:1; }"},
+        {"hub": "a b"},
+        {"front": Listener(("127.0.0.1; include /x",), 80)},
+        {"front": Listener(("*",), 443, Certificate(Path('/a"'), Path("/b")))},
+    ],
+)
+def test_nothing_can_be_injected(changes: dict[str, Any]) -> None:
+    with pytest.raises(NginxError):
+        render(door(**changes))
+
+
+def test_every_location_that_proxies_sets_the_address_of_the_peer() -> None:
+    """proxy_set_header is inherited only where a location sets none: a forgotten one is a hole."""
+    text = render(door())["nginx.conf"]
+    locations = re.findall(r"location [^{]*(?:\{[\d,]+\}[^{]*)*\{\n(.*?)\n        \}", text, re.S)
+    proxies = [body for body in locations if "proxy_pass " in body]
+    assert len(proxies) == 10
+    gates = [body for body in proxies if "/internal/gate" in body]
+    assert len(gates) == 1
+    assert "proxy_pass_request_headers off;" in gates[0]
+    for body in proxies:
+        if body not in gates:
+            assert "proxy_set_header X-Forwarded-For $remote_addr;" in body
+            assert 'proxy_set_header Forwarded "";' in body
+
+
+def test_an_error_page_of_a_locations_own_keeps_the_servers() -> None:
+    """error_page is inherited only where a location sets none."""
+    text = render(door())["nginx.conf"]
+    for body in re.findall(r"location [^{]*(?:\{[\d,]+\}[^{]*)*\{\n(.*?)\n        \}", text, re.S):
+        if "error_page" in body:
+            assert "error_page 502 504" in body
+
+
+def test_query_strings_are_not_logged() -> None:
+    """They may hold one-time codes and Jupyter's tokens."""
+    text = render(door())["nginx.conf"]
+    (logged,) = re.findall(r"log_format plain (.*?);", text, re.S)
+    for variable in ("$request ", '$request"', "$request_uri", "$args", "$http_", "$cookie_"):
+        assert variable not in logged
+    assert text.count("access_log ") == 1
+
+
+def test_pages_need_nothing_else_and_run_nothing() -> None:
+    for name in PAGES:
+        text = (TEMPLATES / name).read_text("utf-8")
+        for active in ("<script", "src=", "url(", "@import", "http://", "https://", "onload"):
+            assert active not in text
+
+
+def test_write_makes_a_private_folder_and_is_repeatable(tmp_path: Path) -> None:
+    made = door(folder=tmp_path / "nginx")
+    for _ in range(2):
+        assert write(made) == tmp_path / "nginx" / "nginx.conf"
+    assert (tmp_path / "nginx").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "nginx" / "_pages" / "away.html").exists()
+    assert [path.name for path in (tmp_path / "nginx").rglob("*.new")] == []
+    assert command(made, "-t")[-3:] == ["-c", str(tmp_path / "nginx" / "nginx.conf"), "-t"]
+
+
+def test_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PORTAL_CONFIG", raising=False)
+    monkeypatch.setenv("PORTAL_UNUSED", "x")
+    config = tmp_path / "portal.toml"
+    lines = [f"{key} = {value!r}" for key, value in SOME.items()]
+    config.write_text("\n".join(lines), "utf-8")
+    out = tmp_path / "out"
+    with monkeypatch.context() as patched:
+        patched.setenv("PORTAL_CONFIG", "")
+        assert main(["--settings", str(config), "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("nginx -p ")
+    assert printed.endswith(" -t\n")
+    assert (out / "nginx.conf").exists()
+    with monkeypatch.context() as patched:
+        patched.setenv("PORTAL_CONFIG", "")
+        config.write_text("\n".join([*lines, "nonsense = 1"]), "utf-8")
+        assert main(["--settings", str(config), "--out", str(out)]) == 1
+    assert "nonsense" in capsys.readouterr().err

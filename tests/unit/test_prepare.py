@@ -1,0 +1,78 @@
+"""Preparing: order, what is skipped, what an interruption leaves, one at a time, links."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from cluster.prepare import Preparation, Step, StepFailed, put_link, steps
+
+
+def writing(name: str, target: Path, text: str, *needs: str, source: Path | None = None) -> Step:
+    code = f"open({str(target)!r}, 'a').write({text!r})"
+    return Step(
+        name, name, ((sys.executable, "-c", code),), needs=needs,
+        inputs=(source,) if source else (), output=target,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def preparation(tmp_path: Path, said: list[str]) -> Preparation:
+    return Preparation(tmp_path / "state", said.append)
+
+
+def test_steps_run_after_what_they_need(preparation: Preparation, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    todo = [writing("c", out, "c", "a", "b"), writing("b", out, "b", "a"), writing("a", out, "a")]
+    preparation.run(todo)
+    assert out.read_text() == "abc"
+
+
+def test_nothing_is_done_twice_until_an_input_changes(
+    preparation: Preparation, tmp_path: Path, said: list[str]
+) -> None:
+    source, out = tmp_path / "source", tmp_path / "out"
+    for content, expected in (("1", "x"), ("1", "x"), ("2", "xx"), ("1", "xxx")):
+        source.write_text(content)
+        preparation.run([writing("a", out, "x", source=source)])
+        assert out.read_text() == expected
+    assert "a: already there" in said
+
+
+def test_a_failure_names_the_log_and_is_tried_again(
+    preparation: Preparation, tmp_path: Path
+) -> None:
+    source, out = tmp_path / "source", tmp_path / "out"
+    source.write_text("1")
+    preparation.run([writing("a", out, "x", source=source)])
+    broken = Step("a", "a", ((sys.executable, "-c", "exit('no')"),), inputs=(source,), output=out)
+    with pytest.raises(StepFailed) as failed:
+        preparation.run([broken])
+    assert failed.value.log.read_text() == "no\n"
+    preparation.run([writing("a", out, "x", source=source)])
+    assert out.read_text() == "xx"
+
+
+def test_a_link_moves_at_once_and_leaves_one_older_folder(tmp_path: Path) -> None:
+    name = tmp_path / "venv"
+    name.mkdir()
+    for number in range(4):
+        folder = tmp_path / f"venv-{number}"
+        folder.mkdir()
+        (folder / "is").write_text(str(number))
+        put_link(name, folder)
+        assert (name / "is").read_text() == str(number)
+    assert sorted(path.name for path in tmp_path.glob("venv-*")) == ["venv-2", "venv-3"]
+
+
+def test_every_need_is_a_step() -> None:
+    found = steps(Path("/nowhere"), tests=True)
+    names = {step.name for step in found}
+    assert all(set(step.needs) <= names for step in found)

@@ -1,0 +1,173 @@
+"""Headers that pass to a TensorBoard and back."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portal.proxy import (
+    REQUEST_HEADERS,
+    RESPONSE_HEADERS,
+    request_headers,
+    response_headers,
+)
+
+ORIGIN = "https://portal.test"
+PREFIX = "/tensorboard/5f1c/"
+names = st.text(
+    st.characters(min_codepoint=33, max_codepoint=126, exclude_characters=":"), min_size=1
+)
+
+
+def returned(*pairs: tuple[str, str]) -> dict[str, list[str]]:
+    """What the browser gets of these headers, by name."""
+    raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in pairs]
+    found: dict[str, list[str]] = {}
+    for name, value in response_headers(raw, ORIGIN, PREFIX):
+        found.setdefault(name.decode(), []).append(value.decode("latin-1"))
+    return found
+
+
+# --- rules ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cookie",
+        "authorization",
+        "proxy-authorization",
+        "origin",
+        "referer",
+        "host",
+        "x-forwarded-for",
+        "x-forwarded-host",
+        "forwarded",
+        "x-real-ip",
+        "x-portal-secret",
+        "connection",
+        "keep-alive",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "content-length",
+        "upgrade",
+        "expect",
+        "user-agent",
+    ],
+)
+def test_what_a_tensorboard_is_not_told(name: str) -> None:
+    assert request_headers([(name.encode(), b"x")], "s") == [("X-Portal-Secret", "s")]
+
+
+def test_what_a_tensorboard_is_told() -> None:
+    client = [
+        (b"accept", b"*/*"),
+        (b"accept-encoding", b"gzip"),
+        (b"content-type", b"multipart/form-data; boundary=x"),
+        (b"if-none-match", b'"1"'),
+        (b"x-tensorboard-feature-flags", b"{}"),
+    ]
+    passed = request_headers(client, "s")
+    assert dict(passed) == {
+        **{name.decode(): value.decode() for name, value in client},
+        "X-Portal-Secret": "s",
+    }
+
+
+@given(st.lists(st.tuples(names, st.text(max_size=20))))
+def test_nothing_else_ever_passes_on(pairs: list[tuple[str, str]]) -> None:
+    raw = [(name.lower().encode(), value.encode()) for name, value in pairs]
+    for name, _ in request_headers(raw, "s"):
+        key = name.encode()
+        assert (
+            key in REQUEST_HEADERS or key.startswith(b"x-tensorboard-") or key == b"X-Portal-Secret"
+        )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Set-Cookie",
+        "Set-Cookie2",
+        "Service-Worker-Allowed",
+        "Refresh",
+        "Clear-Site-Data",
+        "Link",
+        "Alt-Svc",
+        "NEL",
+        "Report-To",
+        "Strict-Transport-Security",
+        "Access-Control-Allow-Origin",
+        "WWW-Authenticate",
+        "Connection",
+        "Keep-Alive",
+        "Transfer-Encoding",
+        "Upgrade",
+        "Trailer",
+        "Server",
+        "X-Accel-Redirect",
+        "X-Frame-Options",
+        "Sourcemap",
+    ],
+)
+def test_what_a_tensorboard_can_not_say(name: str) -> None:
+    assert returned((name, "x")) == returned()
+    assert returned((name.upper(), "x")) == returned()
+
+
+@given(st.lists(st.tuples(names, st.text(st.characters(max_codepoint=255), max_size=20))))
+def test_nothing_else_ever_comes_back(pairs: list[tuple[str, str]]) -> None:
+    allowed = {name.decode() for name in RESPONSE_HEADERS} | {"content-length", "location"}
+    assert set(returned(*pairs)) <= allowed | set(returned())
+
+
+def test_every_answer_is_confined() -> None:
+    own = "default-src *; script-src * 'unsafe-inline'"
+    found = returned(
+        ("Content-Security-Policy", own), ("Cross-Origin-Opener-Policy", "unsafe-none")
+    )
+    assert found["content-security-policy"][0] == own  # beside ours, and so only narrower
+    policy = found["content-security-policy"][1]
+    base = f"{ORIGIN}{PREFIX}"
+    assert policy.split("; ") == [
+        "sandbox allow-scripts allow-same-origin allow-forms allow-downloads allow-modals",
+        f"connect-src {base}",
+        f"frame-src {base}",
+        f"img-src {base} data: blob:",
+        f"worker-src {base}",
+        "form-action 'none'",
+        "base-uri 'none'",
+        "manifest-src 'none'",
+        "frame-ancestors 'none'",
+    ]
+    assert found["cross-origin-opener-policy"] == ["same-origin"]
+
+
+@pytest.mark.parametrize(
+    ("location", "passed"),
+    [
+        (f"{PREFIX}#x", PREFIX),
+        (f"{PREFIX}a?b=c", f"{PREFIX}a?b=c"),
+        (f"http://10.77.0.11:40000{PREFIX}a", f"{PREFIX}a"),
+        (f"//evil.test{PREFIX}a", f"{PREFIX}a"),
+        (f"javascript:{PREFIX}", PREFIX),
+        ("/api/v1/logout", None),
+        ("//evil.test/", None),
+        ("a", None),
+        ("", None),
+        (PREFIX[:-1], None),
+        (f"{PREFIX}../x/", None),
+        (f"{PREFIX}%2e%2e/x/", None),
+        (f"{PREFIX}\\..\\x", None),
+    ],
+)
+def test_redirects_stay_below_the_tensorboard(location: str, passed: str | None) -> None:
+    assert returned(("Location", location)).get("location") == ([passed] if passed else None)
+
+
+def test_a_length_passes_only_if_it_is_the_length() -> None:
+    assert returned(("Content-Length", "5"))["content-length"] == ["5"]
+    assert "content-length" not in returned(
+        ("Content-Length", "5"), ("Transfer-Encoding", "chunked")
+    )
+    assert "content-length" not in returned(("Content-Length", "5"), ("Content-Length", "6"))

@@ -1,0 +1,214 @@
+"""The Slurm client against commands that misbehave: slow, silent, endless, failing with exit 0.
+
+The commands are small scripts in a folder of their own; against the real ones: tests/cluster.
+"""
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from spawner import slurm as client
+from spawner.errors import NotFound, Rejected, Unreachable
+from spawner.slurm import Slurm
+
+pytestmark = pytest.mark.anyio
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+
+# Named behaviours of a command.
+CONTACT = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
+EMPTY = "pass"
+NEVER = "import time; time.sleep(600)"
+DOWN = f"import sys; sys.exit({CONTACT!r})"
+LIAR = f"import sys; print({CONTACT!r}, file=sys.stderr)"  # exit 0 all the same
+QUIET_ERROR = "import sys; print('squeue: error: out of order', file=sys.stderr)"
+ENDLESS = "import sys\nwhile True: sys.stdout.write('x' * 65536)"
+NONSENSE = "print('Welcome to the cluster!')"
+WARNS = "import sys; print('job_submit: be nice', file=sys.stderr)"
+NO_SUCH_JOB = (
+    "import sys; sys.exit('scancel: error: Kill job error on job id 9: Invalid job id specified')"
+)
+SILENT_NO_SUCH_JOB = (
+    "import sys; print('scancel: error: Kill job error on job id 9: Invalid job id specified',"
+    " file=sys.stderr)"
+)
+ENDED = (
+    "import sys; sys.exit('scancel: error: Kill job error on job id 9: "
+    "Job/step already completing or completed')"
+)
+DENIED = (
+    "import sys; sys.exit('scancel: error: Kill job error on job id 9: Access/permission denied')"
+)
+TELLS = (
+    "import json, os, sys\n"
+    "json.dump([sys.argv[1:], dict(os.environ)], open(sys.argv[0] + '.told', 'w'))"
+)
+
+
+class Commands:
+    """A folder of commands, each with one behaviour."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def make(self, name: str, behaviour: str) -> None:
+        path = self.folder / name
+        path.write_text(f"#!{sys.executable} -IS\n{behaviour}\n")
+        path.chmod(0o755)
+
+    def slurm(self, timeout_s: float = 10.0) -> Slurm:
+        return Slurm(self.folder, "/etc/slurm/slurm.conf", timeout_s)
+
+    def told(self, name: str) -> tuple[list[str], dict[str, str]]:
+        arguments, environment = json.loads((self.folder / f"{name}.told").read_text())
+        return arguments, environment
+
+
+@pytest.fixture
+def commands(tmp_path: Path) -> Commands:
+    return Commands(tmp_path)
+
+
+async def test_no_jobs_at_all_is_an_answer(commands: Commands) -> None:
+    commands.make("squeue", EMPTY)
+    assert await commands.slurm().jobs() == []
+
+
+async def test_a_plugins_chatter_is_no_failure(commands: Commands) -> None:
+    commands.make("squeue", WARNS)
+    assert await commands.slurm().jobs() == []
+
+
+async def test_never_is_given_up_and_ended(commands: Commands) -> None:
+    commands.make("squeue", NEVER)
+    began = time.monotonic()
+    with pytest.raises(Unreachable, match=r"within 0\.2 s"):
+        await commands.slurm(timeout_s=0.2).jobs()
+    assert time.monotonic() - began < 5
+    assert not processes_of(commands.folder)
+
+
+async def test_who_stops_waiting_leaves_no_process(commands: Commands) -> None:
+    commands.make("squeue", NEVER)
+    asking = asyncio.create_task(commands.slurm(timeout_s=60).jobs())
+    await until(lambda: processes_of(commands.folder) != [])
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert not processes_of(commands.folder)
+
+
+@pytest.mark.parametrize("behaviour", [DOWN, LIAR, NONSENSE])
+async def test_no_answer_or_none_to_be_believed(commands: Commands, behaviour: str) -> None:
+    commands.make("squeue", behaviour)
+    with pytest.raises(Unreachable):
+        await commands.slurm().jobs()
+
+
+async def test_an_error_with_exit_0_is_not_an_empty_queue(commands: Commands) -> None:
+    commands.make("squeue", QUIET_ERROR)
+    with pytest.raises(Rejected, match="out of order"):
+        await commands.slurm().jobs()
+
+
+async def test_endless_output_is_bounded(
+    commands: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "MAX_OUTPUT_BYTES", 100_000)
+    commands.make("squeue", ENDLESS)
+    with pytest.raises(Unreachable, match="too long"):
+        await commands.slurm().jobs()
+    assert not processes_of(commands.folder)
+
+
+async def test_not_installed(tmp_path: Path) -> None:
+    with pytest.raises(Unreachable, match="can't be run"):
+        await Slurm(tmp_path / "nowhere").jobs()
+
+
+async def test_the_mark_is_new_each_time_and_not_in_the_arguments(commands: Commands) -> None:
+    commands.make("squeue", TELLS)
+    slurm, marks = commands.slurm(), set()
+    for _ in range(2):
+        await slurm.jobs()
+        arguments, environment = commands.told("squeue")
+        mark = environment["SQUEUE_FORMAT"].partition("%")[0]
+        assert len(mark) >= 12
+        assert mark not in " ".join(arguments)
+        marks.add(mark)
+    assert len(marks) == 2
+
+
+async def test_the_environment_is_built(
+    commands: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SQUEUE_USERS", "root")
+    monkeypatch.setenv("SLURM_CONF", "/evil")
+    commands.make("sacct", TELLS)
+    await commands.slurm().accounting(NOW, [7, 3])
+    arguments, environment = commands.told("sacct")
+    assert environment.keys() - {"LC_CTYPE"} == {"TZ", "LC_ALL", "SLURM_CONF", "SLURM_BITSTR_LEN"}
+    assert environment["SLURM_CONF"] == "/etc/slurm/slurm.conf"
+    assert "--jobs=3,7" in arguments
+    assert "--starttime=2026-11-19T23:59:59" in arguments
+
+
+async def test_accounting_of_nothing_asks_nothing(commands: Commands) -> None:
+    assert await commands.slurm().accounting(NOW, []) == []
+
+
+@pytest.mark.parametrize("behaviour", [NO_SUCH_JOB, SILENT_NO_SUCH_JOB])
+async def test_cancelling_what_is_not_there(commands: Commands, behaviour: str) -> None:
+    commands.make("scancel", behaviour)
+    with pytest.raises(NotFound):
+        await commands.slurm().cancel(9)
+
+
+async def test_cancelling_what_has_ended_is_well(commands: Commands) -> None:
+    commands.make("scancel", ENDED)
+    await commands.slurm().cancel(9)
+
+
+async def test_cancelling_without_the_right(commands: Commands) -> None:
+    commands.make("scancel", DENIED)
+    with pytest.raises(Rejected) as caught:
+        await commands.slurm().cancel(9)
+    assert caught.value.code == "not-permitted"
+    assert "denied" in caught.value.stderr
+
+
+async def test_cancelling_with_slurm_down(commands: Commands) -> None:
+    commands.make("scancel", DOWN)
+    with pytest.raises(Unreachable):
+        await commands.slurm().cancel(9)
+
+
+async def test_a_new_time_limit(commands: Commands) -> None:
+    commands.make("scontrol", TELLS)
+    await commands.slurm().set_time_limit(9, 90)
+    assert commands.told("scontrol")[0] == ["update", "JobId=9", "TimeLimit=90"]
+
+
+async def until(condition: Callable[[], bool], bound_s: float = 30.0) -> None:
+    end = time.monotonic() + bound_s
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        await asyncio.sleep(0.01)
+
+
+def processes_of(folder: Path) -> list[str]:
+    """Command lines that name something in this folder."""
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes().decode(errors="replace")
+        except OSError:
+            continue  # it has just ended
+        if str(folder) in line:
+            lines.append(line)
+    return lines
