@@ -1,0 +1,95 @@
+"""Measure, show a table, write bench.json. A missed budget is shown, and is no error."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import uvloop
+
+from bench import api, board, front, launcher, memory, queries, start
+from bench.figure import Figure, Result, markdown, table
+from bench.load import BadAnswer
+from bench.place import Failed, Place
+from cluster.client import Refused
+from cluster.errors import ClusterError
+
+MEASUREMENTS: dict[str, Callable[[Place], Awaitable[Result]]] = {
+    "start": start.measure,
+    "front": front.measure,
+    "tensorboard": board.measure,
+    "queries": queries.measure,
+    "memory": memory.measure,
+    "launcher": launcher.measure,
+    "api": api.measure,
+}
+FAILURES = (Failed, BadAnswer, Refused, ClusterError, TimeoutError, OSError, aiohttp.ClientError)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("name", nargs="*", metavar="NAME", help=", ".join(MEASUREMENTS))
+    parser.add_argument("--markdown", action="store_true", help="a table for a page")
+    asked = parser.parse_args()
+    unknown = set(asked.name) - set(MEASUREMENTS)
+    if unknown:
+        parser.error(f"no measurement is called {', '.join(sorted(unknown))}")
+    place = Place.of(_folder("PORTAL_TEST_CLUSTER"))
+    found = uvloop.run(_measure_all(place, asked.name or list(MEASUREMENTS)))
+    figures = [figure for result in found.values() for figure in result.figures]
+    print((markdown if asked.markdown else table)(figures))
+    _write(_folder("PORTAL_STATE_ROOT") / "bench.json", found)
+    return 0 if len(found) == len(asked.name or MEASUREMENTS) else 1
+
+
+def _folder(variable: str) -> Path:
+    value = os.environ.get(variable)
+    if not value:
+        sys.exit(f"{variable} names no folder: run this by `make bench`")
+    return Path(value)
+
+
+async def _measure_all(place: Place, names: list[str]) -> dict[str, Result]:
+    """One after another; what fails is told and left out."""
+    found: dict[str, Result] = {}
+    for name in names:
+        began = time.monotonic()
+        try:
+            found[name] = await MEASUREMENTS[name](place)
+        except FAILURES as error:
+            _tell(f"{name} could not be measured: {error!r}")
+        _tell(f"{name}: {time.monotonic() - began:.0f} s")
+    return found
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _write(file: Path, found: dict[str, Result]) -> None:
+    """What was measured now; of the others what the file already holds stays."""
+    before: dict[str, Any] = json.loads(file.read_text())["measurements"] if file.exists() else {}
+    now = {name: _entry(result.figures, result.detail) for name, result in found.items()}
+    machine = {"cpus": os.cpu_count(), "load": os.getloadavg()}
+    whole = {"machine": machine, "measurements": {**before, **now}}
+    file.write_text(json.dumps(whole, indent=1) + "\n")
+
+
+def _entry(figures: tuple[Figure, ...], detail: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "figures": [figure.as_json() for figure in figures],
+        "detail": detail,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

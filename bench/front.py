@@ -1,0 +1,87 @@
+"""Notebook HTTP through the front door, beside the same without it, on 16 connections.
+
+Where the session serves stands an nginx that answers at once, or a notebook server's own limit
+would be what is measured; a real one is measured last.
+"""
+
+from __future__ import annotations
+
+from bench.figure import Figure, Result, at_least, median
+from bench.load import Load, Target, hammer
+from bench.place import Place, query, wait_until
+from bench.rows import Scene
+from bench.stand import Stand, front, raised, render_front
+from bench.start import RESOURCES
+from bench.who import cookies
+from cluster.client import Client
+
+CONNECTIONS, SECONDS, WARM_S, ROUNDS = 16, 2.0, 0.5, 3
+CACHE = "            proxy_cache gate;\n"
+GATE = """            auth_request /_gate;
+            auth_request_set $target $upstream_http_x_target;
+"""
+
+
+async def measure(place: Place) -> Result:
+    runs: dict[str, list[Load]] = {}
+    async with raised(place, Scene(people=2, running=1), with_hub=True) as stand:
+        wait_until(lambda: _serves(stand), "the session to be adopted", 60)
+        path = "/user/person0000/r0/api"
+        cookie = {"Cookie": f"portal_session={stand.logins.user_token}"}
+        rendered = render_front(stand)
+        for _ in range(ROUNDS):
+            direct = f"http://127.0.0.1:{stand.upstream_port}{path}"
+            runs.setdefault("direct", []).append(await _run(direct, {}))
+            for name, replaced in _doors(stand).items():
+                with front(stand, rendered, *replaced) as url:
+                    runs.setdefault(name, []).append(await _run(url + path, cookie))
+    rates = {name: median([run.rate for run in found]) for name, found in runs.items()}
+    notebook = await _notebook(place)
+    return Result(tuple(_figures(rates, notebook)), {**rates, **notebook})
+
+
+def _figures(rates: dict[str, float], notebook: dict[str, float]) -> list[Figure]:
+    what = "requests/s through the front door, 16 connections"
+    cached, unit = rates["gate, cached"], "/s"
+    return [
+        Figure(what, cached, unit, rates["direct"], "direct", at_least(9000)),
+        Figure("the same", cached, unit, rates["nginx without a gate"], "nginx without a gate"),
+        Figure("the same", cached, unit, rates["gate, not cached"], "the gate asked each time"),
+        Figure(
+            "requests/s of a real notebook server (/api) through the front door",
+            notebook["notebook through"], unit, notebook["notebook direct"], "direct",
+        ),
+    ]  # fmt: skip
+
+
+def _doors(stand: Stand) -> dict[str, list[tuple[str, str]]]:
+    target = f'            set $target "127.0.0.1:{stand.upstream_port}";\n'
+    return {
+        "gate, cached": [],
+        "gate, not cached": [(CACHE, "")],
+        "nginx without a gate": [(GATE, target)],
+    }
+
+
+def _serves(stand: Stand) -> bool:
+    found = query(stand.database, "SELECT count(*) FROM jobs WHERE state = 'running'")
+    return bool(found[0][0])
+
+
+async def _run(url: str, headers: dict[str, str]) -> Load:
+    return await hammer(Target.of(url, headers), CONNECTIONS, SECONDS, warm_s=WARM_S)
+
+
+async def _notebook(place: Place) -> dict[str, float]:
+    """A real session's server: its version, which it tells without asking who wants to know."""
+    async with Client(place.base_url) as client:
+        await client.login("alice", place.users["alice"])
+        made = await client.start_session(resources=RESOURCES)
+        session = await client.wait_session(made["id"], "running")
+        sql = "SELECT target_host, target_port FROM sessions WHERE id = ?"
+        ((host, port),) = query(place.paths.portal_home / "portal.db", sql, session["id"])
+        path = f"{session['url']}api"
+        direct = await _run(f"http://{host}:{port}{path}", {})
+        through = await _run(client.base_url + path, cookies(client))
+        await client.stop_session(session["id"])
+    return {"notebook direct": direct.rate, "notebook through": through.rate}

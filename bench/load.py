@@ -1,0 +1,174 @@
+"""Requests over HTTP/1.1 on kept connections, counted and timed; knows only addresses and bytes.
+
+Written for small answers, so that on a machine with few cores this side takes little of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import cast
+from urllib.parse import urlsplit
+
+from bench.figure import median, percentile
+
+ANSWER_TIMEOUT_S = 30.0
+MAX_HEAD = 2048
+_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+_CLOSES = re.compile(rb"\r\nconnection: *close", re.IGNORECASE)
+_CHUNKED = re.compile(rb"\r\ntransfer-encoding: *chunked", re.IGNORECASE)
+
+
+class BadAnswer(Exception):
+    """Not a 2xx, or not HTTP as it is understood here."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """One GET, ready to be sent again and again."""
+
+    host: str
+    port: int
+    request: bytes
+
+    @classmethod
+    def of(cls, url: str, headers: Mapping[str, str] | None = None) -> Target:
+        parts = urlsplit(url)
+        path = f"{parts.path}?{parts.query}" if parts.query else parts.path
+        host, port = parts.hostname or "", parts.port or 80
+        fields = {"Host": f"{host}:{port}", "Accept": "*/*", **(headers or {})}
+        lines = [f"GET {path} HTTP/1.1", *(f"{key}: {value}" for key, value in fields.items())]
+        return cls(host, port, ("\r\n".join(lines) + "\r\n\r\n").encode())
+
+
+@dataclass
+class Load:
+    """What a run found."""
+
+    seconds: float = 0.0
+    latencies_ms: list[float] = field(default_factory=list)
+
+    @property
+    def rate(self) -> float:
+        """Requests a second."""
+        return len(self.latencies_ms) / self.seconds
+
+    @property
+    def median_ms(self) -> float:
+        return median(self.latencies_ms)
+
+    @property
+    def p99_ms(self) -> float:
+        return percentile(self.latencies_ms, 99)
+
+
+class Answers(asyncio.Protocol):
+    """One connection: an answer is given to whoever awaits it."""
+
+    def __init__(self) -> None:
+        self._buffer = b""
+        self._waiting: asyncio.Future[bytes] | None = None
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        end = answer_end(self._buffer)
+        if end is not None and self._waiting is not None:
+            answer, self._buffer = self._buffer[:end], self._buffer[end:]
+            self._give(answer)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_exception(exc or ConnectionResetError("closed before the answer"))
+
+    async def ask(self, request: bytes) -> bytes:
+        """Send a request and wait for the whole answer."""
+        assert self._transport is not None  # noqa: S101 - connected
+        self._waiting = asyncio.get_running_loop().create_future()
+        self._transport.write(request)
+        return await self._waiting
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    def _give(self, answer: bytes) -> None:
+        assert self._waiting is not None  # noqa: S101 - asked
+        if answer[9:10] == b"2":
+            self._waiting.set_result(answer)
+        else:
+            self._waiting.set_exception(BadAnswer(answer[:200].decode(errors="replace")))
+
+
+def answer_end(buffer: bytes) -> int | None:
+    """Where the first answer in the buffer ends, or None while it is not complete."""
+    head = buffer.find(b"\r\n\r\n")
+    if head < 0:
+        return None
+    body = head + 4
+    fields = buffer[: head + 2]
+    if length := _LENGTH.search(fields):
+        end = body + int(length[1])
+        return end if len(buffer) >= end else None
+    if _CHUNKED.search(fields):
+        return _chunks_end(buffer, body)
+    if buffer[9:12] == b"204":
+        return body
+    raise BadAnswer("an answer without a length")
+
+
+def _chunks_end(buffer: bytes, at: int) -> int | None:
+    while True:
+        line = buffer.find(b"\r\n", at)
+        if line < 0:
+            return None
+        size = int(buffer[at:line].split(b";")[0], 16)
+        at = line + 2 + size + 2
+        if len(buffer) < at:
+            return None
+        if size == 0:
+            return at
+
+
+async def hammer(
+    target: Target, connections: int, seconds: float, pause_s: float = 0.0, warm_s: float = 0.0
+) -> Load:
+    """As many requests as the other side answers, each connection one at a time; with `pause_s`
+    between an answer and the next request. The first `warm_s` seconds don't count."""
+    if warm_s:
+        await hammer(target, connections, warm_s, pause_s)
+    load = Load()
+    began = time.perf_counter()
+    until = began + seconds
+    async with asyncio.timeout(seconds + ANSWER_TIMEOUT_S):
+        await asyncio.gather(*(_repeat(target, load, until, pause_s) for _ in range(connections)))
+    load.seconds = time.perf_counter() - began
+    return load
+
+
+async def _repeat(target: Target, load: Load, until: float, pause_s: float) -> None:
+    latencies, clock = load.latencies_ms, time.perf_counter
+    connection = await _connect(target)
+    try:
+        while (began := clock()) < until:
+            answer = await connection.ask(target.request)
+            latencies.append((clock() - began) * 1000)
+            if pause_s:
+                await asyncio.sleep(pause_s)
+            if _CLOSES.search(answer, 0, MAX_HEAD):  # nginx does after a thousand requests
+                connection.close()
+                connection = await _connect(target)
+    finally:
+        connection.close()
+
+
+async def _connect(target: Target) -> Answers:
+    loop = asyncio.get_running_loop()
+    _, connection = await loop.create_connection(Answers, target.host, target.port)
+    return connection

@@ -1,0 +1,157 @@
+"""The cluster that is measured, and a hand on its parts: what an operator has, and no more.
+
+Whatever is started here is ended here. It knows where things lie, and nothing of what is measured.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cluster import namespaces
+from cluster.machine import PATH
+from cluster.paths import Paths
+
+PYTHON = "/usr/bin/python3"
+CHECKOUT = Path(__file__).resolve().parent.parent
+END_S = 10.0
+_T = TypeVar("_T")
+
+
+class Failed(Exception):
+    """A measurement could not be made; the message says why."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """The cluster in `paths.state`."""
+
+    paths: Paths
+    base_url: str
+    users: Mapping[str, str]
+
+    @classmethod
+    def of(cls, state: Path) -> Place:
+        found = json.loads(_run([PYTHON, "-m", "cluster", "--state", str(state), "credentials"]))
+        return cls(Paths(state.resolve()), found["base_url"], found["users"])
+
+    def node_address(self, name: str) -> str:
+        status = json.loads(self._command("status", "--json"))
+        return next(str(node["address"]) for node in status["nodes"] if node["name"] == name)
+
+    def service_pid(self, name: str) -> int:
+        status = json.loads(self._command("status", "--json"))
+        return next(int(part["pid"]) for part in status["services"] if part["name"] == name)
+
+    def exec_as(self, user: str, argv: Sequence[str], *, stdin: str = "") -> str:
+        """What a program printed that ran as this user on the head. Raises Failed."""
+        return self._command("exec", "--user", user, "--", *argv, stdin=stdin)
+
+    def _command(self, *arguments: str, stdin: str = "") -> str:
+        argv = [PYTHON, "-m", "cluster", "--state", str(self.paths.state), *arguments]
+        return _run(argv, stdin=stdin)
+
+    @contextmanager
+    def program(
+        self, user: str, argv: Sequence[str], env: Mapping[str, str], log: Path
+    ) -> Iterator[int]:
+        """A program of a service account on the head; its pid. Ended when the block is."""
+        head = namespaces.find_head(self.paths)
+        if head is None:
+            raise Failed("the cluster isn't up")
+        account = _run(namespaces.on_head(head, ["getent", "passwd", user]))
+        command = namespaces.as_user(account, {"PATH": PATH, "LC_ALL": "C.UTF-8", **env}, argv)
+        with log.open("ab") as output, started(namespaces.on_head(head, command), output) as outer:
+            pid = wait_until(lambda: _child(outer.pid), f"{argv[0]} to start")
+            try:
+                yield pid
+            finally:
+                end(pid, outer)
+
+
+@contextmanager
+def started(argv: Sequence[str], output: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that does not outlive the block."""
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.terminate()
+
+
+def end(pid: int, parent: subprocess.Popen[bytes]) -> None:
+    """Ask a child of `parent` to end, make it after a while, and wait for the parent."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
+    try:
+        parent.wait(END_S)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        parent.wait(END_S)
+
+
+def _child(pid: int) -> int | None:
+    """The process that nsenter forked to enter the pid namespace."""
+    with contextlib.suppress(OSError):
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return int(children[0]) if children else None
+    return None
+
+
+def wait_until(look: Callable[[], _T | None], what: str, timeout_s: float = 30) -> _T:
+    """What `look` finds, once it finds something. Raises Failed."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        found = look()
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise Failed(f"waited {timeout_s:.0f} s for {what}")
+        time.sleep(0.02)
+
+
+def free_port(address: str = "127.0.0.1") -> int:
+    with socket.socket() as probe:
+        probe.bind((address, 0))
+        return int(probe.getsockname()[1])
+
+
+def connects(port: int, address: str = "127.0.0.1") -> bool:
+    with contextlib.suppress(OSError), socket.create_connection((address, port), timeout=2):
+        return True
+    return False
+
+
+def query(database: Path, sql: str, *values: object) -> list[tuple[Any, ...]]:
+    """Rows of a database that a portal has open; read only."""
+    with contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+        return list(connection.execute(sql, values))
+
+
+def pss_mb(pid: int) -> float:
+    """A process's share of resident memory: pages that several map count in parts."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    kilobytes = next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return kilobytes / 1024
+
+
+def _run(argv: Sequence[str], *, stdin: str = "") -> str:
+    done = subprocess.run(
+        argv, cwd=CHECKOUT, input=stdin, capture_output=True, text=True, check=False, timeout=120
+    )
+    if done.returncode != 0:
+        raise Failed(f"{' '.join(argv[:12])}: {done.stderr[-1500:]}")
+    return done.stdout

@@ -1,0 +1,84 @@
+"""How often Slurm is asked, by its own counters: slurmctld's (sdiag) and slurmdbd's.
+
+A command is counted by the message that only it sends: squeue REQUEST_JOB_INFO, `scontrol show
+node` REQUEST_NODE_INFO; both, like `scontrol show partition`, also send REQUEST_PARTITION_INFO.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Mapping
+
+from bench.figure import Figure, Result, at_most
+from bench.place import Place
+from bench.start import RESOURCES
+from cluster.client import Client
+
+WINDOW_S = 45.0
+RUNNING = 3
+# batchspawner asks of each server by itself: every 30 s when it runs, every 0.52 s while it waits
+PEER_RUNNING, PEER_PENDING = 2, 116
+_COUNT = re.compile(r"^\s+(\w+)\s+\(\s*\d+\) count:(\d+)", re.MULTILINE)
+
+
+async def measure(place: Place) -> Result:
+    async with Client(place.base_url) as client:
+        await client.login("alice", place.users["alice"])
+        sessions = [await client.start_session(resources=RESOURCES) for _ in range(RUNNING)]
+        for session in sessions:
+            await client.wait_session(session["id"], "running")
+        rest = await _window(place, asyncio.sleep(WINDOW_S))
+        starting = await _window(place, _keep_starting(client))
+        for session in sessions:
+            await client.stop_session(session["id"])
+    return Result(
+        (
+            _figure("Slurm queries a minute, 3 sessions running", rest, PEER_RUNNING * RUNNING, 30),
+            _figure(
+                "Slurm queries a minute, 3 running and 1 always starting",
+                starting, PEER_RUNNING * RUNNING + PEER_PENDING, 60,
+            ),
+        ),
+        {"at_rest": rest, "starting": starting},
+    )  # fmt: skip
+
+
+def _figure(what: str, counted: Mapping[str, float], peer: float, budget: float) -> Figure:
+    alternative = "batchspawner (its rule, computed)"
+    return Figure(what, commands(counted), "", peer, alternative, at_most(budget))
+
+
+def commands(counted: Mapping[str, float]) -> float:
+    """Commands that read, from the messages they send."""
+    jobs, nodes = counted.get("REQUEST_JOB_INFO", 0), counted.get("REQUEST_NODE_INFO", 0)
+    # each of those sends this too; what is left are `scontrol show partition`
+    partitions = max(0.0, counted.get("REQUEST_PARTITION_INFO", 0) - jobs - nodes)
+    return jobs + nodes + partitions + counted.get("DBD_GET_JOBS_COND", 0)
+
+
+async def _keep_starting(client: Client) -> None:
+    """One session after another: something is always on its way."""
+    until = time.monotonic() + WINDOW_S
+    while time.monotonic() < until:
+        session = await client.start_session(resources=RESOURCES)
+        await client.wait_session(session["id"], "running")
+        await client.stop_session(session["id"])
+
+
+async def _window(place: Place, work: asyncio.Future[None] | object) -> dict[str, float]:
+    """Counts per minute while `work` is done."""
+    before, began = _counts(place), time.monotonic()
+    await work  # type: ignore[misc]
+    minutes = (time.monotonic() - began) / 60
+    after = _counts(place)
+    return {name: (n - before.get(name, 0)) / minutes for name, n in after.items()}
+
+
+def _counts(place: Place) -> dict[str, int]:
+    texts = (
+        place.exec_as("root", ["sdiag"]),
+        place.exec_as("root", ["sacctmgr", "show", "stats"]),
+    )
+    return {name: int(count) for text in texts for name, count in _COUNT.findall(text)}

@@ -1,0 +1,219 @@
+"""Rows for a portal's database and the lines squeue would print for them: a busy site's, made up.
+
+Sessions are spread evenly over the people. It knows the portal's tables and squeue's fields.
+`fill_beside` runs it as a program beside the installed application, whose tables they must be:
+
+    python -m bench.rows DATABASE SQUEUE-FILE SCENE
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Table, insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from bench.place import Failed
+from portal.db import Database, utcnow
+from portal.models import Job, JobKind, JobState, Role, Session, User, WebSession, new_id
+from portal.services.accounts import hash_token
+from spawner.model import Outcome
+from spawner.parse import squeue_format
+
+MARK = "@MARK@"
+FIRST_JOB_ID = 1_000_000
+CHUNK = 5_000
+RESOURCES = {
+    "partition": "cpu", "nodes": 1, "gpus": 0, "gpu_type": None, "cpus": 1, "memory_gb": 1.0,
+    "time_limit_minutes": 240, "account": "research", "qos": None,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Scene:
+    """How much there is; `target` is where running sessions are said to serve."""
+
+    people: int
+    running: int = 0
+    queued: int = 0
+    ended: int = 0
+    target: tuple[str, int] = ("127.0.0.1", 1)
+
+
+@dataclass(frozen=True)
+class Logins:
+    """Cookies' tokens of an ordinary user and of an admin."""
+
+    user_token: str
+    admin_token: str
+
+
+def fill_beside(app: Path, database: Path, squeue: Path, scene: Scene) -> Logins:
+    """Make the database and squeue's lines by the application that is installed in `app`."""
+    bench = Path(__file__).resolve().parent.parent
+    argv = [sys.executable, "-m", "bench.rows", str(database), str(squeue)]
+    done = subprocess.run(
+        [*argv, json.dumps(asdict(scene))],
+        cwd=app, env={"PYTHONPATH": str(bench), "PATH": "/usr/bin:/bin"},
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise Failed(f"the database could not be filled: {done.stderr[-1500:]}")
+    return Logins(**json.loads(done.stdout))
+
+
+async def fill(database: Database, scene: Scene) -> tuple[Logins, str]:
+    """Bring a fresh database to this scene; squeue's lines for it."""
+    await database.migrate()
+    people = _people(scene.people)
+    tokens = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+    sessions = [*_running(scene, people), *_queued(scene, people)]
+    async with database.engine.begin() as connection:
+        await connection.execute(insert(User), people)
+        logins = [_login(*pair) for pair in zip(tokens, people, strict=False)]
+        await connection.execute(insert(WebSession), logins)
+        for rows in _chunks([*sessions, *_ended(scene, people)]):
+            await _insert(connection, rows)
+    names = {person["id"]: person["username"] for person in people}
+    lines = (_squeue_line(row, names[row["user_id"]]) for row in sessions)
+    return Logins(*tokens), "".join(lines)
+
+
+def _people(count: int) -> list[dict[str, Any]]:
+    """The first is an ordinary user, the second an admin."""
+    return [
+        {
+            "id": new_id(),
+            "username": f"person{number:04}",
+            "display_name": f"Person {number}",
+            "role": Role.ADMIN if number == 1 else Role.USER,
+        }
+        for number in range(max(count, 2))
+    ]
+
+
+def _login(token: str, person: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "token_hash": hash_token(token),
+        "user_id": person["id"],
+        "expires_at": utcnow() + timedelta(hours=2),
+    }
+
+
+def _row(person: dict[str, Any], name: str, number: int) -> dict[str, Any]:
+    at = utcnow() - timedelta(minutes=10)
+    return {
+        "id": new_id(),
+        "kind": JobKind.SESSION,
+        "user_id": person["id"],
+        "name": name,
+        "environment": "python3",
+        "resources": RESOURCES,
+        "job_id": FIRST_JOB_ID + number,
+        "created_at": at,
+        "submitted_at": at,
+        "submit_time": at.replace(microsecond=0),
+        "logdir": f"/home/{person['username']}/portal/runs/{name}",
+        "base_url": f"/user/{person['username']}/{name}/",
+    }
+
+
+def _running(scene: Scene, people: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """They have called home: handing them to the hub is the portal's own work."""
+    host, port = scene.target
+    for number in range(scene.running):
+        row = _row(people[number % len(people)], f"r{number}", number)
+        yield {
+            **row,
+            "state": JobState.STARTING,
+            "node": "node03",
+            "target_host": host,
+            "target_port": port,
+            "started_at": row["submit_time"],
+            "called_home_at": utcnow(),
+        }
+
+
+def _queued(scene: Scene, people: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for number in range(scene.running, scene.running + scene.queued):
+        row = _row(people[number % len(people)], f"q{number}", number)
+        yield {**row, "state": JobState.QUEUED}
+
+
+def _ended(scene: Scene, people: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """A few minutes apart, back from an hour ago."""
+    last = utcnow() - timedelta(hours=1)
+    for number in range(scene.ended):
+        begun = last - timedelta(minutes=5 * number)
+        yield {
+            **_row(people[number % len(people)], f"s{number}", -number),
+            "state": JobState.ENDED,
+            "outcome": Outcome.COMPLETED,
+            "created_at": begun,
+            "submitted_at": begun,
+            "submit_time": begun.replace(microsecond=0),
+            "started_at": begun,
+            "ended_at": begun + timedelta(minutes=4),
+        }
+
+
+async def _insert(connection: AsyncConnection, rows: list[dict[str, Any]]) -> None:
+    for table in (Job.__table__, Session.__table__):
+        assert isinstance(table, Table)  # noqa: S101 - a mapped class has one
+        columns = {key for row in rows for key in row} & set(table.columns.keys())
+        await connection.execute(
+            insert(table), [{column: row.get(column) for column in columns} for row in rows]
+        )
+
+
+def _chunks(rows: list[dict[str, Any]]) -> Iterable[list[dict[str, Any]]]:
+    """Of one shape each: a row must not lend its columns to another."""
+    shapes: dict[frozenset[str], list[dict[str, Any]]] = {}
+    for row in rows:
+        shapes.setdefault(frozenset(row), []).append(row)
+    for same in shapes.values():
+        for at in range(0, len(same), CHUNK):
+            yield same[at : at + CHUNK]
+
+
+def _squeue_line(row: dict[str, Any], username: str) -> str:
+    running = row["state"] is JobState.STARTING
+    submitted = f"{row['submit_time']:%Y-%m-%dT%H:%M:%S}"
+    values = {
+        "A": str(row["job_id"]), "F": str(row["job_id"]), "K": "N/A", "u": username,
+        "T": "RUNNING" if running else "PENDING",
+        "P": "cpu", "a": "research", "q": "normal", "N": "node03" if running else "",
+        "V": submitted, "S": submitted if running else "N/A", "e": "N/A", "l": "4:00:00",
+        "r": "None" if running else "Priority", "k": f"portal:{row['id']}", "j": row["name"],
+    }  # fmt: skip
+    fields = squeue_format(MARK).split(MARK)[1:]
+    return "".join(MARK + _field(values, field) for field in fields) + "\n"
+
+
+def _field(values: dict[str, str], field: str) -> str:
+    """`%44k` is the value of k, 44 wide."""
+    width = field[1:-1]
+    return values[field[-1]].ljust(int(width)) if width else values[field[-1]]
+
+
+async def _main(file: str, squeue: str, scene: str) -> None:
+    database = Database(f"sqlite+aiosqlite:///{file}")
+    try:
+        logins, lines = await fill(database, Scene(**json.loads(scene)))
+    finally:
+        await database.close()
+    await asyncio.to_thread(Path(squeue).write_text, lines)
+    print(json.dumps(asdict(logins)))
+
+
+if __name__ == "__main__":
+    asyncio.run(_main(*sys.argv[1:]))

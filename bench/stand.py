@@ -1,0 +1,216 @@
+"""A portal, a hub and a front door of the bench's own, beside the cluster's: real programs on a
+database that was filled beforehand, asking the cluster's real Slurm.
+
+To squeue's real answer come lines for the sessions in the database, or the portal would, rightly,
+find that they have ended. Everything lies in one folder of the cluster's and goes again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tomllib
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bench.place import Failed, Place, connects, free_port, started, wait_until
+from bench.rows import MARK, Logins, Scene, fill_beside
+from cluster.machine import run
+from cluster.render_portal import toml
+
+PORTAL, HUB, NGINX = "portal", "portalhub", "www-data"
+SQUEUE = """#!/bin/sh
+/usr/bin/squeue "$@" || exit
+mark=${{SQUEUE_FORMAT%%\\%*}}
+exec sed "s/{mark}/$mark/g" {lines}
+"""
+SLURM = ("sacct", "scontrol", "scancel")
+
+
+@dataclass(frozen=True)
+class Stand:
+    """What runs, and where."""
+
+    place: Place
+    folder: Path
+    logins: Logins
+    portal_port: int
+    hub_port: int
+    front_port: int
+    upstream_port: int
+    portal_pid: int = 0
+    hub_pid: int = 0
+
+    @property
+    def database(self) -> Path:
+        return self.folder / "portal" / "portal.db"
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.portal_port}"
+
+
+@asynccontextmanager
+async def raised(place: Place, scene: Scene, *, with_hub: bool = False) -> AsyncIterator[Stand]:
+    """A stand with this scene, as long as the block lasts. An nginx that answers 200 to everything
+    is where its running sessions serve."""
+    folder = place.paths.state / "stand"
+    shutil.rmtree(folder, ignore_errors=True)
+    ports = [free_port() for _ in range(4)]
+    database = folder / "portal" / "portal.db"
+    try:
+        for name in ("portal", "hub", "bin", "upstream"):
+            (folder / name).mkdir(parents=True)
+        scene = replace(scene, target=("127.0.0.1", ports[3]))
+        lines = folder / "squeue.txt"
+        logins = await asyncio.to_thread(fill_beside, place.paths.app, database, lines, scene)
+        stand = Stand(place, folder, logins, *ports)
+        _configure(stand)
+        with _upstream(stand), _programs(stand, with_hub) as running:
+            yield running
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _configure(stand: Stand) -> None:
+    place, folder = stand.place, stand.folder
+    squeue = folder / "bin" / "squeue"
+    squeue.write_text(SQUEUE.format(mark=MARK, lines=folder / "squeue.txt"))
+    squeue.chmod(0o755)
+    for name in SLURM:
+        (folder / "bin" / name).symlink_to(f"/usr/bin/{name}")
+    for name, changes in (("portal", _portal_settings(stand)), ("hub", _hub_settings(stand))):
+        settings = tomllib.loads((place.paths.etc / f"{name}.toml").read_text())
+        (folder / f"{name}.toml").write_text(toml({**settings, **changes}))
+    _give(folder / "portal", place.paths.portal_home)
+    _give(folder / "hub", place.paths.hub_home)
+
+
+def _portal_settings(stand: Stand) -> dict[str, Any]:
+    return {
+        "public_url": f"http://127.0.0.1:{stand.front_port}",
+        "node_url": f"http://127.0.0.1:{free_port()}",
+        "listen_port": stand.portal_port,
+        "hub_url": f"http://127.0.0.1:{stand.hub_port}",
+        "state_dir": str(stand.folder / "portal"),
+        "slurm_bin_dir": str(stand.folder / "bin"),
+    }
+
+
+def _hub_settings(stand: Stand) -> dict[str, Any]:
+    return {
+        "public_url": f"http://127.0.0.1:{stand.front_port}",
+        "hub_bind_url": f"http://127.0.0.1:{stand.hub_port}",
+        "portal_url": stand.url,
+        "db_url": f"sqlite:///{stand.folder}/hub/hub.db",
+    }
+
+
+def _give(folder: Path, like: Path) -> None:
+    """To the account that owns `like`."""
+    owner = like.stat()
+    for path in (folder, *folder.iterdir()):
+        shutil.chown(path, owner.st_uid, owner.st_gid)
+    folder.chmod(0o700)
+
+
+@contextmanager
+def _programs(stand: Stand, with_hub: bool) -> Iterator[Stand]:
+    place, folder = stand.place, stand.folder
+    python = str(place.paths.venv / "bin" / "python")
+    portal = [python, "-I", "-m", "portal", "serve"]
+    hub = [python, "-I", "-m", "jupyterhub", "-f"]
+    hub += [str(place.paths.app / "deploy" / "jupyterhub_config.py")]
+    settings = {"PORTAL_CONFIG": str(folder / "portal.toml")}
+    with place.program(PORTAL, portal, settings, folder / "portal.log") as portal_pid:
+        _comes_up(stand.portal_port, folder / "portal.log")
+        if not with_hub:
+            yield replace(stand, portal_pid=portal_pid)
+            return
+        settings = {"PORTAL_HUB_CONFIG": str(folder / "hub.toml")}
+        with place.program(HUB, hub, settings, folder / "hub.log") as hub_pid:
+            _comes_up(stand.hub_port, folder / "hub.log")
+            yield replace(stand, portal_pid=portal_pid, hub_pid=hub_pid)
+
+
+def _comes_up(port: int, log: Path) -> None:
+    try:
+        wait_until(lambda: connects(port), f"the bench's {log.stem}")
+    except Failed as error:
+        raise Failed(f"{error}; its log ends: {log.read_text()[-1500:]}") from error
+
+
+# --- nginx --------------------------------------------------------------------------------------
+
+UPSTREAM = """worker_processes 1;
+pid {folder}/pid;
+error_log {folder}/error.log;
+events {{ worker_connections 1024; }}
+http {{
+    access_log off;
+    keepalive_requests 1000000;
+    client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    server {{
+        listen 127.0.0.1:{port};
+        location / {{ default_type application/json; return 200 '{{"version": "2.21"}}'; }}
+    }}
+}}
+"""
+
+
+@contextmanager
+def _upstream(stand: Stand) -> Iterator[None]:
+    folder = stand.folder / "upstream"
+    (folder / "nginx.conf").write_text(UPSTREAM.format(folder=folder, port=stand.upstream_port))
+    with _nginx(folder):
+        wait_until(lambda: connects(stand.upstream_port), "the upstream")
+        yield
+
+
+def render_front(stand: Stand) -> str:
+    """The front door's configuration as deploy/nginx.py renders it for this stand."""
+    folder = stand.folder / "nginx"
+    folder.mkdir()
+    python = str(stand.place.paths.venv / "bin" / "python")
+    settings = ["--settings", str(stand.folder / "portal.toml"), "--out", str(folder)]
+    _as_nginx(folder)
+    run([*_account(), python, "-I", "-m", "deploy.nginx", *settings])
+    return (folder / "nginx.conf").read_text()
+
+
+@contextmanager
+def front(stand: Stand, rendered: str, *replaced: tuple[str, str]) -> Iterator[str]:
+    """The front door with passages of its configuration replaced; its address. Raises Failed
+    where a passage isn't there."""
+    folder = stand.folder / "nginx"
+    for old, new in replaced:
+        if old not in rendered:
+            raise Failed(f"the front door's configuration lacks {old!r}")
+        rendered = rendered.replace(old, new)
+    (folder / "nginx.conf").write_text(rendered)
+    with _nginx(folder):
+        wait_until(lambda: connects(stand.front_port), "the bench's front door")
+        yield f"http://127.0.0.1:{stand.front_port}"
+
+
+def _as_nginx(folder: Path) -> None:
+    shutil.chown(folder, NGINX)
+    folder.chmod(0o700)
+
+
+def _account() -> list[str]:
+    return ["setpriv", "--reuid", NGINX, "--regid", NGINX, "--init-groups"]
+
+
+@contextmanager
+def _nginx(folder: Path) -> Iterator[None]:
+    _as_nginx(folder)
+    argv = [*_account(), "nginx", "-p", str(folder), "-e", str(folder / "stderr.log")]
+    argv += ["-c", str(folder / "nginx.conf"), "-g", "daemon off;"]
+    with (folder / "output.log").open("wb") as output, started(argv, output):
+        yield
