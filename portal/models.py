@@ -11,6 +11,7 @@ from uuid import uuid4
 from sqlalchemy import (
     JSON,
     BigInteger,
+    CheckConstraint,
     Enum,
     ForeignKey,
     Index,
@@ -31,6 +32,9 @@ NAMES = {
     "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
     "pk": "pk_%(table_name)s",
 }
+
+
+GROUP_NAME_LENGTH = 200
 
 
 class Role(StrEnum):
@@ -111,6 +115,18 @@ class User(Base):
     disabled_at: Mapped[datetime | None]
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
     last_login_at: Mapped[datetime | None]
+    groups_at: Mapped[datetime | None]
+
+
+class GroupMembership(Base):
+    """A group that the directory named for someone when it was last asked, at `users.groups_at`."""
+
+    __tablename__ = "group_memberships"
+
+    user_id: Mapped[str] = mapped_column(
+        ForeignKey("users.id", ondelete="CASCADE"), primary_key=True
+    )
+    name: Mapped[str] = mapped_column(String(GROUP_NAME_LENGTH), primary_key=True, index=True)
 
 
 class WebSession(Base):
@@ -264,14 +280,19 @@ class BatchJob(Job):
 
 
 class Share(Base):
-    """Someone else who may look at a job's TensorBoard, and at nothing else."""
+    """Who else may look at a job's TensorBoard, and at nothing else: a person, or a group."""
 
     __tablename__ = "shares"
-    __table_args__ = (UniqueConstraint("parent_id", "username"),)
+    __table_args__ = (
+        UniqueConstraint("parent_id", "username"),
+        UniqueConstraint("parent_id", "group_name"),
+        CheckConstraint("(username IS NULL) <> (group_name IS NULL)", name="ck_shares_one_of_two"),
+    )
 
     id: Mapped[str] = mapped_column(String(36), primary_key=True, default=new_id)
     parent_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), index=True)
-    username: Mapped[str] = mapped_column(String(32), index=True)
+    username: Mapped[str | None] = mapped_column(String(32), index=True)
+    group_name: Mapped[str | None] = mapped_column(String(GROUP_NAME_LENGTH), index=True)
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
 
 

@@ -22,7 +22,7 @@ async def of(parts: Parts, parent: Job) -> list[str]:
     """With whom a job is shared."""
     query = select(Share.username).where(Share.parent_id == parent.id).order_by(Share.username)
     async with parts.db.session() as db:
-        return list((await db.scalars(query)).all())
+        return [name for name in (await db.scalars(query)).all() if name is not None]
 
 
 async def add(parts: Parts, parent: Job, username: str, *, by: User, ip: str = "") -> list[str]:

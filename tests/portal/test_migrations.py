@@ -1,6 +1,7 @@
 """The migrations: up, as the models say, and down again; on SQLite, and as PostgreSQL's SQL."""
 
 import io
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from portal.db import Database, alembic_config, upgrade, utcnow
-from portal.models import Base, JobState, Session, User
+from portal.models import Base, JobState, Session, Share, User
 
 
 @pytest.fixture
@@ -52,6 +53,32 @@ def test_down_leaves_nothing(url: str) -> None:
     assert look(url, tables) == {"alembic_version"}
     upgrade(url)
     assert look(url, differences) == []
+
+
+OWNER = (
+    "INSERT INTO users (id, username, display_name, role, created_at)"
+    " VALUES ('u', 'alice', '', 'user', '2026-01-01')"
+)
+PARENT = (
+    "INSERT INTO jobs (id, kind, user_id, name, resources, state, wanted, cluster, secret_hash,"
+    " created_at, version) VALUES ('j', 'job', 'u', 'n', '{}', 'ended', 'run', '', '',"
+    " '2026-01-01', 1)"
+)
+SHARE = "INSERT INTO shares (id, parent_id, {column}, created_at) VALUES (?, 'j', ?, '2026-01-01')"
+
+
+def test_shares_with_people_survive_both_ways(url: str, tmp_path: Path) -> None:
+    upgrade(url, "0002")
+    with sqlite3.connect(tmp_path / "portal.db") as raw:
+        raw.execute(OWNER)
+        raw.execute(PARENT)
+        raw.execute(SHARE.format(column="username"), ("1", "bob"))
+    upgrade(url, "0003")
+    with sqlite3.connect(tmp_path / "portal.db") as raw:
+        raw.execute(SHARE.format(column="group_name"), ("2", "physics"))
+    command.downgrade(alembic_config(url), "0002")
+    with sqlite3.connect(tmp_path / "portal.db") as raw:
+        assert raw.execute("SELECT id, username FROM shares").fetchall() == [("1", "bob")]
 
 
 def test_twice_is_once(url: str) -> None:
@@ -113,6 +140,21 @@ class TestRows:
     async def test_a_row_of_nobody_is_refused(self, database: Database) -> None:
         async with database.session() as db:
             db.add(Session(user_id="nobody", name="s1"))
+            with pytest.raises(IntegrityError):
+                await db.commit()
+
+    @pytest.mark.parametrize("whom", [{}, {"username": "bob", "group_name": "physics"}])
+    async def test_a_share_is_with_a_person_or_a_group(
+        self, database: Database, whom: dict[str, str]
+    ) -> None:
+        async with database.session() as db:
+            user = User(username="alice")
+            db.add(user)
+            await db.flush()
+            session = self.session(user, "s1")
+            db.add(session)
+            await db.commit()
+            db.add(Share(parent_id=session.id, **whom))
             with pytest.raises(IntegrityError):
                 await db.commit()
 
