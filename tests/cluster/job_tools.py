@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from typing import Any
 
@@ -53,6 +54,13 @@ async def refused(client: Client, **body: Any) -> Refused:
     except Refused as error:
         return error
     raise AssertionError("it was accepted")
+
+
+def without_labels(text: str) -> str:
+    """What ranks printed under `srun --label --unbuffered`, without the labels and line ends.
+
+    Srun ends a line wherever it has read no further, so that a text may be cut anywhere."""
+    return re.sub(r"^\s*\d+: |\n", "", text, flags=re.MULTILINE)
 
 
 def lines(live: Live, user: str, file: str) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.cluster.job_runs import has_image, run_script, run_template, scalars
+from tests.cluster.job_tools import without_labels
 from tests.live import Live
 
 INSIDE = "import os; print(count, text, os.path.exists('/.singularity.d'))"
@@ -78,10 +79,10 @@ def test_a_job_continues_where_it_was(portal: Live, root: Path) -> None:
         portal,
         root,
         "checkpoint-and-continue",
-        {"epochs": 24, "pause_s": 0.25, "most_runs": 3},
+        {"epochs": 24, "pause_s": 0.4, "most_runs": 3},
         cpus=1,
     )
-    run.says("    3  ")
+    run.says("beginning anew")
     portal.exec_as("alice", ["scancel", "--batch", "--signal=USR1", str(run.job_id)])
     run.says("back to the queue")
     run.start_now()
@@ -97,11 +98,11 @@ def test_ddp_over_two_nodes(portal: Live, root: Path) -> None:
     run = run_template(
         portal, root, "pytorch-multi-node", {"epochs": 5, "processes": 2}, nodes=2, gpus=0
     )
-    said = run.completed(180)
+    said = without_labels(run.completed(180))
     assert "preflight: 2 ranks reach each other" in said
     assert said.count("all ranks have equal weights") == 4
-    heard = {line.partition(": ")[2].partition(",")[0] for line in said.splitlines()}
-    assert {"rank 0 of 4 on node01", "rank 3 of 4 on node02"} <= heard
+    assert "rank 0 of 4 on node01" in said
+    assert "rank 3 of 4 on node02" in said
     assert len(scalars(run.logdir, "loss")) == 5
 
 
@@ -174,15 +175,18 @@ def test_a_benchmark_prints_and_keeps_its_figures(
 
 
 def test_mpi_over_two_nodes(portal: Live, root: Path) -> None:
-    said = run_template(portal, root, "mpi-hello", {"ranks": 2}, nodes=2, gpus=0).completed(180)
+    run = run_template(portal, root, "mpi-hello", {"ranks": 2}, nodes=2, gpus=0)
+    said = without_labels(run.completed(180))
     assert "the all-reduce of 4 ranks is right" in said
-    assert {"of 4 on node01", "of 4 on node02"} <= {line[-14:] for line in said.splitlines()}
+    assert said.count("of 4 on node01") == 2
+    assert said.count("of 4 on node02") == 2
 
 
 def test_horovod_over_two_nodes(portal: Live, root: Path) -> None:
     run = run_template(portal, root, "horovod-training", {"epochs": 4}, nodes=2, gpus=0)
-    said = run.completed(240)
-    assert {"of 2 on node01", "of 2 on node02"} <= {line[-14:] for line in said.splitlines()}
+    said = without_labels(run.completed(240))
+    assert said.count("of 2 on node01") == 1
+    assert said.count("of 2 on node02") == 1
     loss = scalars(run.logdir, "loss")
     assert len(loss) == 4
     assert loss[-1] < loss[0]

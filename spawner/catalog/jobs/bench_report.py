@@ -5,6 +5,7 @@ import datetime
 import json
 import os
 import platform
+import sys
 from pathlib import Path
 
 
@@ -16,13 +17,13 @@ class Report:
         self.rows = []
         self.widths = [max(len(heading), 9) for heading in headings]
         if not quiet:
-            print(title)
-            print(self._line(headings), flush=True)
+            self._say(title)
+            self._say(self._line(headings))
 
     def row(self, *values):
         self.rows.append(values)
         if not self.quiet:
-            print(self._line([_shown(value) for value in values]), flush=True)
+            self._say(self._line([_shown(value) for value in values]))
 
     def close(self, **about):
         """Keep the figures. `about` is what they were measured with."""
@@ -51,6 +52,12 @@ class Report:
                 for heading, value in zip(self.headings, values):
                     if isinstance(value, float):
                         log.add_scalar("{}/{}".format(_plain(heading), what), value, step)
+
+    @staticmethod
+    def _say(line):
+        """A single write: no other process's output can come before the line's end."""
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
 
     def _line(self, words):
         return "  ".join(str(word).rjust(width) for word, width in zip(words, self.widths))

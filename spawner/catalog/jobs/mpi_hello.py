@@ -8,10 +8,16 @@ import numpy as np
 from mpi4py import MPI
 
 
+def say(line):
+    """A single write, so that another rank's line can't come before this one's end."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
 def main():
     world = MPI.COMM_WORLD
     rank, size = world.Get_rank(), world.Get_size()
-    print("rank {} of {} on {}".format(rank, size, platform.node()), flush=True)
+    say("rank {} of {} on {}".format(rank, size, platform.node()))
     brought = np.arange(1.0, 1e6) * (rank + 1)
     total = np.empty_like(brought)
     world.Barrier()
@@ -23,7 +29,7 @@ def main():
         sys.exit("rank {}: the all-reduce gave a wrong sum".format(rank) if not right else 1)
     if rank == 0:
         speed = brought.nbytes / spent / 1e9
-        print("the all-reduce of {} ranks is right, {:.2f} GB/s".format(size, speed), flush=True)
+        say("the all-reduce of {} ranks is right, {:.2f} GB/s".format(size, speed))
 
 
 if __name__ == "__main__":

@@ -156,11 +156,13 @@ def main():
         lines = [f"rank {rank}: the all-reduce gave a wrong sum"]
     if rank == 0 or not total:
         for line in lines:
-            print(f"preflight: {line}", file=sys.stderr, flush=True)
+            sys.stderr.write(f"preflight: {line}\n")  # one write: ranks' lines stay whole
     if lines:
         sys.exit(1)
     if rank == 0:
-        print(f"preflight: {size} ranks reach each other, and their all-reduce is right")
+        sys.stdout.write(
+            f"preflight: {size} ranks reach each other, and their all-reduce is right\n"
+        )
 
 
 if __name__ == "__main__":

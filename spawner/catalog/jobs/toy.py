@@ -3,8 +3,6 @@
 Runs with Python 2.7 too. The data are points in the plane; wanted is whether each lies in a circle.
 """
 
-from __future__ import print_function
-
 import argparse
 import os
 import sys
@@ -37,6 +35,13 @@ def batches(points, wanted, size, seed):
         yield points[some], wanted[some]
 
 
+def say(line):
+    """Print a line at once, in a single write: lines of ranks that share a pipe then stay whole.
+    `print` writes a line's end by itself where Python has no buffer, as under torchrun."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
 class Report:
     """A line and two points in TensorBoard for each epoch. Without tensorboardX, the line alone."""
 
@@ -66,5 +71,4 @@ class Report:
 
     def _say(self, line):
         if not self.quiet:
-            print(line)
-            sys.stdout.flush()
+            say(line)

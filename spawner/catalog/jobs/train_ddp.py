@@ -44,7 +44,7 @@ def main():
     device = join()
     check_all_reduce(device)
     rank, size = dist.get_rank(), dist.get_world_size()
-    print(f"rank {rank} of {size} on {os.uname().nodename}, {device}", flush=True)
+    toy.say(f"rank {rank} of {size} on {os.uname().nodename}, {device}")
     points, wanted = (torch.from_numpy(part) for part in toy.data(seed=asked.seed))
     parts = DistributedSampler(TensorDataset(points, wanted), seed=asked.seed)
     loader = DataLoader(TensorDataset(points, wanted), asked.batch_size, sampler=parts)
@@ -71,7 +71,7 @@ def main():
     spread = weight.clone()
     dist.all_reduce(spread)
     same = torch.allclose(spread / size, weight, atol=1e-5)
-    print(f"rank {rank}: all ranks have {'equal' if same else 'DIFFERENT'} weights", flush=True)
+    toy.say(f"rank {rank}: all ranks have {'equal' if same else 'DIFFERENT'} weights")
     dist.destroy_process_group()
     if not same:
         raise SystemExit(1)

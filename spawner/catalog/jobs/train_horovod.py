@@ -16,7 +16,7 @@ def main():
     gpus = tf.config.list_physical_devices("GPU")
     if gpus:
         tf.config.set_visible_devices(gpus[hvd.local_rank() % len(gpus)], "GPU")
-    print("rank {} of {} on {}".format(hvd.rank(), hvd.size(), platform.node()), flush=True)
+    toy.say("rank {} of {} on {}".format(hvd.rank(), hvd.size(), platform.node()))
     known = hvd.allreduce(tf.range(1.0, 1001.0) * float(hvd.rank() + 1), op=hvd.Sum)
     wanted = tf.range(1.0, 1001.0) * (hvd.size() * (hvd.size() + 1) / 2)
     if not bool(tf.reduce_all(known == wanted)):
