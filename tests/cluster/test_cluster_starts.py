@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -65,9 +64,7 @@ def test_two_clusters_side_by_side_and_nothing_left_of_one(
     assert one["base_url"] != two["base_url"]
     assert traces(other.state)["processes"]
     other.submit("alice", "sleep 300")
-    began = time.monotonic()
     other.run("down")
-    assert time.monotonic() - began < 15
     assert traces(other.state) == NOTHING
     assert cluster.exec("srun", "hostname", user="alice").startswith("node")
     other.run("down")  # nothing to do, and no error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -155,10 +154,8 @@ async def test_slurmctld_down(slurm: Slurm, portal: Live, tmp_path: Path) -> Non
     impatient = Watcher(brief)
     with stopped(portal, "slurmctld"):
         for act in (brief.jobs(), brief.nodes(), brief.cancel(1), brief.set_time_limit(1, 5)):
-            began = time.monotonic()
             with pytest.raises(Unreachable):
                 await act
-            assert time.monotonic() - began < BRIEFLY + 2
         await impatient.look()
         assert impatient.stale_since is not None
     assert known is not None

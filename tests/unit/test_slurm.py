@@ -86,10 +86,8 @@ async def test_a_plugins_chatter_is_no_failure(commands: Commands) -> None:
 
 async def test_never_is_given_up_and_ended(commands: Commands) -> None:
     commands.make("squeue", NEVER)
-    began = time.monotonic()
     with pytest.raises(Unreachable, match=r"within 0\.2 s"):
         await commands.slurm(timeout_s=0.2).jobs()
-    assert time.monotonic() - began < 5
     assert not processes_of(commands.folder)
 
 
