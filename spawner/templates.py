@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import jsonschema
 import yaml
@@ -48,7 +48,8 @@ class Template:
 
     `parameters` is a JSON Schema (draft 2020-12) of the object a user fills in; each property has
     `title`, `x-widget` and `x-order`. `array` names the list parameters that are spread over tasks,
-    one for each combination of their values. `programs` is file name → text.
+    one for each combination of their values. `programs` is file name → text. `environments` says
+    that a user may choose another environment than `environment`: "kernel", one with a kernel.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Template:
     description: str
     environment: str
     script: str
+    environments: Literal["kernel"] | None = None
     framework: str | None = None
     parameters: Mapping[str, Any] = field(
         default_factory=lambda: MappingProxyType({"type": "object", "properties": {}})
@@ -241,6 +243,7 @@ def _template(name: str, fields: Mapping[str, Any], folders: list[Path]) -> Temp
         description=fields["description"].strip(),
         environment=fields["environment"],
         script=fields["script"],
+        environments=fields.get("environments"),
         framework=fields.get("framework"),
         parameters=MappingProxyType(parameters_schema(fields.get("parameters", {}))),
         default_resources=MappingProxyType(dict(fields.get("default_resources", {}))),

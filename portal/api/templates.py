@@ -1,9 +1,9 @@
 """Templates: recipes for jobs, their parameters as JSON Schema, and the script they come to."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from portal.api.deps import CurrentUser, PartsDep
 from portal.api.views import JobResourcesIn, ResourcesOut
@@ -16,13 +16,15 @@ router = APIRouter(tags=["templates"])
 
 
 class TemplateOut(BaseModel):
-    """One template. `array` names the list parameters that are spread over tasks."""
+    """One template. `array` names the list parameters that are spread over tasks. `environments`
+    says that a job may name another `environment`: "kernel", one that has a kernel."""
 
     name: str
     title: str
     description: str
     framework: str | None
     environment: str | None
+    environments: Literal["kernel"] | None
     tags: list[str]
     array: list[str]
     requeue: bool
@@ -51,6 +53,7 @@ class RenderIn(BaseModel):
 
     parameters: dict[str, Any] = {}
     resources: JobResourcesIn = JobResourcesIn()
+    environment: Annotated[str, Field(min_length=1, max_length=100)] | None = None
 
 
 class RenderOut(BaseModel):
@@ -88,6 +91,7 @@ async def render_template(
     wish = Wish(
         template=name,
         parameters=body.parameters,
+        environment=body.environment,
         resources=body.resources.model_dump(),
     )
     recipe = await recipes.prepare(parts, user, wish, recipes.PREVIEW)
@@ -107,6 +111,7 @@ def _fields(parts: Parts, template: Template) -> dict[str, Any]:
         "description": template.description,
         "framework": template.framework,
         "environment": template.environment,
+        "environments": template.environments,
         "tags": list(template.tags),
         "array": list(template.array),
         "requeue": template.requeue,

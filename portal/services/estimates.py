@@ -58,9 +58,8 @@ async def estimate(
     """The forecast for these resources; raises InvalidInput for what can never run, SlurmRejected
     with Slurm's reason, TooManyQuestions."""
     chosen = recipes.template(parts, template) if template else None
-    name = chosen.environment if chosen else environment
-    known = parts.catalog.environments.get(name or "")
-    if environment and chosen is None:
+    known = parts.catalog.environments.get(chosen.environment) if chosen else None
+    if environment and (chosen is None or chosen.environments):
         known = usable_environment(parts, environment)
     resources = recipes.resources_for(parts, asked, chosen, known)
     if problems := impossible(resources, parts.watcher.cluster):

@@ -64,11 +64,41 @@ def template(parts: Parts, name: str) -> Template:
 
 
 def availability_of(parts: Parts, template: Template) -> tuple[bool, str | None]:
-    """Whether a job of this template can be submitted now, by its environment."""
+    """Whether a job of this template can be submitted now, by its environment, or by any that may
+    be chosen instead."""
+    if any(availability(environment)[0] for environment in _choices(parts, template)):
+        return True, None
     environment = parts.catalog.environments.get(template.environment)
     if environment is None:
         return False, f"Its environment, {template.environment}, is not in this site's catalog."
     return availability(environment)
+
+
+def _choices(parts: Parts, template: Template) -> list[Environment]:
+    """The environments that a user may choose for this template; empty where there is no choice."""
+    if template.environments is None:
+        return []
+    return [found for found in parts.catalog.environments.values() if found.kernel]
+
+
+def environment_of(parts: Parts, template: Template, asked: str | None) -> Environment:
+    """The environment that a job of this template runs in, or the one that was asked for.
+
+    Raises InvalidInput: `environment` for a choice that can't be had, `template` for a template
+    that can't be used here at all."""
+    if template.environments is not None:
+        chosen = usable_environment(parts, asked or template.environment)
+        if not chosen.kernel:
+            text = f"{chosen.title} has no kernel, and this template needs one."
+            raise invalid_input([FieldError("environment", text)])
+        return chosen
+    if asked not in {None, template.environment}:
+        text = f"This template runs in {template.environment}."
+        raise invalid_input([FieldError("environment", text)])
+    available, reason = availability_of(parts, template)
+    if not available:
+        raise invalid_input([FieldError("template", reason or "It can't be used here.")])
+    return parts.catalog.environments[template.environment]
 
 
 def defaults(parts: Parts, template: Template | None) -> dict[str, Any]:
@@ -132,13 +162,7 @@ def _chosen(parts: Parts, wish: Wish) -> Template | None:
 def _environment(parts: Parts, wish: Wish, chosen: Template | None) -> Environment | None:
     if chosen is None:
         return usable_environment(parts, wish.environment) if wish.environment else None
-    if wish.environment not in {None, chosen.environment}:
-        text = f"This template runs in {chosen.environment}."
-        raise invalid_input([FieldError("environment", text)])
-    available, reason = availability_of(parts, chosen)
-    if not available:
-        raise invalid_input([FieldError("template", reason or "It can't be used here.")])
-    return parts.catalog.environments[chosen.environment]
+    return environment_of(parts, chosen, wish.environment)
 
 
 def resources_for(

@@ -1153,6 +1153,8 @@ export interface components {
          * @description What a form says so far.
          */
         RenderIn: {
+            /** Environment */
+            environment?: string | null;
             /**
              * Parameters
              * @default {}
@@ -1354,6 +1356,8 @@ export interface components {
             description: string;
             /** Environment */
             environment: string | null;
+            /** Environments */
+            environments: "kernel" | null;
             /** Framework */
             framework: string | null;
             /** Name */
@@ -1377,7 +1381,8 @@ export interface components {
         };
         /**
          * TemplateOut
-         * @description One template. `array` names the list parameters that are spread over tasks.
+         * @description One template. `array` names the list parameters that are spread over tasks. `environments`
+         *     says that a job may name another `environment`: "kernel", one that has a kernel.
          */
         TemplateOut: {
             /** Array */
@@ -1389,6 +1394,8 @@ export interface components {
             description: string;
             /** Environment */
             environment: string | null;
+            /** Environments */
+            environments: "kernel" | null;
             /** Framework */
             framework: string | null;
             /** Name */

@@ -1,0 +1,55 @@
+"""Which environment a job of a template runs in, and what is said where it can't."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from portal.errors import InvalidInput
+from portal.parts import Parts
+from portal.services import recipes
+from spawner.catalog import Catalog
+from spawner.templates import Template, load_templates
+
+TEMPLATES = load_templates()
+NOTEBOOK, TRAINING = TEMPLATES["notebook"], TEMPLATES["python-training"]
+
+
+def parts(tmp_path: Path, *images: str) -> Parts:
+    """A portal whose folder of images holds these."""
+    for name in images:
+        (tmp_path / f"{name}.sif").touch()
+    return cast(Parts, SimpleNamespace(catalog=Catalog.load(image_dir=tmp_path)))
+
+
+def fields(at: Parts, template: Template, asked: str | None) -> dict[str, str]:
+    with pytest.raises(InvalidInput) as refused:
+        recipes.environment_of(at, template, asked)
+    return {error.field: error.message for error in refused.value.errors}
+
+
+def test_a_notebook_runs_in_any_environment_with_a_kernel(tmp_path: Path) -> None:
+    at = parts(tmp_path, "python3", "r", "torch7")
+    assert recipes.environment_of(at, NOTEBOOK, None).name == "python3"
+    assert recipes.environment_of(at, NOTEBOOK, "r").name == "r"
+    assert "has no kernel" in fields(at, NOTEBOOK, "torch7")["environment"]
+    assert "is not there" in fields(at, NOTEBOOK, "python2")["environment"]
+    assert "There is no environment" in fields(at, NOTEBOOK, "../r")["environment"]
+
+
+def test_other_templates_have_theirs(tmp_path: Path) -> None:
+    at = parts(tmp_path, "python3", "r")
+    assert recipes.environment_of(at, TRAINING, "python3").name == "python3"
+    assert "runs in python3" in fields(at, TRAINING, "r")["environment"]
+
+
+def test_one_of_the_choices_is_enough_for_a_template_to_be_there(tmp_path: Path) -> None:
+    at = parts(tmp_path, "r")
+    assert recipes.availability_of(at, NOTEBOOK) == (True, None)
+    assert not recipes.availability_of(at, TRAINING)[0]
+    assert "python3.sif" in fields(at, NOTEBOOK, None)["environment"]
+    assert list(fields(at, TRAINING, None)) == ["template"]
+    assert not recipes.availability_of(parts(tmp_path / "none"), NOTEBOOK)[0]
