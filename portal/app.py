@@ -13,6 +13,7 @@ import structlog
 from fastapi import FastAPI
 
 from portal.api import (
+    catalog,
     cluster,
     environments,
     estimates,
@@ -41,10 +42,9 @@ from portal.parts import Parts
 from portal.reconcile import Reconcile
 from portal.services.accounts import Accounts
 from portal.services.changes import EVERYONE, RECONCILE
-from portal.services.shelf import Templates
+from portal.services.shelf import Shelf, places
 from portal.settings import Settings
 from spawner.agent import Agents
-from spawner.catalog import Catalog
 from spawner.slurm import Slurm
 from spawner.watcher import Watcher
 
@@ -56,6 +56,7 @@ API = "/api/v1"
 API_ROUTERS = (
     login,
     environments,
+    catalog,
     cluster,
     sessions,
     templates,
@@ -133,7 +134,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 async def _open(settings: Settings, stack: AsyncExitStack) -> Parts:
-    catalog = Catalog.load(site=settings.catalog_dir, image_dir=settings.image_dir)
+    catalog = Shelf(places(settings))
     db = Database(settings.database)
     stack.push_async_callback(db.close)
     if settings.migrates_at_start:
@@ -154,7 +155,6 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Parts:
         slurm=slurm,
         watcher=Watcher(slurm),
         catalog=catalog,
-        templates=Templates(settings.catalog_dir),
         hub=hub,
         http=http,
     )
@@ -165,6 +165,7 @@ async def _start_loops(parts: Parts, stack: AsyncExitStack) -> None:
     stack.push_async_callback(reconcile.close)
     loops: dict[str, Callable[[], Awaitable[None]]] = {
         "watcher": parts.watcher.run,
+        "catalog": parts.catalog.run,
         "agents": parts.agents.run,
         "news": lambda: _pass_on(parts),
         "reconcile": reconcile.run,

@@ -13,8 +13,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from portal.db import Database, sqlite_file
 from portal.hub import Hub, HubError
 from portal.ldap import Directory
+from portal.services.shelf import Shelf, places
 from portal.settings import Settings
-from spawner.catalog import Catalog, CatalogError, availability
+from spawner.catalog import CatalogError, availability
 from spawner.errors import SlurmError
 from spawner.slurm import Slurm
 
@@ -121,10 +122,10 @@ def _launcher(settings: Settings) -> Finding:
 
 def _catalog(settings: Settings) -> list[Finding]:
     try:
-        catalog = Catalog.load(site=settings.catalog_dir, image_dir=settings.image_dir)
+        catalog = Shelf(places(settings))
     except CatalogError as error:
-        return [Finding("catalog", str(error), "Correct the file, or look at catalog_dir.")]
-    findings = []
+        return [Finding("catalog", str(error), "Look at catalog_dir.")]
+    findings = [Finding("catalog", text, "Correct the file.") for text in catalog.problems]
     for environment in catalog.environments.values():
         _, reason = availability(environment)
         advice = f"Build or copy it to {environment.image}." if reason else ""

@@ -11,10 +11,9 @@ from portal.db import Database
 from portal.hub import Hub
 from portal.services.changes import Changes
 from portal.services.forecasts import Forecasts
-from portal.services.shelf import Templates
+from portal.services.shelf import Shelf
 from portal.settings import Settings
 from spawner.agent import Agents
-from spawner.catalog import Catalog
 from spawner.slurm import Slurm
 from spawner.watcher import Watcher
 
@@ -28,10 +27,9 @@ class Parts:
     agents: Agents
     slurm: Slurm
     watcher: Watcher
-    catalog: Catalog
+    catalog: Shelf
     hub: Hub
     http: aiohttp.ClientSession
-    templates: Templates = field(default_factory=Templates)
     changes: Changes = field(default_factory=Changes)
     # when a TensorBoard's program last asked whether it should go on, by run
     heard: dict[str, datetime] = field(default_factory=dict)

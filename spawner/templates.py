@@ -20,7 +20,7 @@ import jsonschema
 import yaml
 
 from spawner import parameters as rules
-from spawner.catalog import SHIPPED
+from spawner.catalog import SHIPPED, Places, files, read_yaml
 from spawner.model import Resources
 from spawner.shelltext import script_problems
 
@@ -80,13 +80,11 @@ def load_templates(shipped: Path = SHIPPED, site: Path | None = None) -> dict[st
 
     Raises TemplateError with every problem of every file. A site folder without templates is fine.
     """
-    folders = [folder for folder in (site, shipped) if folder is not None]
-    files: dict[str, Path] = {}
-    for folder in reversed(folders):
-        files |= {path.stem: path for path in (folder / "templates").glob("*.yaml")}
+    places = Places(image_dirs=(), site=site, shipped=shipped)
+    folders = program_folders(places)
     problems: list[str] = []
     found: dict[str, Template] = {}
-    for name, path in sorted(files.items()):
+    for name, path in files(places, "templates").items():
         try:
             found[name] = load_template(path, folders)
         except TemplateError as error:
@@ -94,6 +92,11 @@ def load_templates(shipped: Path = SHIPPED, site: Path | None = None) -> dict[st
     if problems:
         raise TemplateError(problems)
     return found
+
+
+def program_folders(places: Places) -> list[Path]:
+    """Where a template's programs and starters are looked for, the first one first."""
+    return list(reversed(places.folders()))
 
 
 def load_template(path: Path, folders: list[Path]) -> Template:
@@ -107,7 +110,7 @@ def load_template(path: Path, folders: list[Path]) -> Template:
             ]
         )
     try:
-        fields = yaml.safe_load(path.read_text(encoding="utf-8"))
+        fields = read_yaml(path)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise TemplateError([f"{path}: {error}"]) from error
     problems = sorted(_shape_problems(fields)) or list(_sense_problems(fields, folders))

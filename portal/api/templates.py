@@ -69,7 +69,7 @@ class RenderOut(BaseModel):
 @router.get("/templates")
 async def list_templates(_user: CurrentUser, parts: PartsDep) -> Templates:
     """All templates of this site, in the order of their names."""
-    found = parts.templates.current().values()
+    found = parts.catalog.templates.values()
     return Templates(items=[TemplateOut(**_fields(parts, template)) for template in found])
 
 

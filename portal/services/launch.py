@@ -23,9 +23,10 @@ from portal.errors import (
 )
 from portal.models import BatchJob, Job, JobState, Session, Tensorboard, TensorboardJob
 from portal.parts import Parts
+from portal.services.shelf import Shelf
 from portal.services.store import change
 from spawner import lab, scripts
-from spawner.catalog import Catalog, Environment, availability
+from spawner.catalog import Environment, availability
 from spawner.errors import (
     BadRequest,
     HomeUnavailable,
@@ -229,7 +230,7 @@ def _kernels(parts: Parts, session: Session, home: str) -> dict[str, Any]:
     }
 
 
-def offered_environments(catalog: Catalog, own: str) -> list[Environment]:
+def offered_environments(catalog: Shelf, own: str) -> list[Environment]:
     """Every available environment with a kernel, `own` first."""
     usable = [e for e in catalog.environments.values() if e.kernel and availability(e)[0]]
     return sorted(usable, key=lambda found: (found.name != own, found.name))

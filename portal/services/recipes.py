@@ -57,7 +57,7 @@ class Recipe:
 
 def template(parts: Parts, name: str) -> Template:
     """The template of that name; raises NotFound."""
-    found = parts.templates.current().get(name)
+    found = parts.catalog.templates.get(name)
     if found is None:
         raise NotFound("There is no template of this name.")
     return found
@@ -151,9 +151,9 @@ def _chosen(parts: Parts, wish: Wish) -> Template | None:
             text = "A script of your own takes no parameters."
             raise invalid_input([FieldError("parameters", text)])
         return None
-    found = parts.templates.current().get(wish.template)
+    found = parts.catalog.templates.get(wish.template)
     if found is None:
-        known = ", ".join(parts.templates.current())
+        known = ", ".join(parts.catalog.templates)
         text = f"There is no template of this name. There are: {known}."
         raise invalid_input([FieldError("template", text)])
     return found

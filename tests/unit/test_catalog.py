@@ -10,7 +10,16 @@ import jsonschema
 import pytest
 import yaml
 
-from spawner.catalog import SCHEMA, SHIPPED, Catalog, CatalogError, availability, load_environment
+from spawner.catalog import (
+    SCHEMA,
+    SHIPPED,
+    Catalog,
+    CatalogError,
+    Environment,
+    Places,
+    availability,
+)
+from spawner.catalog import load_environment as load
 from spawner.kernels import KernelPlace, kernel_env
 from spawner.model import Resources
 
@@ -22,6 +31,10 @@ SOUND: dict[str, Any] = {
     "image": "mine.sif",
     "kernel": {"argv": ["python3", "-m", "ipykernel_launcher", "-f", "{connection_file}"]},
 }
+
+
+def load_environment(path: Path, image_dir: Path) -> Environment:
+    return load(path, Places((image_dir,)))
 
 
 @pytest.fixture

@@ -1,0 +1,55 @@
+"""The catalog as administrators see it, and that a running portal takes changes in."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.portal.conftest import Browser, RunPortal
+
+ENVIRONMENT = 'title: {}\nlanguage: python\nversion: "3.11"\nruntime: apptainer\nimage: mine.sif\n'
+PATIENCE_S = 60
+
+pytestmark = pytest.mark.anyio
+
+
+async def catalog(browser: Browser) -> Any:
+    answer = await browser.get("/api/v1/admin/catalog")
+    assert answer.status == 200, answer
+    return answer.body
+
+
+async def test_a_running_portal_takes_changes_in_and_tells_mistakes(
+    run_portal: RunPortal, tmp_path: Path
+) -> None:
+    file = tmp_path / "site" / "environments" / "mine.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(ENVIRONMENT.format("Mine"))
+    async with run_portal(catalog_dir=tmp_path / "site") as portal, portal.browser() as carol:
+        await carol.login("carol")
+        found = {item["name"]: item for item in (await catalog(carol))["environments"]}
+        assert (found["mine"]["file"], found["mine"]["origin"]) == (str(file), "site")
+        assert "mine.sif" in found["mine"]["unavailable_reason"]
+        assert found["python3"]["origin"] == "shipped"
+        templates = {item["name"]: item for item in (await catalog(carol))["templates"]}
+        assert templates["python-training"]["origin"] == "shipped"
+
+        file.write_text(ENVIRONMENT.format("Mine") + "gpu: maybe\n")
+        async with asyncio.timeout(PATIENCE_S):
+            while not (shown := await catalog(carol))["problems"]:
+                await asyncio.sleep(0.1)
+        assert f"{file}: gpu: 'maybe' is not one of" in shown["problems"][0]
+        assert "mine" in {item["name"] for item in shown["environments"]}
+
+        file.write_text(ENVIRONMENT.format("A new title"))
+        async with asyncio.timeout(PATIENCE_S):
+            while (shown := await catalog(carol))["problems"]:
+                await asyncio.sleep(0.1)
+        served = (await carol.get("/api/v1/environments")).body["items"]
+        assert {item["name"]: item["title"] for item in served}["mine"] == "A new title"
+
+
+async def test_it_is_for_administrators(browser: Browser) -> None:
+    await browser.login("alice")
+    assert (await browser.get("/api/v1/admin/catalog")).status == 403

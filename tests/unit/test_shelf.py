@@ -1,0 +1,190 @@
+"""The catalog while it is in use: changed files are seen, mistakes are told and break nothing."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from portal.services.shelf import Shelf
+from spawner.catalog import CatalogError, Places, availability
+
+ENVIRONMENT = """\
+title: {title}
+language: python
+version: "3.11"
+runtime: apptainer
+image: mine.sif
+"""
+TEMPLATE = """\
+title: Mine
+description: For a test.
+environment: {environment}
+programs: [mine.py]
+script: |
+  in_env python3 "$PORTAL_JOB_DIR/mine.py"
+"""
+
+pytestmark = pytest.mark.anyio
+OpenShelf = Callable[[], Shelf]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    site = tmp_path / "site"
+    for name in ("environments", "templates", "jobs"):
+        (site / name).mkdir(parents=True)
+    (site / "environments" / "mine.yaml").write_text(ENVIRONMENT.format(title="Mine"))
+    (site / "templates" / "mine.yaml").write_text(TEMPLATE.format(environment="mine"))
+    (site / "jobs" / "mine.py").write_text("print(1)\n")
+    return site
+
+
+@pytest.fixture
+def open_shelf(site: Path, tmp_path: Path) -> OpenShelf:
+    shipped, images = tmp_path / "shipped", tmp_path / "images"
+    (shipped / "environments").mkdir(parents=True)
+    (shipped / "environments" / "plain.yaml").write_text(ENVIRONMENT.format(title="Plain"))
+    images.mkdir()
+    (tmp_path / "imported").mkdir()
+    return lambda: Shelf(Places((images, tmp_path / "imported"), site=site, shipped=shipped))
+
+
+async def test_everything_is_there_with_its_file(site: Path, open_shelf: OpenShelf) -> None:
+    shelf = open_shelf()
+    assert list(shelf.environments) == ["mine", "plain"]
+    assert list(shelf.templates) == ["mine"]
+    assert shelf.problems == ()
+    files = {name: item.file for name, item in shelf.stock.environments.items()}
+    assert files["mine"] == site / "environments" / "mine.yaml"
+    assert [shelf.is_of_site(file) for file in files.values()] == [True, False]
+
+
+async def test_what_has_not_changed_is_not_read_again(open_shelf: OpenShelf) -> None:
+    shelf = open_shelf()
+    before = shelf.environments["mine"], shelf.templates["mine"]
+    await shelf.refresh()
+    assert shelf.environments["mine"] is before[0]
+    assert shelf.templates["mine"] is before[1]
+
+
+async def test_a_changed_a_new_and_a_removed_file_are_seen(
+    site: Path, open_shelf: OpenShelf
+) -> None:
+    shelf = open_shelf()
+    folder = site / "environments"
+    (folder / "mine.yaml").write_text(ENVIRONMENT.format(title="Another title"))
+    (folder / "new.yaml").write_text(ENVIRONMENT.format(title="New"))
+    await shelf.refresh()
+    titles = {name: found.title for name, found in shelf.environments.items()}
+    assert titles == {"mine": "Another title", "new": "New", "plain": "Plain"}
+    (folder / "new.yaml").unlink()
+    await shelf.refresh()
+    assert list(shelf.environments) == ["mine", "plain"]
+
+
+async def test_a_site_file_replaces_a_shipped_one_until_it_goes(
+    site: Path, open_shelf: OpenShelf
+) -> None:
+    shelf = open_shelf()
+    file = site / "environments" / "plain.yaml"
+    file.write_text(ENVIRONMENT.format(title="Ours"))
+    await shelf.refresh()
+    assert shelf.environments["plain"].title == "Ours"
+    file.unlink()
+    await shelf.refresh()
+    assert shelf.environments["plain"].title == "Plain"
+
+
+async def test_a_mistake_is_told_and_the_last_good_state_stays(
+    site: Path, open_shelf: OpenShelf
+) -> None:
+    shelf = open_shelf()
+    file = site / "environments" / "mine.yaml"
+    file.write_text(ENVIRONMENT.format(title="Mine, again") + "gpu: maybe\n")
+    other = site / "environments" / "other.yaml"
+    other.write_text(ENVIRONMENT.format(title="Other"))
+    await shelf.refresh()
+    assert shelf.environments["mine"].title == "Mine"
+    assert shelf.environments["other"].title == "Other"
+    (problem,) = shelf.problems
+    assert problem.startswith(f"{file}: gpu: 'maybe' is not one of ")
+    await shelf.refresh()
+    assert shelf.problems == (problem,)
+    file.write_text(ENVIRONMENT.format(title="Mine, again"))
+    await shelf.refresh()
+    assert shelf.environments["mine"].title == "Mine, again"
+    assert shelf.problems == ()
+
+
+async def test_a_file_that_never_was_good_is_told_and_not_offered(
+    site: Path, open_shelf: OpenShelf
+) -> None:
+    file = site / "templates" / "mine.yaml"
+    file.write_text(TEMPLATE.format(environment="mine") + "extra: 1\n")
+    shelf = open_shelf()
+    assert list(shelf.templates) == []
+    assert [problem.partition(": ")[0] for problem in shelf.problems] == [str(file)]
+
+
+async def test_a_template_is_read_again_with_its_program(site: Path, open_shelf: OpenShelf) -> None:
+    shelf = open_shelf()
+    program = site / "jobs" / "mine.py"
+    program.write_text("print(22)\n")
+    await shelf.refresh()
+    assert shelf.templates["mine"].programs == {"mine.py": "print(22)\n"}
+    program.unlink()
+    await shelf.refresh()
+    assert shelf.templates["mine"].programs == {"mine.py": "print(22)\n"}
+    assert "programs: mine.py: there is no such file" in shelf.problems[0]
+
+
+async def test_a_template_whose_environment_is_not_there_is_told(
+    site: Path, open_shelf: OpenShelf
+) -> None:
+    shelf = open_shelf()
+    file = site / "environments" / "mine.yaml"
+    text = file.read_text()
+    file.unlink()
+    await shelf.refresh()
+    template = site / "templates" / "mine.yaml"
+    assert shelf.problems == (
+        f"{template}: environment: there is no environment mine in this catalog",
+    )
+    file.write_text(text)
+    await shelf.refresh()
+    assert shelf.problems == ()
+
+
+async def test_a_folder_that_is_away_takes_nothing_with_it(
+    site: Path, open_shelf: OpenShelf
+) -> None:
+    shelf = open_shelf()
+    away = site.with_name("away")
+    shutil.move(site, away)
+    await shelf.refresh()
+    assert list(shelf.environments) == ["mine", "plain"]
+    assert shelf.problems == (f"{site}: there is no such folder",)
+    shutil.move(away, site)
+    await shelf.refresh()
+    assert shelf.problems == ()
+
+
+def test_a_site_folder_that_never_was_there_stops_the_start(
+    site: Path, open_shelf: OpenShelf
+) -> None:
+    site.rename(site.with_name("away"))
+    with pytest.raises(CatalogError, match="there is no such folder"):
+        open_shelf()
+
+
+async def test_an_image_is_found_in_either_folder_once_it_is_there(
+    open_shelf: OpenShelf, tmp_path: Path
+) -> None:
+    shelf = open_shelf()
+    assert not availability(shelf.environments["mine"])[0]
+    (tmp_path / "imported" / "mine.sif").touch()
+    await shelf.refresh()
+    assert availability(shelf.environments["mine"]) == (True, None)
