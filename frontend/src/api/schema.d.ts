@@ -4,6 +4,26 @@
  */
 
 export interface paths {
+    "/api/v1/admin/catalog": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Admin Catalog
+         * @description The catalog as it is used now. Changed files are read again within seconds.
+         */
+        get: operations["admin_catalog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/sessions": {
         parameters: {
             query?: never;
@@ -239,6 +259,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job_id}/shares": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Job Shares
+         * @description With whom this job's TensorBoard is shared.
+         */
+        get: operations["job_shares"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job_id}/shares/groups/{group}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Share Job With Group
+         * @description Let everyone in a group look at this job's TensorBoard; one of the caller's own groups.
+         */
+        put: operations["share_job_with_group"];
+        post?: never;
+        /**
+         * Unshare Job With Group
+         * @description Take that back.
+         */
+        delete: operations["unshare_job_with_group"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job_id}/shares/{username}": {
         parameters: {
             query?: never;
@@ -343,6 +407,26 @@ export interface paths {
          * @description Who is logged in.
          */
         get: operations["me"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * My Groups
+         * @description The caller's groups in the directory: those a TensorBoard can be shared with.
+         */
+        get: operations["my_groups"];
         put?: never;
         post?: never;
         delete?: never;
@@ -479,6 +563,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sessions/{session_id}/shares": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Session Shares
+         * @description With whom this session's TensorBoard is shared.
+         */
+        get: operations["session_shares"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/shares/groups/{group}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Share Session With Group
+         * @description Let everyone in a group look at this session's TensorBoard; one of the caller's groups.
+         */
+        put: operations["share_session_with_group"];
+        post?: never;
+        /**
+         * Unshare Session With Group
+         * @description Take that back.
+         */
+        delete: operations["unshare_session_with_group"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/shares/{username}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Share Session
+         * @description Let someone look at this session's TensorBoard, and at nothing else of the session.
+         */
+        put: operations["share_session"];
+        post?: never;
+        /**
+         * Unshare Session
+         * @description Take that back: the next request of theirs is refused.
+         */
+        delete: operations["unshare_session"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sessions/{session_id}/tensorboard": {
         parameters: {
             query?: never;
@@ -561,6 +713,26 @@ export interface paths {
          * @description The exact script, without submitting it; refused with the same fields as submitting is.
          */
         post: operations["render_template"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tensorboards": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Tensorboards
+         * @description The caller's own TensorBoards or, `shared`, those that others let them look at.
+         */
+        get: operations["list_tensorboards"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -659,6 +831,41 @@ export interface components {
             size: number;
             /** Tasks */
             tasks: components["schemas"]["TaskOut"][];
+        };
+        /**
+         * CatalogFile
+         * @description An environment or a template, and the file it was read from; `origin` says whether that is
+         *     the one this software came with or the site's own.
+         */
+        CatalogFile: {
+            /** Available */
+            available: boolean;
+            /** File */
+            file: string;
+            /** Name */
+            name: string;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "shipped" | "site";
+            /** Title */
+            title: string;
+            /** Unavailable Reason */
+            unavailable_reason: string | null;
+        };
+        /**
+         * CatalogOut
+         * @description `problems` are lines of the form `file: field: what is wrong`. A file with a problem is used
+         *     as it last was without one; if it never was, it is not in the lists.
+         */
+        CatalogOut: {
+            /** Environments */
+            environments: components["schemas"]["CatalogFile"][];
+            /** Problems */
+            problems: string[];
+            /** Templates */
+            templates: components["schemas"]["CatalogFile"][];
         };
         /**
          * ClusterOut
@@ -787,8 +994,8 @@ export interface components {
         /**
          * JobDetail
          * @description A job with what is too long for lists. `script` is what Slurm was given, `source` what the
-         *     user wrote (a free script); of external jobs neither is known. `shared_with`: who else may look
-         *     at its TensorBoard.
+         *     user wrote (a free script); of external jobs neither is known. `shared_with` and
+         *     `shared_groups`: who else may look at its TensorBoard.
          */
         JobDetail: {
             /** Advice */
@@ -832,6 +1039,8 @@ export interface components {
             resources: components["schemas"]["ResourcesOut"];
             /** Script */
             script: string | null;
+            /** Shared Groups */
+            shared_groups: string[];
             /** Shared With */
             shared_with: string[];
             /** Source */
@@ -1018,6 +1227,16 @@ export interface components {
             role: components["schemas"]["Role"];
             /** Username */
             username: string;
+        };
+        /**
+         * MyGroups
+         * @description The groups of the caller, as the directory named them at `as_of`.
+         */
+        MyGroups: {
+            /** As Of */
+            as_of: string | null;
+            /** Items */
+            items: string[];
         };
         /** Node */
         Node: {
@@ -1235,6 +1454,39 @@ export interface components {
          */
         Role: "user" | "admin";
         /**
+         * SeenTensorboard
+         * @description A TensorBoard that the caller may look at. `name` and `kind` are those of the session or job
+         *     it belongs to, `parent_state` how that stands; `url` is there while the TensorBoard runs.
+         *
+         *     Of one that somebody shares with the caller: `shared_with_you` by name, and through which
+         *     `shared_groups` of theirs.
+         */
+        SeenTensorboard: {
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "session" | "job";
+            /** Name */
+            name: string;
+            /** Owner */
+            owner: string;
+            /** Owner Name */
+            owner_name: string;
+            parent_state: components["schemas"]["JobState"];
+            /** Reason */
+            reason: string | null;
+            /** Shared Groups */
+            shared_groups: string[];
+            /** Shared With You */
+            shared_with_you: boolean;
+            state: components["schemas"]["TensorboardState"];
+            /** Url */
+            url: string | null;
+        };
+        /**
          * SessionIn
          * @description A session to start.
          */
@@ -1309,9 +1561,11 @@ export interface components {
         };
         /**
          * SharesOut
-         * @description Who besides the owner may look at a job's TensorBoard.
+         * @description Who besides the owner may look at a TensorBoard: people, and groups of the directory.
          */
         SharesOut: {
+            /** Shared Groups */
+            shared_groups: string[];
             /** Shared With */
             shared_with: string[];
         };
@@ -1440,6 +1694,16 @@ export interface components {
             url: string | null;
         };
         /**
+         * TensorboardPage
+         * @description TensorBoards, those of the newest session or job first; `next_cursor` asks for older ones.
+         */
+        TensorboardPage: {
+            /** Items */
+            items: components["schemas"]["SeenTensorboard"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
+        /**
          * TensorboardState
          * @enum {string}
          */
@@ -1507,6 +1771,35 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    admin_catalog: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CatalogOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_all_sessions: {
         parameters: {
             query?: {
@@ -1917,6 +2210,101 @@ export interface operations {
             };
         };
     };
+    job_shares: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharesOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    share_job_with_group: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+                group: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharesOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unshare_job_with_group: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+                group: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharesOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     share_job: {
         parameters: {
             query?: never;
@@ -2152,6 +2540,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    my_groups: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MyGroups"];
                 };
             };
             /** @description What went wrong */
@@ -2427,6 +2844,165 @@ export interface operations {
             };
         };
     };
+    session_shares: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharesOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    share_session_with_group: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: string;
+                group: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharesOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unshare_session_with_group: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: string;
+                group: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharesOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    share_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: string;
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharesOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unshare_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: string;
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharesOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_tensorboard: {
         parameters: {
             query?: never;
@@ -2604,6 +3180,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RenderOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_tensorboards: {
+        parameters: {
+            query?: {
+                shared?: boolean;
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TensorboardPage"];
                 };
             };
             /** @description What went wrong */
