@@ -35,6 +35,7 @@ import struct
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, NoReturn
 
@@ -49,6 +50,10 @@ MAX_EVENT_BYTES = 64 << 20
 MAX_RECORD = 64 << 10
 MAX_ENTRIES = 2000
 MAX_DEPTH = 4
+MAX_NOTEBOOKS = 40
+MAX_WALK = 20_000
+MAX_LEVELS = 6
+END_BYTES = 16 << 10
 MAX_TIMEOUT_S = 60.0
 SETTLE_S = 0.3  # an srun that is refused has said so by then
 JOBS = (".local", "share", "portal", "jobs")
@@ -58,6 +63,9 @@ UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
 NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 OPTION = re.compile(r"--[a-z][a-z-]*(?:=[^\x00-\x1f\x7f]*)?")
+RUNS = "portal/runs"  # jobs' log folders, with the executed copies of notebooks
+# The one place of these words outside a cell's text, where quotes would be escaped.
+KERNEL = re.compile(rb'"kernelspec"\s*:\s*\{[^{}]*"name"\s*:\s*"([\w.-]{1,64})"')
 NO_ANSWER = re.compile(
     r"Unable to contact slurm|timed out|Zero Bytes were transmitted|Connection refused"
     r"|Transport endpoint|reset by peer|Broken pipe|No route to host|Network is unreachable"
@@ -510,6 +518,19 @@ class Launcher:
         deadline = time.monotonic() + want_timeout(request)
         return {"scalars": [last_scalars(folder, deadline) for folder in folders]}
 
+    def op_notebooks(self, request: Request) -> Result:
+        """The notebooks below the home that were changed last, and the kernel each names."""
+        timeout_s, home = want_timeout(request), self.user.home
+        deadline = time.monotonic() + timeout_s
+        with at_home():
+            os.close(open_home(self.user))
+        found, complete = newest_notebooks(home, deadline - timeout_s / 3)
+        shown = [
+            {"path": path, "changed": changed, "kernel": kernel_of(f"{home}/{path}", deadline)}
+            for changed, path in found
+        ]
+        return {"notebooks": shown, "complete": complete}
+
     def op_mkdir(self, request: Request) -> Result:
         steps = want_path(request)
         with at_home():
@@ -544,6 +565,48 @@ class Launcher:
         if operation is None:
             raise Refused("BadRequest", "no such operation")
         return operation
+
+
+# --- notebooks ----------------------------------------------------------------------------------
+
+
+def newest_notebooks(home: str, deadline: float) -> tuple[list[tuple[float, str]], bool]:
+    """When they were changed and their paths, newest first; and whether everything was seen: it
+    looks at the upper levels first, at so many entries and for so long. No link is followed."""
+    found: list[tuple[float, str]] = []
+    folders, seen, complete = deque([""]), 0, True
+    while folders and complete:
+        at = folders.popleft()
+        with contextlib.suppress(OSError), os.scandir(f"{home}/{at}") as entries:
+            for entry in entries:
+                seen += 1
+                if seen > MAX_WALK or time.monotonic() > deadline:
+                    complete = False
+                    break
+                path, hidden = at + entry.name, entry.name.startswith(".")
+                if entry.is_dir(follow_symlinks=False) and not hidden and path != RUNS:
+                    if path.count("/") < MAX_LEVELS:
+                        folders.append(f"{path}/")
+                    else:
+                        complete = False
+                elif path.endswith(".ipynb") and entry.is_file(follow_symlinks=False):
+                    with contextlib.suppress(OSError):
+                        found.append((entry.stat(follow_symlinks=False).st_mtime, path))
+    return sorted(found, reverse=True)[:MAX_NOTEBOOKS], complete
+
+
+def kernel_of(path: str, deadline: float) -> str | None:
+    """The kernel that a notebook's metadata names; they are its end, or else its beginning."""
+    if time.monotonic() > deadline:
+        return None
+    with contextlib.suppress(OSError, Refused):
+        folder, _, name = path.rpartition("/")
+        with opened(os.open(folder, os.O_PATH | os.O_CLOEXEC)) as fd:
+            for offset in (-END_BYTES, 0):
+                named = KERNEL.findall(read_part(fd, name, offset, END_BYTES)[0])
+                if named:
+                    return str(named[-1].decode(errors="replace"))
+    return None
 
 
 # --- event files --------------------------------------------------------------------------------

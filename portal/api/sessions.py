@@ -1,5 +1,6 @@
 """Sessions: start, list, look at, stop, read their logs."""
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -14,7 +15,7 @@ from portal.api.views import ResourcesIn, SessionOut, sessions_out
 from portal.errors import NotFound
 from portal.models import JobState, Session
 from portal.parts import Parts
-from portal.services import sessions
+from portal.services import notebooks, sessions
 
 router = APIRouter(tags=["sessions"])
 
@@ -107,6 +108,33 @@ async def follow_session_log(
         return await sessions.read_log(parts, session, stream, at)
 
     return sse_response(follow(parts, session_id, read, offset))
+
+
+class NotebookOut(BaseModel):
+    """A notebook in the owner's home. `environment` is the one to run it in: whose kernel it names,
+    or else the session's own; null if that has none."""
+
+    path: str
+    changed_at: datetime
+    environment: str | None
+
+
+class NotebooksOut(BaseModel):
+    """Those that were changed last, newest first. `complete` is false where the home holds more
+    than was looked at. Hidden folders and the copies that jobs made are left out."""
+
+    items: list[NotebookOut]
+    complete: bool
+
+
+@router.get("/sessions/{session_id}/notebooks")
+async def session_notebooks(session_id: str, user: CurrentUser, parts: PartsDep) -> NotebooksOut:
+    """The owner's notebooks, with what the template `notebook` needs to run them as jobs."""
+    session = await sessions.get(parts, user, session_id)
+    found, complete = await notebooks.of_session(parts, session)
+    return NotebooksOut(
+        items=[NotebookOut(**asdict(notebook)) for notebook in found], complete=complete
+    )
 
 
 @router.get("/admin/sessions")

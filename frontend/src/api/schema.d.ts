@@ -563,6 +563,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sessions/{session_id}/notebooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Session Notebooks
+         * @description The owner's notebooks, with what the template `notebook` needs to run them as jobs.
+         */
+        get: operations["session_notebooks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sessions/{session_id}/shares": {
         parameters: {
             query?: never;
@@ -1258,6 +1278,33 @@ export interface components {
             reason: string | null;
             /** State */
             state: string;
+        };
+        /**
+         * NotebookOut
+         * @description A notebook in the owner's home. `environment` is the one to run it in: whose kernel it names,
+         *     or else the session's own; null if that has none.
+         */
+        NotebookOut: {
+            /**
+             * Changed At
+             * Format: date-time
+             */
+            changed_at: string;
+            /** Environment */
+            environment: string | null;
+            /** Path */
+            path: string;
+        };
+        /**
+         * NotebooksOut
+         * @description Those that were changed last, newest first. `complete` is false where the home holds more
+         *     than was looked at. Hidden folders and the copies that jobs made are left out.
+         */
+        NotebooksOut: {
+            /** Complete */
+            complete: boolean;
+            /** Items */
+            items: components["schemas"]["NotebookOut"][];
         };
         /**
          * Outcome
@@ -2832,6 +2879,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    session_notebooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotebooksOut"];
+                };
             };
             /** @description What went wrong */
             default: {
