@@ -25,6 +25,7 @@ from portal.api import (
     login,
     node,
     sessions,
+    shares,
     spa,
     templates,
     tensorboard_proxy,
@@ -42,6 +43,7 @@ from portal.parts import Parts
 from portal.reconcile import Reconcile
 from portal.services.accounts import Accounts
 from portal.services.changes import EVERYONE, RECONCILE
+from portal.services.people import People
 from portal.services.shelf import Shelf, places
 from portal.settings import Settings
 from spawner.agent import Agents
@@ -62,6 +64,7 @@ API_ROUTERS = (
     templates,
     jobs,
     estimates,
+    shares,
     tensorboards,
     events,
 )
@@ -123,6 +126,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.http = parts.http
         app.state.directory = directory
         app.state.accounts = Accounts(settings, parts.db, directory)
+        app.state.people = People(parts.db, directory)
         app.state.checks.by_name.update(
             database=parts.db.answers,
             directory=directory.answers,

@@ -127,6 +127,17 @@ class Directory:
             lambda: self._with_a_server(lambda link: link.authenticate(username, password))
         )
 
+    @property
+    def finds(self) -> bool:
+        """Whether people can be found without their password: not where a template makes the DN,
+        for there each is looked up as themselves."""
+        return self.settings.ldap_user_dn_template is None
+
+    async def find(self, username: str) -> Person | None:
+        """Someone as the portal's own account sees them, None if there is nobody of that name.
+        Only where `finds`. Raises DirectoryUnavailable."""
+        return await self._in_thread(lambda: self._with_a_server(lambda link: link.find(username)))
+
     async def change_password(self, username: str, current: str, new: str) -> None:
         """Set a new password as the person, by the password modify operation (RFC 3062).
 
@@ -256,6 +267,10 @@ class _Link:
         if entry is None:
             raise WrongCredentials
         return self._person(entry, username)
+
+    def find(self, username: str) -> Person | None:
+        entry = self._find(username)
+        return self._person(entry, username) if entry is not None else None
 
     def change_password(self, username: str, current: str, new: str) -> None:
         template = self.settings.ldap_user_dn_template

@@ -19,6 +19,7 @@ from portal.db import Database, utcnow
 from portal.models import Role, User, WebSession
 from portal.parts import Parts
 from portal.services import accounts
+from portal.services.people import People
 from portal.settings import Settings
 
 # --- the live objects ---------------------------------------------------------------------------
@@ -39,9 +40,15 @@ def _parts(connection: HTTPConnection) -> Parts:
     return parts
 
 
+def _people(connection: HTTPConnection) -> People:
+    people: People = connection.app.state.people
+    return people
+
+
 PartsDep = Annotated[Parts, Depends(_parts)]
 SettingsDep = Annotated[Settings, Depends(_settings)]
 DatabaseDep = Annotated[Database, Depends(_database)]
+PeopleDep = Annotated[People, Depends(_people)]
 
 
 async def _db(database: DatabaseDep) -> AsyncIterator[AsyncSession]:

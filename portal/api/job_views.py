@@ -80,13 +80,14 @@ class JobOut(BaseModel):
 
 class JobDetail(JobOut):
     """A job with what is too long for lists. `script` is what Slurm was given, `source` what the
-    user wrote (a free script); of external jobs neither is known. `shared_with`: who else may look
-    at its TensorBoard."""
+    user wrote (a free script); of external jobs neither is known. `shared_with` and
+    `shared_groups`: who else may look at its TensorBoard."""
 
     script: str | None
     source: str | None
     workdir: str | None
     shared_with: list[str]
+    shared_groups: list[str]
 
 
 def job_fields(

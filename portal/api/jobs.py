@@ -137,38 +137,16 @@ async def follow_job_log(
     return sse_response(events)
 
 
-class SharesOut(BaseModel):
-    """Who besides the owner may look at a job's TensorBoard."""
-
-    shared_with: list[str]
-
-
-@router.put("/jobs/{job_id}/shares/{username}")
-async def share_job(
-    job_id: str, username: str, user: CurrentUser, parts: PartsDep, ip: ClientIp
-) -> SharesOut:
-    """Let someone look at this job's TensorBoard, and at nothing else."""
-    job = await jobs.get(parts, user, job_id)
-    return SharesOut(shared_with=await shares.add(parts, job, username, by=user, ip=ip))
-
-
-@router.delete("/jobs/{job_id}/shares/{username}")
-async def unshare_job(
-    job_id: str, username: str, user: CurrentUser, parts: PartsDep, ip: ClientIp
-) -> SharesOut:
-    """Take that back: the next request of theirs is refused."""
-    job = await jobs.get(parts, user, job_id)
-    return SharesOut(shared_with=await shares.remove(parts, job, username, by=user, ip=ip))
-
-
 async def detail(parts: Parts, job: BatchJob) -> JobDetail:
     """A job with everything that is known of it."""
     whole = await jobs.with_script(parts, job)
     board = await tensorboards.of_parent(parts, job)
+    shared = await shares.of(parts, whole)
     return JobDetail(
         **job_fields(parts, whole, board, tasks=True),
         script=whole.script or None,
         source=whole.source,
         workdir=whole.workdir,
-        shared_with=await shares.of(parts, whole),
+        shared_with=shared.people,
+        shared_groups=shared.groups,
     )

@@ -11,15 +11,18 @@ from portal import models
 from portal.api.deps import (
     Anyone,
     ClientIp,
+    CurrentUser,
     CurrentWebSession,
     DatabaseDep,
     FreshPassword,
+    PeopleDep,
     SettingsDep,
     password_is_fresh,
 )
 from portal.ldap import MAX_PASSWORD_LENGTH, MAX_USERNAME_LENGTH
 from portal.services import accounts
 from portal.services.accounts import Accounts, Caller
+from portal.services.people import groups_of
 
 router = APIRouter(tags=["login"])
 
@@ -126,6 +129,21 @@ async def me(session: CurrentWebSession, settings: SettingsDep) -> Me:
     """Who is logged in."""
     user = User.model_validate(session.user)
     return Me(**user.model_dump(), password_fresh=password_is_fresh(session, settings))
+
+
+class MyGroups(BaseModel):
+    """The groups of the caller, as the directory named them at `as_of`."""
+
+    items: list[str]
+    as_of: datetime | None
+
+
+@router.get("/me/groups")
+async def my_groups(user: CurrentUser, database: DatabaseDep, people: PeopleDep) -> MyGroups:
+    """The caller's groups in the directory: those a TensorBoard can be shared with."""
+    await people.freshen(user.id, user.username, user.groups_at)
+    names, as_of = await groups_of(database, user.id)
+    return MyGroups(items=names, as_of=as_of)
 
 
 @router.post("/reauth", status_code=204)

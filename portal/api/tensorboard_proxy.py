@@ -1,43 +1,30 @@
-"""/tensorboard/{id}/…: a TensorBoard's own pages, for its owner, asked at every request.
+"""/tensorboard/{id}/…: a TensorBoard's own pages, for its owner and whom it is shared with, asked
+at every request.
 
 The target and the secret come from our row alone; which headers pass is proxy.py's business.
 """
 
-from dataclasses import dataclass
-from datetime import datetime
-
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
-from sqlalchemy import and_, bindparam, exists, or_
 from yarl import URL
 
 from portal import errors
-from portal.api.deps import Anyone, DatabaseDep, PartsDep, SettingsDep
+from portal.api.deps import Anyone, DatabaseDep, PartsDep, PeopleDep, SettingsDep
 from portal.api.gate import page, to_login, wants_page
-from portal.db import Database, utcnow
-from portal.models import Share, Tensorboard, TensorboardState, User
+from portal.db import utcnow
+from portal.models import TensorboardState
 from portal.proxy import Exchange, Forwarded, request_headers
-from portal.services import tensorboards
-from portal.services.gate import Login, host_port, keep, login_parameters, open_login
+from portal.services import tensorboards, viewers
+from portal.services.gate import host_port, keep
+from portal.services.viewers import Board
 from portal.settings import Settings, origin_of
 
 router = APIRouter(include_in_schema=False)
 
-NOT_YOURS = "It may belong to somebody else, or its session may have been removed."
+NOT_YOURS = (
+    "It may belong to somebody else who doesn’t share it with you, or what it showed was removed."
+)
 AWAY = "TensorBoard does not answer. It may be starting or busy with a lot of data."
-
-
-@dataclass(frozen=True)
-class Board:
-    """What a request needs to know of a TensorBoard."""
-
-    id: str
-    state: TensorboardState
-    reason: str | None
-    host: str | None
-    port: int | None
-    secret: str
-    last_request_at: datetime | None
 
 
 @router.get("/tensorboard/{board_id}", dependencies=[Anyone])
@@ -54,11 +41,12 @@ async def forward(
     database: DatabaseDep,
     settings: SettingsDep,
     parts: PartsDep,
+    people: PeopleDep,
     board_id: str,
 ) -> Response:
-    """A TensorBoard's answer to its owner; a page or a problem document while it has none."""
+    """A TensorBoard's answer to who may look; a page or a problem document while it has none."""
     token = request.cookies.get(settings.cookie_name, "")
-    login, board = await _look(database, settings, token, board_id)
+    login, board = await viewers.look(database, settings, people, token, board_id)
     if login is None or not await keep(database, settings, token, login):
         if wants_page(request):
             return to_login(request)
@@ -76,32 +64,6 @@ async def forward(
         request, settings, board, f"http://{host_port(board.host, board.port)}"
     )
     return Forwarded(parts.http, exchange, _away(request))
-
-
-_SHARED = exists().where(Share.parent_id == Tensorboard.parent_id, Share.username == User.username)
-_OWN = and_(Tensorboard.id == bindparam("board_id"), or_(Tensorboard.user_id == User.id, _SHARED))
-_LOOK = open_login(
-    Tensorboard.id,
-    Tensorboard.state,
-    Tensorboard.reason,
-    Tensorboard.host,
-    Tensorboard.port,
-    Tensorboard.secret,
-    Tensorboard.last_request_at,
-).outerjoin(Tensorboard, _OWN)
-
-
-async def _look(
-    database: Database, settings: Settings, token: str, board_id: str
-) -> tuple[Login | None, Board | None]:
-    """Whose cookie this is, and the TensorBoard of that id if it is theirs or has been shared with
-    them: one query."""
-    parameters = {**login_parameters(settings, token), "board_id": board_id}
-    async with database.engine.connect() as connection:
-        row = (await connection.execute(_LOOK, parameters)).one_or_none()
-    if row is None:
-        return None, None
-    return Login(*row[:3]), Board(*row[3:]) if row[3] is not None else None
 
 
 async def _exchange(request: Request, settings: Settings, board: Board, target: str) -> Exchange:
@@ -131,7 +93,10 @@ def _origin(request: Request, settings: Settings) -> str:
 def _not_running(request: Request, board: Board) -> Response:
     coming = board.state in tensorboards.LIVE
     title = "TensorBoard is starting" if coming else "This TensorBoard isn’t running"
-    advice = "This page opens it." if coming else "You can start it again in the portal."
+    again = (
+        "You can start it again in the portal." if board.own else f"Ask {board.owner} to start it."
+    )
+    advice = "This page opens it." if coming else again
     sentences = [text for text in (board.reason, advice) if text]
     if wants_page(request):
         return page(title, sentences, status=424, refresh_s=1 if coming else None)

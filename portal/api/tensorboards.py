@@ -1,14 +1,15 @@
 """TensorBoards of sessions and jobs: wanted, looked at, ended."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import ClientIp, CurrentUser, PartsDep
+from portal.api.deps import ClientIp, CurrentUser, PartsDep, PeopleDep
 from portal.api.views import TensorboardOut
 from portal.errors import NotFound
-from portal.services import jobs, sessions, tensorboards
+from portal.models import JobKind, JobState, TensorboardState
+from portal.services import jobs, sessions, tensorboards, viewers
 
 router = APIRouter(tags=["tensorboards"])
 
@@ -19,6 +20,67 @@ class TensorboardIn(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     logdir: Annotated[str, Field(min_length=1, max_length=4000)] | None = None
+
+
+class SeenTensorboard(BaseModel):
+    """A TensorBoard that the caller may look at. `name` and `kind` are those of the session or job
+    it belongs to, `parent_state` how that stands; `url` is there while the TensorBoard runs.
+
+    Of one that somebody shares with the caller: `shared_with_you` by name, and through which
+    `shared_groups` of theirs."""
+
+    id: str
+    name: str
+    kind: Literal["session", "job"]
+    owner: str
+    owner_name: str
+    parent_state: JobState
+    state: TensorboardState
+    reason: str | None
+    url: str | None
+    shared_with_you: bool
+    shared_groups: list[str]
+
+    @classmethod
+    def of(cls, seen: viewers.Seen) -> "SeenTensorboard":
+        board = TensorboardOut.of(seen.board)
+        return cls(
+            id=board.id,
+            name=seen.name,
+            kind="session" if seen.kind is JobKind.SESSION else "job",
+            owner=seen.owner.username,
+            owner_name=seen.owner.display_name,
+            parent_state=seen.parent_state,
+            state=board.state,
+            reason=board.reason,
+            url=board.url,
+            shared_with_you=seen.by_name,
+            shared_groups=seen.groups,
+        )
+
+
+class TensorboardPage(BaseModel):
+    """TensorBoards, those of the newest session or job first; `next_cursor` asks for older ones."""
+
+    items: list[SeenTensorboard]
+    next_cursor: str | None = None
+
+
+@router.get("/tensorboards")
+async def list_tensorboards(
+    user: CurrentUser,
+    parts: PartsDep,
+    people: PeopleDep,
+    shared: bool = False,
+    cursor: Annotated[str | None, Query(max_length=100)] = None,
+) -> TensorboardPage:
+    """The caller's own TensorBoards or, `shared`, those that others let them look at."""
+    if shared:
+        await people.freshen(user.id, user.username, user.groups_at)
+    found = await viewers.page(parts.db, user, shared=shared, cursor=cursor)
+    shown = found[: viewers.PAGE]
+    more = viewers.cursor_of(shown[-1]) if len(found) > len(shown) else None
+    return TensorboardPage(items=[SeenTensorboard.of(seen) for seen in shown], next_cursor=more)
 
 
 @router.put("/sessions/{session_id}/tensorboard")

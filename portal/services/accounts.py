@@ -21,6 +21,7 @@ from portal import errors
 from portal.db import Database, utcnow
 from portal.ldap import Directory, Person
 from portal.models import LoginFailure, Role, User, WebSession
+from portal.services import people
 from portal.services.audit import Action, record
 from portal.settings import USERNAME_PATTERN, Settings
 
@@ -69,6 +70,7 @@ async def login(
             await db.commit()
             raise errors.Forbidden("Your account in this portal is switched off.")
         user.last_login_at = utcnow()
+        await people.remember(db, user, person.groups)
         token = _open_web_session(db, accounts.settings, user, caller)
         await db.execute(delete(WebSession).where(WebSession.expires_at < utcnow()))
         record(db, Action.LOGIN, actor=user, ip=caller.ip)

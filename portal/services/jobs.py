@@ -9,7 +9,6 @@ import asyncio
 import hashlib
 import json
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from typing import Literal
 
 import structlog
@@ -18,10 +17,10 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import undefer
 
 from portal.db import utcnow
-from portal.errors import Conflict, FieldError, NotFound, PortalError, invalid_input
+from portal.errors import Conflict, NotFound, PortalError
 from portal.models import BatchJob, JobState, User, Wanted, new_id
 from portal.parts import Parts
-from portal.services import audit, launch, recipes
+from portal.services import audit, launch, paging, recipes
 from portal.services.changes import RECONCILE
 from portal.services.recipes import Recipe, Wish
 from portal.services.store import change
@@ -266,26 +265,15 @@ def _filtered(query: Select[BatchJob], wanted: Filter) -> Select[BatchJob]:
         named = BatchJob.name.icontains(wanted.q, autoescape=True)
         query = query.where(or_(named, cast(BatchJob.job_id, String) == wanted.q.strip()))
     if wanted.cursor:
-        at, job_id = _cursor(wanted.cursor)
+        at, job_id = paging.read_cursor(wanted.cursor)
         older = and_(BatchJob.created_at == at, BatchJob.id < job_id)
         query = query.where(or_(BatchJob.created_at < at, older))
     return query
 
 
 def cursor_of(job: BatchJob) -> str:
-    """Where a page ended: two jobs may have been made at the same time."""
-    return f"{job.created_at.isoformat()}~{job.id}"
-
-
-def _cursor(text: str) -> tuple[datetime, str]:
-    at, _, job_id = text.partition("~")
-    try:
-        found = datetime.fromisoformat(at)
-    except ValueError:
-        found = None
-    if found is None or found.tzinfo is None:
-        raise invalid_input([FieldError("cursor", "This is not the cursor of a page.")])
-    return found, job_id
+    """Where a page ended."""
+    return paging.cursor(job.created_at, job.id)
 
 
 # --- ending -------------------------------------------------------------------------------------

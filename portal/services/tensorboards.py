@@ -93,6 +93,12 @@ async def want(
     return changed
 
 
+async def ensure(parts: Parts, parent: Job, user: User) -> Tensorboard:
+    """The row of a parent's TensorBoard, whether it was ever wanted or not. Raises InvalidInput if
+    nobody knows which folder it would show."""
+    return await of_parent(parts, parent) or await _insert(parts, parent, user, None)
+
+
 async def unwant(parts: Parts, board: Tensorboard, user: User, ip: str = "") -> None:
     """End a TensorBoard."""
     await _stop(parts, board, None)
