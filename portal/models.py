@@ -71,6 +71,14 @@ class TensorboardState(StrEnum):
     FAILED = "failed"
 
 
+class ImportState(StrEnum):
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
 def new_id() -> str:
     return str(uuid4())
 
@@ -97,6 +105,7 @@ class Base(DeclarativeBase):
         JobState: _enum(JobState),
         Wanted: _enum(Wanted),
         TensorboardState: _enum(TensorboardState),
+        ImportState: _enum(ImportState),
         Outcome: _enum(Outcome),
     }
 
@@ -339,6 +348,47 @@ class Tensorboard(Base):
 
     parent: Mapped[Job] = relationship(foreign_keys=[parent_id], lazy="joined", innerjoin=True)
     user: Mapped[User] = relationship(lazy="joined", innerjoin=True)
+
+    __mapper_args__ = {"version_id_col": version}  # noqa: RUF012
+
+
+class ImageImport(Base):
+    """One import of an image from a registry into a file. `state` is what is, `wanted` what should
+    be.
+
+    `reference` holds no credentials: one with any is refused before it gets here. `percent` and the
+    bytes are of the phase, null where they aren't known; `size_bytes` and `sha256` are the file's.
+    """
+
+    __tablename__ = "image_imports"
+    __table_args__ = (
+        Index(
+            "uq_image_imports_live_file",
+            "file",
+            unique=True,
+            sqlite_where=text("state IN ('queued', 'running')"),
+            postgresql_where=text("state IN ('queued', 'running')"),
+        ),
+    )
+
+    id: Mapped[str] = mapped_column(String(36), primary_key=True, default=new_id)
+    reference: Mapped[str] = mapped_column(String(600))
+    file: Mapped[str] = mapped_column(String(100), index=True)
+    replace: Mapped[bool] = mapped_column(default=False)
+    state: Mapped[ImportState] = mapped_column(default=ImportState.QUEUED)
+    wanted: Mapped[Wanted] = mapped_column(default=Wanted.RUN)
+    phase: Mapped[str | None] = mapped_column(String(16))
+    percent: Mapped[int | None]
+    bytes_done: Mapped[int | None] = mapped_column(BigInteger)
+    bytes_total: Mapped[int | None] = mapped_column(BigInteger)
+    reason: Mapped[str | None] = mapped_column(Text)
+    requested_by: Mapped[str] = mapped_column(String(100))
+    created_at: Mapped[datetime] = mapped_column(default=utcnow, index=True)
+    started_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None]
+    size_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    sha256: Mapped[str | None] = mapped_column(String(64))
+    version: Mapped[int] = mapped_column(default=1)
 
     __mapper_args__ = {"version_id_col": version}  # noqa: RUF012
 

@@ -29,6 +29,9 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from portal.registry_auth import registry_hosts
+from spawner.references import parse_registry
+
 MIN_SECRET_LENGTH = 32
 USERNAME_PATTERN = r"^[a-z_][a-z0-9_.-]{0,31}$"
 
@@ -56,6 +59,7 @@ def _absolute(value: Path) -> Path:
 
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
 AbsolutePath = Annotated[Path, AfterValidator(_absolute)]
+Registry = Annotated[str, AfterValidator(parse_registry)]
 
 
 class PresetResources(BaseModel):
@@ -153,6 +157,12 @@ class Settings(BaseSettings):
     catalog_dir: AbsolutePath | None = None
     apptainer_path: AbsolutePath = Path("/usr/bin/apptainer")
 
+    # images that administrators import from registries
+    image_import_dir: AbsolutePath | None = None
+    image_import_auth_file: AbsolutePath | None = None
+    image_import_plain_registries: list[Registry] = []
+    image_import_hours: PositiveFloat = 6.0
+
     # people at work
     web_session_hours: PositiveFloat = 12.0
     web_session_idle_hours: PositiveFloat = 8.0
@@ -220,6 +230,12 @@ class Settings(BaseSettings):
     def ldap_bind_password(self) -> str | None:
         file = self.ldap_bind_password_file
         return read_secret(file, min_length=1) if file else None
+
+    @property
+    def registries_with_credentials(self) -> frozenset[str]:
+        """Read each time: an administrator may put another password into the file."""
+        file = self.image_import_auth_file
+        return registry_hosts(file) if file else frozenset()
 
 
 def origin_of(url: str) -> str:
@@ -307,6 +323,7 @@ def _secret_problems(settings: Settings) -> list[tuple[str, str]]:
         ("internal_secret_file", "internal_secret"),
         ("hub_token_file", "hub_token"),
         ("ldap_bind_password_file", "ldap_bind_password"),
+        ("image_import_auth_file", "registries_with_credentials"),
     ):
         try:
             getattr(settings, name)

@@ -33,6 +33,9 @@ class Action(StrEnum):
     SHARE_REMOVE = "share.remove"
     TENSORBOARD_START = "tensorboard.start"
     TENSORBOARD_STOP = "tensorboard.stop"
+    IMAGE_IMPORT = "image.import"
+    IMAGE_CANCEL = "image.cancel"
+    IMAGE_DELETE = "image.delete"
 
 
 def record(

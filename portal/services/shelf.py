@@ -28,7 +28,8 @@ T = TypeVar("T", Environment, Template)
 
 def places(settings: Settings) -> Places:
     """Where this site's catalog lies."""
-    return Places(image_dirs=(settings.image_dir,), site=settings.catalog_dir)
+    dirs = (settings.image_dir, settings.image_import_dir)
+    return Places(image_dirs=tuple(filter(None, dirs)), site=settings.catalog_dir)
 
 
 @dataclass(frozen=True)
