@@ -19,6 +19,7 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_server.serverapp import ServerApp
 from traitlets.config import Config
 
+from spawner.node import terminal_link
 from spawner.node.lean import import_singleuser
 
 # Jupyter Server imports these by name while it is being set up: do it now instead
@@ -99,6 +100,11 @@ class NodeSingleUser(JupyterHubSingleUser):  # type: ignore[misc]
     """JupyterHub's extension, which doesn't end the server because the hub is restarting."""
 
     serverapp_class = NodeServer
+
+    def initialize_handlers(self) -> None:
+        """The hub's own routes, and the links to terminals that the portal's page has."""
+        super().initialize_handlers()
+        self.handlers.append((terminal_link.PATH, terminal_link.TerminalLink))
 
     async def check_hub_version(self) -> None:
         """In the background, and only to log: the original waits for the hub, then exits."""

@@ -19,6 +19,7 @@ export type SessionState = Session['state'];
 export type Outcome = NonNullable<Session['outcome']>;
 export type Tensorboard = Schemas['TensorboardOut'];
 export type Step = Schemas['TimelineEntry']['step'];
+export type Notebook = Schemas['NotebookOut'];
 export type SessionRequest = Schemas['SessionIn'];
 export type LogPiece = Schemas['LogPiece'];
 export type Job = Schemas['JobOut'];

@@ -9,6 +9,7 @@ import {
 import { onSignedOut } from '@/api/client';
 import { ApiError } from '@/api/problem';
 import { onLogoutElsewhere } from '@/features/account/otherTabs';
+import { type Filled, readFilled } from '@/features/submit/link';
 import { live } from '@/live/store';
 import { ErrorPage } from './ErrorPage';
 import { NotFoundPage } from './NotFoundPage';
@@ -87,12 +88,14 @@ const submitRoute = createRoute({
     ...(typeof search.template === 'string' ? { template: search.template } : {}),
     ...(typeof search.from === 'string' ? { from: search.from } : {}),
     ...(search.own === true ? { own: true } : {}),
+    ...readFilled(search),
   }),
   component: lazyRouteComponent(() => import('@/features/submit/SubmitPage'), 'SubmitPage'),
 });
 
-/** `template`: whose form; `from`: the job whose parameters it begins with; `own`: a free script. */
-interface SubmitSearch {
+/** `template`: whose form; `from`: the job whose parameters it begins with; `own`: a free script; and
+ * what a link fills in. */
+interface SubmitSearch extends Filled {
   template?: string;
   from?: string;
   own?: true;

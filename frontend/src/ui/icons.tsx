@@ -15,6 +15,7 @@ const PATHS = {
   plus: 'M12 5v14M5 12h14',
   again: 'M19 12a7 7 0 1 1-2.1-5M19 4v4h-4',
   trash: 'M5 7h14M9 7V5h6v2M7 7l1 13h8l1-13',
+  terminal: 'M4 5.5h16v13H4zM7.5 9.5l3 2.5-3 2.5M12.5 15h4',
   home: 'M4 11.5L12 5l8 6.5M6.5 10v9h11v-9',
 } as const;
 

@@ -5,11 +5,13 @@ import { Icon } from '@/ui/icons';
 import { stopTensorboard } from './actions';
 import { Facts } from './Facts';
 import { LogLink } from './LogLink';
+import { Notebooks } from './Notebooks';
 import { Reason } from './Reason';
 import classes from './SessionCard.module.css';
 import { StopButton } from './StopButton';
 import { TensorboardLine } from './TensorboardLine';
 import { TensorboardLink } from './TensorboardLink';
+import { TerminalMenu } from './TerminalMenu';
 import { TimeLeft } from './TimeLeft';
 import { startTimes } from './timeline';
 
@@ -33,6 +35,7 @@ export function RunningBody({ session }: { session: Session }) {
             Open JupyterLab
           </Button>
         )}
+        {session.url && <TerminalMenu session={session} url={session.url} />}
         <TensorboardLink id={session.id} variant="default" />
         <LogLink id={session.id} />
         <span className={classes.end}>
@@ -40,6 +43,7 @@ export function RunningBody({ session }: { session: Session }) {
         </span>
       </div>
       <TensorboardLine board={session.tensorboard} onStop={() => stopTensorboard(session.id)} />
+      <Notebooks id={session.id} />
       {started && (
         <span className={classes.environment}>
           Was ready {elapsed(started.totalMs)} after the click

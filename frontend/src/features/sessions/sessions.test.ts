@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Session } from '@/api/types';
+import { terminalPlaces } from './terminals';
 import { startTimes, timelineSteps } from './timeline';
 import { endReason, gpuText, resourceTexts, stateWords, wentWrong } from './words';
 
@@ -79,5 +80,24 @@ describe('words', () => {
     expect(resourceTexts(resources)).toEqual(['2 v100 GPUs', '1 CPU', '512 MB', '1 h 30 min']);
     expect(gpuText({ gpus: 0, gpu_type: null })).toBe('no GPU');
     expect(gpuText({ gpus: 1, gpu_type: null })).toBe('1 GPU');
+  });
+});
+
+describe('terminalPlaces', () => {
+  const known = (name: string, kernel = true, available = true) => ({
+    name,
+    title: name.toUpperCase(),
+    kernel,
+    available,
+  });
+
+  it('are the node, the session’s own environment, then the others that have a kernel', () => {
+    const all = [known('python3'), known('r'), known('torch7', false), known('jax', true, false)];
+    const places = terminalPlaces('/user/a/s1/', { environment: 'r', node: 'node01' }, all);
+    expect(places.map(({ label, note, href }) => [label, note, href])).toEqual([
+      ['On the node', 'node01', '/user/a/s1/portal/terminal/node'],
+      ['In R', 'this session’s', '/user/a/s1/portal/terminal/env_r'],
+      ['In PYTHON3', null, '/user/a/s1/portal/terminal/env_python3'],
+    ]);
   });
 });

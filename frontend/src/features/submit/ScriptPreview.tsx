@@ -13,17 +13,22 @@ const TYPED_MS = 400;
 interface Props {
   template: string;
   parameters: Record<string, unknown>;
+  /** only for a template that leaves the choice */
+  environment: string | undefined;
   resources: ReturnType<typeof toJobResources>;
   possible: boolean;
 }
 
 /** The script as Slurm would be given it. */
-export function ScriptPreview({ template, parameters, resources, possible }: Props) {
+export function ScriptPreview({ template, parameters, environment, resources, possible }: Props) {
   const [open, setOpen] = useState(false);
-  const [asked] = useDebouncedValue(JSON.stringify({ parameters, resources }), TYPED_MS);
-  const said = JSON.parse(asked) as Pick<Props, 'parameters' | 'resources'>;
+  const [asked] = useDebouncedValue(
+    JSON.stringify({ parameters, environment, resources }),
+    TYPED_MS,
+  );
+  const said = JSON.parse(asked) as Pick<Props, 'parameters' | 'environment' | 'resources'>;
   const { data, error } = useQuery({
-    ...renderQuery(template, said.parameters, said.resources),
+    ...renderQuery(template, said),
     enabled: open && possible,
   });
   return (

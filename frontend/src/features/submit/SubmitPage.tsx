@@ -13,6 +13,7 @@ import logClasses from '@/features/log/LogPage.module.css';
 import startClasses from '@/features/start/StartPage.module.css';
 import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
+import type { Filled } from './link';
 import { ScriptForm } from './ScriptForm';
 import classes from './SubmitPage.module.css';
 import { TemplateCards } from './TemplateCards';
@@ -20,7 +21,7 @@ import { TemplateForm } from './TemplateForm';
 
 /** A new job: from a template, from a script of one's own, or like an earlier one. */
 export function SubmitPage() {
-  const { template, from, own } = useSearch({ from: '/member/jobs/new' });
+  const { template, from, own, ...filled } = useSearch({ from: '/member/jobs/new' });
   const cluster = useLive((s) => s.cluster);
   const earlier = useQuery({ ...jobQuery(from ?? ''), enabled: from !== undefined });
   if (earlier.error) return <Notice tone="error">{sentence(earlier.error)}</Notice>;
@@ -35,7 +36,15 @@ export function SubmitPage() {
   const job = from === undefined ? undefined : earlier.data;
   const chosen = template ?? job?.template ?? undefined;
   if (chosen !== undefined)
-    return <FromTemplate key={chosen} name={chosen} cluster={cluster} from={job} />;
+    return (
+      <FromTemplate
+        key={JSON.stringify([chosen, filled])}
+        name={chosen}
+        cluster={cluster}
+        from={job}
+        filled={filled}
+      />
+    );
   if (own || job) return <FromScript cluster={cluster} from={job} />;
   return <Choose />;
 }
@@ -94,7 +103,12 @@ interface FromProps {
   from: JobDetail | undefined;
 }
 
-function FromTemplate({ name, cluster, from }: FromProps & { name: string }) {
+function FromTemplate({
+  name,
+  cluster,
+  from,
+  filled,
+}: FromProps & { name: string; filled: Filled }) {
   const { data, error } = useQuery(templateQuery(name));
   const environments = useQuery(environmentsQuery);
   if (error)
@@ -119,9 +133,10 @@ function FromTemplate({ name, cluster, from }: FromProps & { name: string }) {
     >
       <TemplateForm
         template={data}
-        environment={environments.data.find((e) => e.name === data.environment)}
+        environments={environments.data}
         cluster={cluster}
         from={from}
+        filled={filled}
       />
     </WithPanel>
   );

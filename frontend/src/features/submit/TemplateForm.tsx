@@ -2,8 +2,11 @@ import { useState } from 'react';
 import type { Cluster, Environment, JobDetail, TemplateDetail } from '@/api/types';
 import startClasses from '@/features/start/StartPage.module.css';
 import { Notice } from '@/ui/Notice';
+import { EnvironmentSelect } from './EnvironmentSelect';
+import { choicesOf, firstChoice } from './environments';
 import { fieldProblems, fieldsOf, firstValues, taskCount, toParameters } from './fields';
 import { JobResources } from './JobResources';
+import type { Filled } from './link';
 import { MoreFields, toMore } from './MoreFields';
 import { ParameterField } from './ParameterField';
 import { ScriptPreview } from './ScriptPreview';
@@ -14,16 +17,25 @@ import { useSubmit } from './useSubmit';
 
 interface Props {
   template: TemplateDetail;
-  environment: Environment | undefined;
+  environments: Environment[];
   cluster: Cluster;
   /** an earlier job to begin with */
   from: JobDetail | undefined;
+  /** what the address fills in */
+  filled: Filled;
 }
 
 /** The form that a template's own description makes. */
-export function TemplateForm({ template, environment, cluster, from }: Props) {
+export function TemplateForm({ template, environments, cluster, from, filled }: Props) {
   const [fields] = useState(() => fieldsOf(template.parameters));
-  const [values, setValues] = useState(() => firstValues(fields, from?.parameters));
+  const given = filled.parameters ?? from?.parameters;
+  const [values, setValues] = useState(() => firstValues(fields, given));
+  const choices = choicesOf(template, environments, from?.environment ?? null);
+  const [chosen, setChosen] = useState(() =>
+    firstChoice(template, choices, [filled.environment, from?.environment]),
+  );
+  const environment = environments.find((known) => known.name === chosen);
+  const named = choices.length > 0 ? { environment: chosen } : {};
   const [more, setMore] = useState({ name: from?.name ?? '', logdir: '' });
   const resources = useResources(
     from?.resources ?? template.default_resources,
@@ -34,14 +46,22 @@ export function TemplateForm({ template, environment, cluster, from }: Props) {
   const parameters = toParameters(fields, values);
   const tasks = taskCount(template.array, parameters);
   const right = Object.keys(problems).length === 0;
-  const wish = { template: template.name, parameters, resources: resources.asked, ...toMore(more) };
+  const wish = {
+    template: template.name,
+    parameters,
+    ...named,
+    resources: resources.asked,
+    ...toMore(more),
+  };
   const submitting = useSubmit({
     wish: right && resources.possible && template.available ? wish : null,
     parameters: fields.map((field) => field.name),
-    fields: ['name', 'logdir'],
+    fields: ['name', 'logdir', 'environment'],
   });
   const { refusal, changed } = submitting;
-  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
+  const [touched, setTouched] = useState<ReadonlySet<string>>(
+    () => new Set(Object.keys(filled.parameters ?? {})),
+  );
   const change =
     <T,>(set: (value: T) => void) =>
     (value: T): void => {
@@ -59,6 +79,17 @@ export function TemplateForm({ template, environment, cluster, from }: Props) {
         <Notice tone="warning">
           {template.unavailable_reason ?? 'This template can’t be used here just now.'}
         </Notice>
+      )}
+      {filled.parameters && (
+        <Notice tone="info">Filled in by a link. Look it over, then submit it.</Notice>
+      )}
+      {choices.length > 0 && (
+        <EnvironmentSelect
+          choices={choices}
+          chosen={chosen}
+          problem={refusal.others.environment}
+          onChoose={change(setChosen)}
+        />
       )}
       {fields.length > 0 && (
         <fieldset className={startClasses.group}>
@@ -102,13 +133,14 @@ export function TemplateForm({ template, environment, cluster, from }: Props) {
       <ScriptPreview
         template={template.name}
         parameters={parameters}
+        environment={named.environment}
         resources={resources.asked}
         possible={right && resources.possible && template.available}
       />
       <SubmitFoot
         submitting={submitting}
         resources={resources}
-        ask={{ template: template.name }}
+        ask={{ template: template.name, ...named }}
         onChoose={change(resources.set)}
         label={tasks !== null && tasks > 1 ? `Submit ${tasks} tasks` : 'Submit job'}
       />

@@ -22,18 +22,20 @@ export const estimateQuery = (body: Forecast) =>
     placeholderData: keepPreviousData,
   });
 
-export const renderQuery = (
-  name: string,
-  parameters: Record<string, unknown>,
-  resources: Resources,
-) =>
+interface Rendering {
+  parameters: Record<string, unknown>;
+  environment: string | undefined;
+  resources: Resources;
+}
+
+export const renderQuery = (name: string, { parameters, environment, resources }: Rendering) =>
   queryOptions({
-    queryKey: ['render', name, parameters, resources],
+    queryKey: ['render', name, parameters, environment, resources],
     queryFn: () =>
       unwrap(
         api.POST('/api/v1/templates/{name}/render', {
           params: { path: { name } },
-          body: { parameters, resources },
+          body: { parameters, environment, resources },
         }),
       ),
     retry: false,

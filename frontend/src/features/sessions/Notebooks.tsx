@@ -1,0 +1,119 @@
+import { Button } from '@mantine/core';
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { api, unwrap } from '@/api/client';
+import { sentence } from '@/api/problem';
+import type { Notebook } from '@/api/types';
+import { environmentsQuery } from '@/app/queries';
+import { notebookSearch } from '@/features/submit/link';
+import { Icon } from '@/ui/icons';
+import { Time } from '@/ui/Time';
+import classes from './Notebooks.module.css';
+
+const FIRST = 6;
+
+const notebooksQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['notebooks', id],
+    queryFn: () =>
+      unwrap(
+        api.GET('/api/v1/sessions/{session_id}/notebooks', {
+          params: { path: { session_id: id } },
+        }),
+      ),
+    staleTime: 0,
+    retry: false,
+  });
+
+/** The owner's notebooks, each one click from the form that runs it as a job. */
+export function Notebooks({ id }: { id: string }) {
+  const [open, setOpen] = useState(false);
+  const { data, error, isFetching, refetch } = useQuery({ ...notebooksQuery(id), enabled: open });
+  return (
+    <details
+      className={classes.fold}
+      open={open}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
+      <summary>Run a notebook as a job</summary>
+      <p className={classes.note}>
+        A job goes on without a browser, and keeps the executed copy. Those you changed last:
+      </p>
+      <div role="status">
+        {error && !isFetching && <p className={classes.problem}>{sentence(error)}</p>}
+        {data === undefined && isFetching && <p className={classes.note}>Looking in your home…</p>}
+        {data?.items.length === 0 && (
+          <p className={classes.note}>
+            {data.complete
+              ? 'There is no notebook in your home yet. Save one in JupyterLab, then look again.'
+              : 'None was found, but your home holds more than was looked at.'}
+          </p>
+        )}
+      </div>
+      {data && data.items.length > 0 && <List items={data.items} />}
+      <p className={classes.foot}>
+        <Button
+          size="compact-sm"
+          variant="subtle"
+          color="gray"
+          leftSection={<Icon name="again" size={15} />}
+          loading={isFetching}
+          onClick={() => void refetch()}
+        >
+          Look again
+        </Button>
+        <Another complete={data?.complete ?? true}>Another notebook…</Another>
+      </p>
+    </details>
+  );
+}
+
+function List({ items }: { items: Notebook[] }) {
+  const [all, setAll] = useState(false);
+  const environments = useQuery(environmentsQuery).data ?? [];
+  const title = (name: string | null): string | undefined =>
+    environments.find((known) => known.name === name)?.title;
+  return (
+    <>
+      <ul className={classes.list} aria-label="Notebooks">
+        {(all ? items : items.slice(0, FIRST)).map((notebook) => (
+          <li key={notebook.path}>
+            <span className={classes.about}>
+              <span className={classes.path}>{notebook.path}</span>
+              <span className={classes.note}>
+                <Time at={notebook.changed_at} />
+                {title(notebook.environment) && ` · ${title(notebook.environment)}`}
+              </span>
+            </span>
+            <Button
+              renderRoot={(props) => (
+                <Link to="/jobs/new" search={notebookSearch(notebook)} {...props} />
+              )}
+              size="compact-md"
+              variant="default"
+              aria-label={`Run ${notebook.path} as a job`}
+              leftSection={<Icon name="play" size={15} />}
+            >
+              Run as a job
+            </Button>
+          </li>
+        ))}
+      </ul>
+      {!all && items.length > FIRST && (
+        <Button size="compact-sm" variant="subtle" onClick={() => setAll(true)}>
+          Show all {items.length}
+        </Button>
+      )}
+    </>
+  );
+}
+
+/** The same form, to be filled in by hand. */
+function Another({ complete, children }: { complete: boolean; children: ReactNode }) {
+  return (
+    <Link to="/jobs/new" search={{ template: 'notebook' }} className={classes.another}>
+      {complete ? children : 'Your home holds more than was looked at: another notebook…'}
+    </Link>
+  );
+}

@@ -1,0 +1,46 @@
+import { Button, Menu } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { Session } from '@/api/types';
+import { environmentsQuery } from '@/app/queries';
+import { Icon } from '@/ui/icons';
+import classes from './SessionCard.module.css';
+import { terminalPlaces } from './terminals';
+
+interface Props {
+  session: Session;
+  /** where its JupyterLab is */
+  url: string;
+}
+
+/** A shell on the session's node, or inside any of its environments. */
+export function TerminalMenu({ session, url }: Props) {
+  const { data } = useQuery(environmentsQuery);
+  return (
+    <Menu position="bottom-start" width={300} shadow="md">
+      <Menu.Target>
+        <Button
+          variant="default"
+          px="sm"
+          leftSection={<Icon name="terminal" />}
+          rightSection={<Icon name="down" size={14} />}
+        >
+          Terminal
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown className={classes.terminals}>
+        {terminalPlaces(url, session, data ?? []).map(({ label, note, href }) => (
+          <Menu.Item
+            key={href}
+            component="a"
+            href={href}
+            target="_blank"
+            rel="noopener"
+            rightSection={note && <span className={classes.environment}>{note}</span>}
+          >
+            {label}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

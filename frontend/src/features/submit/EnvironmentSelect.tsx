@@ -1,0 +1,29 @@
+import { NativeSelect } from '@mantine/core';
+import type { Environment } from '@/api/types';
+import startClasses from '@/features/start/StartPage.module.css';
+
+interface Props {
+  choices: readonly Environment[];
+  chosen: string;
+  problem: string | undefined;
+  onChoose: (name: string) => void;
+}
+
+/** In which of its possible environments a template's job runs. */
+export function EnvironmentSelect({ choices, chosen, problem, onChoose }: Props) {
+  return (
+    <fieldset className={startClasses.group}>
+      <legend>Environment</legend>
+      <NativeSelect
+        aria-label="Environment"
+        description={choices.find(({ name }) => name === chosen)?.description}
+        inputWrapperOrder={['label', 'input', 'description', 'error']}
+        maw={420}
+        value={chosen}
+        onChange={(event) => onChoose(event.currentTarget.value)}
+        error={problem}
+        data={choices.map(({ name, title }) => ({ value: name, label: title }))}
+      />
+    </fieldset>
+  );
+}

@@ -1,0 +1,62 @@
+"""A link that opens a terminal: `…/portal/terminal/NAME`, where NAME is `node` or `env_KERNEL`.
+
+JupyterLab has no address for a terminal, but one for each workspace, and restores what a workspace
+holds. So the link writes a workspace that holds this terminal alone, and leads there; other tabs of
+JupyterLab keep theirs. The name is one that `terminals.SessionTerminals` understands.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from jupyter_server.base.handlers import JupyterHandler
+from jupyter_server.utils import url_path_join
+from jupyterlab_server.workspaces_handler import WorkspacesManager
+from tornado.web import HTTPError, authenticated
+
+from spawner.node.terminals import PREFIX
+
+PATH = r"/portal/terminal/(\w+)"
+ON_THE_NODE = "node"
+
+
+class TerminalLink(JupyterHandler):  # type: ignore[misc]
+    """GET: the terminal of that name, in JupyterLab."""
+
+    @authenticated
+    def get(self, name: str) -> None:
+        """Lead to it. 404 for an environment that the session hasn't got, 507 for a full home."""
+        if name != ON_THE_NODE and not self._is_offered(name):
+            about = "This session has no such environment. A new session has all there are now."
+            raise HTTPError(404, about)
+        workspace = f"terminal-{name}"
+        (lab,) = self.serverapp.extension_manager.extension_apps["jupyterlab"]
+        text = json.dumps(layout(workspace, name))
+        try:
+            WorkspacesManager(lab.workspaces_dir).save(workspace, text)
+        except OSError as error:
+            about = f"JupyterLab's settings in your home can't be written: {error.strerror}."
+            raise HTTPError(507, about) from error
+        self.redirect(url_path_join(self.base_url, "lab/workspaces", workspace))
+
+    def _is_offered(self, name: str) -> bool:
+        kernels = self.kernel_spec_manager.find_kernel_specs()
+        return name.startswith(PREFIX) and name.removeprefix(PREFIX) in kernels
+
+
+def layout(workspace: str, terminal: str) -> dict[str, Any]:
+    """A workspace as JupyterLab saves it: one terminal and the side bar closed."""
+    widget = f"terminal:{terminal}"
+    main = {
+        "dock": {"type": "tab-area", "currentIndex": 0, "widgets": [widget]},
+        "current": widget,
+    }
+    closed = {"collapsed": True, "widgets": []}
+    return {
+        "data": {
+            "layout-restorer:data": {"main": main, "left": closed, "right": closed},
+            widget: {"data": {"name": terminal}},
+        },
+        "metadata": {"id": workspace},
+    }
