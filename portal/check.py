@@ -15,8 +15,9 @@ from portal.hub import Hub, HubError
 from portal.ldap import Directory
 from portal.services.shelf import Shelf, places
 from portal.settings import Settings
-from spawner.catalog import CatalogError, availability
+from spawner.catalog import CatalogError, Environment, availability
 from spawner.errors import SlurmError
+from spawner.runtimes import Container, Modules, Virtualenv
 from spawner.slurm import Slurm
 
 OPERATORS = {"Operator", "Administrator"}
@@ -128,9 +129,19 @@ def _catalog(settings: Settings) -> list[Finding]:
     findings = [Finding("catalog", text, "Correct the file.") for text in catalog.problems]
     for environment in catalog.environments.values():
         _, reason = availability(environment)
-        advice = f"Build or copy it to {environment.image}." if reason else ""
+        advice = _environment_advice(environment) if reason else ""
         findings.append(Finding(f"environment {environment.name}", reason, advice))
     return findings
+
+
+def _environment_advice(environment: Environment) -> str:
+    match environment.runtime:
+        case Container(image):
+            return f"Build or copy it to {image}."
+        case Modules():
+            return "Let modules_init name the file that makes `module` known to bash."
+        case Virtualenv(prefix):
+            return f"Make {prefix}, readable by everybody, or correct `prefix`."
 
 
 async def _hub(settings: Settings) -> Finding:

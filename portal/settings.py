@@ -156,6 +156,7 @@ class Settings(BaseSettings):
     image_dir: AbsolutePath
     catalog_dir: AbsolutePath | None = None
     apptainer_path: AbsolutePath = Path("/usr/bin/apptainer")
+    modules_init: AbsolutePath | None = None
 
     # images that administrators import from registries
     image_import_dir: AbsolutePath | None = None

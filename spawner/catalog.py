@@ -1,14 +1,13 @@
 """The catalog: the environments that a site offers, from its YAML files to checked objects.
 
 `environments/NAME.yaml` of the shipped catalog and of the site's own folder, each held against
-catalog/environment.schema.json. It reads files, and looks whether an image is there; it knows
-neither Slurm nor Jupyter nor the portal.
+catalog/environment.schema.json. It reads files, and looks whether what an environment runs from
+(runtimes.py) is there; it knows neither Slurm nor Jupyter nor the portal.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,10 +20,10 @@ import jsonschema
 import yaml
 
 from spawner.model import Resources
+from spawner.runtimes import SYSTEM_PATH, Container, Modules, Runtime, Virtualenv
 
 SHIPPED = Path(__file__).parent / "catalog"
 SCHEMA = SHIPPED / "environment.schema.json"
-DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 Gpu = Literal["none", "optional", "required"]
 
@@ -41,8 +40,8 @@ class CatalogError(Exception):
 class Environment:
     """One environment, as environment.schema.json describes its fields.
 
-    `image` is an absolute path. `kernel_argv` is empty for an environment without a kernel.
-    `default_resources` has only what the file says, by the names of `model.Resources`.
+    `kernel_argv` is empty for an environment without a kernel. `default_resources` has only what
+    the file says, by the names of `model.Resources`.
     """
 
     name: str
@@ -51,21 +50,16 @@ class Environment:
     language: str
     framework: str | None
     version: str
-    runtime: str
-    image: Path
+    runtime: Runtime
     gpu: Gpu
     cuda: str | None
     min_driver: str | None
     packages: tuple[str, ...]
     kernel_argv: tuple[str, ...]
     kernel_display_name: str
-    public_image: str | None = None
-    needs: str | None = None
     shell: tuple[str, ...] = ("bash",)
-    path: str = DEFAULT_PATH
     user_site: str = ""
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    binds: tuple[str, ...] = ()
     default_resources: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
@@ -79,12 +73,14 @@ class Environment:
 
 @dataclass(frozen=True)
 class Places:
-    """Where a catalog's files lie, and what they refer to. All folders are absolute; an image is
-    looked for in each of `image_dirs`, the first one first."""
+    """Where a catalog's files lie, and what they refer to, by absolute paths. An image is looked
+    for in each of `image_dirs`, the first one first; `modules_init` makes `module` known to bash
+    on the nodes."""
 
     image_dirs: tuple[Path, ...]
     site: Path | None = None
     shipped: Path = SHIPPED
+    modules_init: Path | None = None
 
     def folders(self) -> tuple[Path, ...]:
         """The catalogs' folders; what lies in a later one replaces what an earlier one has."""
@@ -138,30 +134,8 @@ def _is_shown(name: str) -> bool:
 
 def availability(environment: Environment) -> tuple[bool, str | None]:
     """Whether a session in it can start now; if not, why, in a sentence for its user."""
-    image = environment.image
-    if not image.exists():
-        return False, _missing(environment)
-    if not os.access(image, os.R_OK):
-        return False, (
-            f"The image of this environment, {image.name}, can't be read."
-            " Choose another environment, or tell your administrators."
-        )
-    return True, None
-
-
-def _missing(environment: Environment) -> str:
-    """Why there is no image, and what its user can do."""
-    name = environment.image.name
-    if environment.public_image is None:
-        return (
-            f"The image of this environment, {name}, is not there."
-            " Choose another environment, or tell your administrators."
-        )
-    needs = f" It needs {environment.needs}." if environment.needs else ""
-    return (
-        f"The image of this environment can't be made from public packages.{needs} An administrator"
-        f" can import {environment.public_image} as {name}; until then choose another environment."
-    )
+    reason = environment.runtime.unavailable()
+    return reason is None, reason
 
 
 def load_environment(path: Path, places: Places) -> Environment:
@@ -203,9 +177,28 @@ def _problems(path: Path, fields: object) -> Iterator[str]:
 def _sentence(error: jsonschema.ValidationError) -> str:
     """What is wrong, with what the schema says of the field where a pattern would say little."""
     about = error.schema.get("description") if isinstance(error.schema, dict) else None
+    if error.validator == "not":  # a field of another runtime
+        return str(about)
     if about and error.validator in {"pattern", "contains", "enum"}:
         return f"{error.message}. {about}"
     return str(error.message)
+
+
+def _runtime(fields: Mapping[str, Any], places: Places) -> Runtime:
+    path = fields.get("path", SYSTEM_PATH)
+    match fields["runtime"]:
+        case "modules":
+            return Modules(tuple(fields["modules"]), places.modules_init)
+        case "virtualenv":
+            return Virtualenv(Path(fields["prefix"]), path)
+        case _:
+            return Container(
+                image=_image(fields["image"], places),
+                path=path,
+                binds=tuple(fields.get("binds", [])),
+                public_image=fields.get("public_image"),
+                needs=fields.get("needs"),
+            )
 
 
 def _image(name: str, places: Places) -> Path:
@@ -223,8 +216,7 @@ def _environment(name: str, fields: Mapping[str, Any], places: Places) -> Enviro
         language=fields["language"],
         framework=fields.get("framework"),
         version=fields["version"],
-        runtime=fields["runtime"],
-        image=_image(fields["image"], places),
+        runtime=_runtime(fields, places),
         gpu=fields.get("gpu", "none"),
         cuda=fields.get("cuda"),
         min_driver=fields.get("min_driver"),
@@ -232,12 +224,8 @@ def _environment(name: str, fields: Mapping[str, Any], places: Places) -> Enviro
         kernel_argv=tuple(kernel.get("argv", [])),
         kernel_display_name=kernel.get("display_name", fields["title"]),
         shell=tuple(fields.get("shell", ["bash"])),
-        path=fields.get("path", DEFAULT_PATH),
-        public_image=fields.get("public_image"),
-        needs=fields.get("needs"),
         user_site=fields.get("user_site", _user_site(fields["language"], fields["version"])),
         env=MappingProxyType(dict(fields.get("env", {}))),
-        binds=tuple(fields.get("binds", [])),
         default_resources=MappingProxyType(dict(fields.get("default_resources", {}))),
     )
 

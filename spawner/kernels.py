@@ -1,7 +1,8 @@
 """From an environment to what Jupyter reads: kernel.json, with a terminal's command in it.
 
 Pure. Both commands are the wrapper `spawner.node.kernel`, which lets only some variables of the
-server pass, and then Apptainer with the environment's image.
+server pass, and then what runs in the environment: by Apptainer with an image, or at once, with
+modules loaded or a virtualenv's programs first in PATH.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 from spawner.apptainer import exec_argv
 from spawner.catalog import Environment
+from spawner.runtimes import Container, Modules, Virtualenv
 
 PACKAGES_FOLDER = ".local/share/portal/packages"
 METADATA_KEY = "portal"
@@ -55,11 +57,9 @@ def kernelspec(environment: Environment, place: KernelPlace) -> dict[str, Any]:
         raise ValueError(f"the environment {environment.name} has no kernel")
     env = kernel_env(environment, place)
     own = [word.replace(NODE_DIR_FIELD, place.node_dir) for word in environment.kernel_argv]
-    path = _path(environment, place)
-    kernel = [*_OWN_GROUP, "env", path, *own]
-    terminal = ["env", *_PROMPT, f"debian_chroot={environment.name}", path, *environment.shell]
+    prompt = [*_PROMPT, f"debian_chroot={environment.name}"]
     return {
-        "argv": _wrapped(environment, place, env, kernel),
+        "argv": _wrapped(environment, place, env, own, own_group=True),
         "display_name": environment.kernel_display_name,
         "language": environment.language,
         "interrupt_mode": "signal",
@@ -69,7 +69,7 @@ def kernelspec(environment: Environment, place: KernelPlace) -> dict[str, Any]:
             "debugger": False,  # see lab.py
             METADATA_KEY: {
                 "environment": environment.name,
-                "terminal": _wrapped(environment, place, env, terminal),
+                "terminal": _wrapped(environment, place, env, environment.shell, settings=prompt),
                 "terminal_env": env,
             },
         },
@@ -108,25 +108,40 @@ def job_command(
     runs in the environment; the variables named in `keep` reach it too."""
     env = kernel_env(environment, place)
     passing = {**env, **dict.fromkeys(keep, "")}
-    return env, _wrapped(environment, place, passing, ["env", _path(environment, place)])
-
-
-def _path(environment: Environment, place: KernelPlace) -> str:
-    """Apptainer sets PATH from the image, so the user's own programs are put before it inside."""
-    return f"PATH={packages_dir(place.home, environment)}/bin:{environment.path}"
+    return env, _wrapped(environment, place, passing, ())
 
 
 def _wrapped(
-    environment: Environment, place: KernelPlace, env: Mapping[str, str], command: Sequence[str]
+    environment: Environment,
+    place: KernelPlace,
+    env: Mapping[str, str],
+    command: Sequence[str],
+    *,
+    settings: Sequence[str] = (),
+    own_group: bool = False,
 ) -> list[str]:
+    """The wrapper and the command within it. `settings` are arguments of env(1); `own_group` is
+    for a kernel, see _OWN_GROUP."""
     packages = packages_dir(place.home, environment)
-    inside = exec_argv(
-        place.apptainer,
-        environment.image,
-        command,
-        binds=[place.home, place.node_dir, place.logdir, *environment.binds],
-        gpus=place.gpus,
-    )
     wrapper = [f"{place.runtime_dir}/bin/python", "-I", "-m", "spawner.node.kernel"]
-    options = ["--keep", ",".join(env), "--make", f"{packages}/{environment.user_site}"]
-    return [*wrapper, *options, "--", *inside]
+    wrapper += ["--keep", ",".join(env), "--make", f"{packages}/{environment.user_site}"]
+    own_programs = f"{packages}/bin"
+    match environment.runtime:
+        case Container() as container:
+            # Apptainer sets PATH from the image, so it is set again inside
+            inside = ["env", *settings, f"PATH={own_programs}:{container.path}", *command]
+            words = exec_argv(
+                place.apptainer,
+                container.image,
+                [*_OWN_GROUP, *inside] if own_group else inside,
+                binds=[place.home, place.node_dir, place.logdir, *container.binds],
+                gpus=place.gpus,
+            )
+            return [*wrapper, "--", *words]
+        case Modules(names, init):
+            options = ["--modules-init", str(init)]
+            options += [word for name in names for word in ("--module", name)]
+        case Virtualenv() as folder:
+            options = ["--path", f"{folder.programs}:{folder.path}"]
+    words = ["env", *settings, *command] if settings else list(command)
+    return [*wrapper, "--first", own_programs, *options, "--", *words]

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from portal.api.deps import CurrentUser, PartsDep
 from portal.api.views import ResourcesOut
 from spawner.catalog import Environment, Gpu, availability
+from spawner.runtimes import Kind
 
 router = APIRouter(tags=["environments"])
 
@@ -21,7 +22,7 @@ class EnvironmentOut(BaseModel):
     language: str
     framework: str | None
     version: str
-    runtime: str
+    runtime: Kind
     gpu: Gpu
     cuda: str | None
     min_driver: str | None
@@ -53,7 +54,7 @@ def environment_out(environment: Environment) -> EnvironmentOut:
         language=environment.language,
         framework=environment.framework,
         version=environment.version,
-        runtime=environment.runtime,
+        runtime=environment.runtime.kind,
         gpu=environment.gpu,
         cuda=environment.cuda,
         min_driver=environment.min_driver,

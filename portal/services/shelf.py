@@ -29,7 +29,11 @@ T = TypeVar("T", Environment, Template)
 def places(settings: Settings) -> Places:
     """Where this site's catalog lies."""
     dirs = (settings.image_dir, settings.image_import_dir)
-    return Places(image_dirs=tuple(filter(None, dirs)), site=settings.catalog_dir)
+    return Places(
+        image_dirs=tuple(filter(None, dirs)),
+        site=settings.catalog_dir,
+        modules_init=settings.modules_init,
+    )
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,16 @@
-"""Start a kernel or a terminal in its container, with a clean environment.
+"""Start a kernel, a terminal or a job's command in its environment, with clean variables.
 
-    python -I -m spawner.node.kernel [--keep NAME,NAME…] [--make FOLDER]… -- COMMAND…
+    python -I -m spawner.node.kernel [--keep NAME,NAME…] [--make FOLDER]… [--path PATH]
+        [--first FOLDER]… [--modules-init FILE [--module NAME]…] -- COMMAND…
 
 Jupyter starts this in the place of a kernel. The server's environment holds secrets (the hub's
-token) and settings that would mislead what runs in a container (PYTHONPATH, LD_LIBRARY_PATH,
-conda's), so only the variables listed here pass, and those that the environment itself sets
-(`--keep`). They pass as they are: nothing reads them as shell. The folders are made, then COMMAND
-takes this process's place, with its process id.
+token) and settings that would mislead what runs there (PYTHONPATH, LD_LIBRARY_PATH, conda's), so
+only the variables listed here pass, and those that the environment itself sets (`--keep`). They
+pass as they are: nothing reads them as shell. The folders are made, the modules loaded, then
+COMMAND takes this process's place, with its process id.
+
+A container has a PATH of its own, set inside. Without one, PATH is `--path` as the modules change
+it, behind the folders of `--first`.
 
 Standard library only; it runs as the user, on the node, and knows nothing of Jupyter or Apptainer.
 """
@@ -14,11 +18,15 @@ Standard library only; it runs as the user, on the node, and knows nothing of Ju
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
+
+from spawner.node import modules
+from spawner.node.modules import ModuleProblem
 
 _PLACE = "HOME USER LOGNAME SHELL LANG LANGUAGE TZ TERM COLORTERM COLUMNS LINES TMPDIR"
 _GPUS = (
@@ -34,6 +42,7 @@ ALLOWED_PREFIXES = ("LC_", "SLURM_", "CUDA_MPS_", "OMP_", "XLA_", "TF_", "JAX_",
 NEVER = frozenset({"SLURM_JWT"})
 # Apptainer reads these itself, and a shell in the container evaluates them.
 NEVER_PREFIXES = ("APPTAINER", "SINGULARITY")
+OPTIONS = ("--keep", "--make", "--path", "--first", "--modules-init", "--module")
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
 
@@ -44,6 +53,10 @@ class Request:
     keep: frozenset[str]
     make: tuple[Path, ...]
     command: tuple[str, ...]
+    path: str = SYSTEM_PATH
+    first: tuple[str, ...] = ()
+    modules_init: str | None = None
+    modules: tuple[str, ...] = ()
 
 
 class UsageError(Exception):
@@ -52,24 +65,29 @@ class UsageError(Exception):
 
 def parse(arguments: Sequence[str]) -> Request:
     """Read the arguments up to `--`; the command after it is not looked at."""
-    keep: set[str] = set()
-    make: list[Path] = []
+    given: dict[str, list[str]] = {option: [] for option in OPTIONS}
     rest = list(arguments)
     while rest and rest[0] != "--":
-        if len(rest) < 2 or rest[0] not in {"--keep", "--make"}:
+        if len(rest) < 2 or rest[0] not in OPTIONS:
             raise UsageError(f"not understood: {rest[0]}")
         option, value = rest.pop(0), rest.pop(0)
-        if option == "--keep":
-            keep.update(value.split(","))
-        else:
-            make.append(Path(value))
+        given[option].append(value)
     if len(rest) < 2:
         raise UsageError("no command after --")
-    return Request(frozenset(keep), tuple(make), tuple(rest[1:]))
+    return Request(
+        keep=frozenset(name for names in given["--keep"] for name in names.split(",")),
+        make=tuple(map(Path, given["--make"])),
+        command=tuple(rest[1:]),
+        path=[SYSTEM_PATH, *given["--path"]][-1],
+        first=tuple(given["--first"]),
+        modules_init=given["--modules-init"][-1] if given["--modules-init"] else None,
+        modules=tuple(given["--module"]),
+    )
 
 
 def filtered(environ: Mapping[str, str], keep: Collection[str]) -> dict[str, str]:
-    """The variables that pass. PATH is for Apptainer and its helpers; the image has its own."""
+    """The variables that pass. PATH is for Apptainer and its helpers, where nothing else is said;
+    the image has its own."""
     passing = {
         name: value
         for name, value in environ.items()
@@ -78,6 +96,29 @@ def filtered(environ: Mapping[str, str], keep: Collection[str]) -> dict[str, str
         and not name.startswith(NEVER_PREFIXES)
     }
     return {**passing, "PATH": SYSTEM_PATH}
+
+
+def surroundings(request: Request, environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables that the command gets. Raises ModuleProblem."""
+    passing = {**filtered(environ, request.keep), "PATH": request.path}
+    if request.modules_init is not None:
+        loaded = modules.load(request.modules_init, request.modules, passing)
+        kept = {name: value for name, value in passing.items() if name in request.keep}
+        passing = {**loaded, **kept}
+    passing["PATH"] = ":".join([*request.first, *filter(None, [passing.get("PATH")])])
+    return in_virtualenv(passing, request.make) if request.first else passing
+
+
+def in_virtualenv(environ: Mapping[str, str], make: Sequence[Path]) -> dict[str, str]:
+    """The variables changed for a Python that is a virtualenv's: such a one knows no packages of a
+    user's own unless it is told where they are, and pip puts none there without being told."""
+    python = shutil.which("python3", path=environ.get("PATH"))
+    mark = Path(python).parent.parent / "pyvenv.cfg" if python else None
+    if "PIP_USER" not in environ or mark is None or not mark.is_file():
+        return dict(environ)
+    found = {name: value for name, value in environ.items() if name != "PIP_USER"}
+    places = [*filter(None, [environ.get("PYTHONPATH")]), *map(str, make)]
+    return {**found, "PIP_PREFIX": environ["PYTHONUSERBASE"], "PYTHONPATH": ":".join(places)}
 
 
 def main(arguments: Sequence[str]) -> NoReturn:
@@ -93,7 +134,10 @@ def main(arguments: Sequence[str]) -> NoReturn:
             # A full home is no reason not to compute: only `pip install` will fail, and say so.
             _complain(0, f"{folder} can't be made ({error.strerror}): packages can't be installed")
     command = request.command
-    environ = filtered(os.environ, request.keep)
+    try:
+        environ = surroundings(request, os.environ)
+    except ModuleProblem as problem:
+        sys.exit(_complain(126, f"{problem}"))
     try:
         os.execvpe(command[0], command, environ)  # noqa: S606 - an argument list, no shell
     except FileNotFoundError:

@@ -22,6 +22,7 @@ from spawner.catalog import (
 from spawner.catalog import load_environment as load
 from spawner.kernels import KernelPlace, kernel_env
 from spawner.model import Resources
+from spawner.runtimes import Container
 
 SOUND: dict[str, Any] = {
     "title": "Mine",
@@ -53,15 +54,17 @@ def put(site: Path, name: str = "mine", **changes: Any) -> Path:
 def test_what_is_shipped_loads(tmp_path: Path) -> None:
     python3 = Catalog.load(image_dir=tmp_path).environments["python3"]
     assert python3.kernel
-    assert python3.image == tmp_path / "python3.sif"
+    assert python3.runtime == Container(tmp_path / "python3.sif")
     assert python3.user_site == "lib/python3.11/site-packages"
     assert python3.resources() == Resources(cpus=2, memory_gb=4, time_limit_minutes=120)
 
 
 def test_every_shipped_environment_has_a_definition_or_a_public_image(tmp_path: Path) -> None:
     for environment in Catalog.load(image_dir=tmp_path).environments.values():
-        defined = (SHIPPED / "images" / f"{environment.image.stem}.toml").is_file()
-        assert defined == (environment.public_image is None), environment.name
+        runtime = environment.runtime
+        assert isinstance(runtime, Container)
+        defined = (SHIPPED / "images" / f"{runtime.image.stem}.toml").is_file()
+        assert defined == (runtime.public_image is None), environment.name
 
 
 def test_every_shipped_kernel_has_a_starter_notebook_of_its_language(tmp_path: Path) -> None:
@@ -124,7 +127,8 @@ def test_a_site_adds_and_replaces(site: Path) -> None:
 
 def test_an_absolute_image_stays_where_it_is(site: Path) -> None:
     path = put(site, image="/shared/images/mine.sif")
-    assert load_environment(path, Path("/images")).image == Path("/shared/images/mine.sif")
+    found = load_environment(path, Path("/images"))
+    assert found.runtime == Container(Path("/shared/images/mine.sif"))
 
 
 def test_an_environment_may_have_no_kernel(site: Path) -> None:
@@ -167,7 +171,7 @@ def test_a_bad_field_is_named_with_its_file(
     assert caught.value.problems[0].startswith(f"{path}: {field}: ")
 
 
-@pytest.mark.parametrize("field", ["title", "language", "version", "runtime", "image"])
+@pytest.mark.parametrize("field", ["title", "language", "version", "image"])
 def test_a_missing_field_is_named(site: Path, field: str) -> None:
     changes: dict[str, Any] = {field: ...}
     path = put(site, **changes)

@@ -19,6 +19,7 @@ from spawner import lab
 from spawner.catalog import Catalog, Environment
 from spawner.kernels import KernelPlace, kernel_env, kernelspec, packages_dir
 from spawner.node import kernel as wrapper
+from spawner.runtimes import Container
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACE = KernelPlace(
@@ -108,7 +109,8 @@ def test_jupyter_reads_variables_back_as_they_were(value: str) -> None:
 
 def test_folders_elsewhere_are_bound(python3: Environment) -> None:
     place = replace(PLACE, logdir="/scratch/alice/runs", gpus=False)
-    argv = kernelspec(replace(python3, binds=("/data",)), place)["argv"]
+    runtime = Container(Path("/images/python3.sif"), binds=("/data",))
+    argv = kernelspec(replace(python3, runtime=runtime), place)["argv"]
     bound = [argv[n + 1] for n, word in enumerate(argv) if word == "--bind"]
     assert bound == ["/home/alice", "/tmp/portal-1", "/scratch/alice/runs", "/data"]
     assert "--nv" not in argv
