@@ -24,6 +24,110 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/catalog/images": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Images
+         * @description The images in the import folder.
+         */
+        get: operations["list_images"];
+        put?: never;
+        /**
+         * Import Image
+         * @description Import an image. It goes on by itself; `imports/{id}` says how far it is.
+         */
+        post: operations["import_image"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/catalog/images/imports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Imports
+         * @description Imports that are under way, and those that have ended.
+         */
+        get: operations["list_imports"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/catalog/images/imports/{import_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Import
+         * @description One import.
+         */
+        get: operations["get_import"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/catalog/images/imports/{import_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel Import
+         * @description Stop an import; nothing of it stays.
+         */
+        post: operations["cancel_import"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/catalog/images/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Image
+         * @description Delete an imported image, unless a session or job runs from it.
+         */
+        delete: operations["delete_image"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/sessions": {
         parameters: {
             query?: never;
@@ -938,8 +1042,11 @@ export interface components {
             name: string;
             /** Packages */
             packages: string[];
-            /** Runtime */
-            runtime: string;
+            /**
+             * Runtime
+             * @enum {string}
+             */
+            runtime: "apptainer" | "modules" | "virtualenv";
             /** Title */
             title: string;
             /** Unavailable Reason */
@@ -1011,6 +1118,115 @@ export interface components {
              */
             status: "ok";
         };
+        /**
+         * ImageOut
+         * @description One imported file; `environments` run from it. Where it came from is null for a file that the
+         *     portal didn't import.
+         */
+        ImageOut: {
+            /** Environments */
+            environments: string[];
+            /** File */
+            file: string;
+            /** Imported At */
+            imported_at: string | null;
+            /** Imported By */
+            imported_by: string | null;
+            /**
+             * Modified At
+             * Format: date-time
+             */
+            modified_at: string;
+            /** Reference */
+            reference: string | null;
+            /** Sha256 */
+            sha256: string | null;
+            /** Size Bytes */
+            size_bytes: number;
+        };
+        /**
+         * Images
+         * @description All of them by name. Where importing is off, `off` says so and what to do.
+         */
+        Images: {
+            /** Items */
+            items: components["schemas"]["ImageOut"][];
+            /** Off */
+            off: string | null;
+        };
+        /**
+         * ImportIn
+         * @description An image to import: `docker://host/name:tag` into a file of the import folder.
+         */
+        ImportIn: {
+            /** File */
+            file: string;
+            /** Reference */
+            reference: string;
+            /**
+             * Replace
+             * @default false
+             */
+            replace: boolean;
+        };
+        /**
+         * ImportOut
+         * @description One import. `percent` and the bytes are those of the phase, null where they aren't known;
+         *     `size_bytes` and `sha256` are the file's.
+         */
+        ImportOut: {
+            /** Bytes Done */
+            bytes_done: number | null;
+            /** Bytes Total */
+            bytes_total: number | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** File */
+            file: string;
+            /** Id */
+            id: string;
+            /** Percent */
+            percent: number | null;
+            /** Phase */
+            phase: string | null;
+            /** Reason */
+            reason: string | null;
+            /** Reference */
+            reference: string;
+            /** Replace */
+            replace: boolean;
+            /** Requested By */
+            requested_by: string;
+            /** Sha256 */
+            sha256: string | null;
+            /** Size Bytes */
+            size_bytes: number | null;
+            /** Started At */
+            started_at: string | null;
+            state: components["schemas"]["ImportState"];
+            /** Stopping */
+            stopping: boolean;
+        };
+        /**
+         * ImportPage
+         * @description Imports, newest first; `next_cursor` asks for the older ones.
+         */
+        ImportPage: {
+            /** Items */
+            items: components["schemas"]["ImportOut"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
+        /**
+         * ImportState
+         * @enum {string}
+         */
+        ImportState: "queued" | "running" | "done" | "failed" | "cancelled";
         /**
          * JobDetail
          * @description A job with what is too long for lists. `script` is what Slurm was given, `source` what the
@@ -1619,7 +1835,9 @@ export interface components {
         /**
          * TaskOut
          * @description One task of an array. `parameters` are those that differ between tasks; `metrics` the last
-         *     value of each scalar in its event files, null until they have been read.
+         *     value of each scalar in its event files, null until they have been read; a value that is no
+         *     number any more (NaN, infinite) is null. `so_far`: they may still change, for the task runs or
+         *     has only just ended; read anew every quarter of a minute while somebody asks.
          */
         TaskOut: {
             /** Exit Code */
@@ -1628,7 +1846,7 @@ export interface components {
             index: number;
             /** Metrics */
             metrics?: {
-                [key: string]: number;
+                [key: string]: number | null;
             } | null;
             /** Node */
             node?: string | null;
@@ -1640,6 +1858,11 @@ export interface components {
             parameters: {
                 [key: string]: unknown;
             };
+            /**
+             * So Far
+             * @default false
+             */
+            so_far: boolean;
             state: components["schemas"]["JobState"];
         };
         /**
@@ -1835,6 +2058,190 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["CatalogOut"];
                 };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_images: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Images"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    import_image: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImportIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_imports: {
+        parameters: {
+            query?: {
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportPage"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_import: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                import_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_import: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                import_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_image: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description What went wrong */
             default: {
