@@ -9,6 +9,15 @@ from torch.utils.data import DataLoader, TensorDataset
 from torch.utils.tensorboard import SummaryWriter
 
 
+def save(model, example, logdir):
+    """The model for batches of any size, as infer_pytorch.py or torch.export.load read it."""
+    path = os.path.join(logdir, "model.pt2")
+    model.eval()
+    any_size = {0: torch.export.Dim("batch")}
+    torch.export.save(torch.export.export(model, (example,), dynamic_shapes=(any_size,)), path)
+    print(f"The model is in {path}", flush=True)
+
+
 def main():
     asked = toy.arguments(__doc__).parse_args()
     torch.manual_seed(asked.seed)
@@ -20,7 +29,8 @@ def main():
     model = model.to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=asked.learning_rate, momentum=0.9)
     loss_of = nn.BCEWithLogitsLoss()
-    with SummaryWriter(os.environ.get("PORTAL_LOGDIR", "runs")) as log:
+    logdir = os.environ.get("PORTAL_LOGDIR", "runs")
+    with SummaryWriter(logdir) as log:
         print("epoch      loss  accuracy")
         for epoch in range(asked.epochs):
             for some, answers in loader:
@@ -34,6 +44,7 @@ def main():
             log.add_scalar("loss", loss, epoch)
             log.add_scalar("accuracy", accuracy, epoch)
             print(f"{epoch:5d}  {loss:8.4f}  {accuracy:8.3f}", flush=True)
+    save(model, points[:2], logdir)
 
 
 if __name__ == "__main__":

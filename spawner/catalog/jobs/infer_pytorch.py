@@ -1,0 +1,223 @@
+"""Let a trained PyTorch model answer for many inputs, in batches; the answers go to a CSV file.
+
+The model is what `torch.export.save` wrote (.pt2), as the example training does, or TorchScript.
+Inputs are rows of numbers (.csv, .npy: the first axis counts) or images, in one file or in a
+folder. Started again by Slurm, it goes on after the last whole line of its CSV file.
+"""
+
+import argparse
+import csv
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+import toy
+from torch.utils.tensorboard import SummaryWriter
+
+TABLES = {".csv", ".npy"}
+IMAGES = {".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff"}
+REPORT_EVERY_S = 5.0
+
+
+class Refused(Exception):
+    """What the user gave can't be used, and why."""
+
+
+class Table:
+    """Rows of numbers: float32, (rows, …)."""
+
+    unit = "rows"
+
+    def __init__(self, name, values):
+        self.name = name
+        self.values = values
+
+    def __len__(self):
+        return len(self.values)
+
+    def batch(self, begin, end):
+        return torch.from_numpy(np.array(self.values[begin:end], dtype="float32"))
+
+    def names(self, begin, end):
+        return [f"{self.name}:{row}" for row in range(begin, end)]
+
+
+class Pictures:
+    """Images as (count, 3, size, size), float32 from 0 to 1."""
+
+    unit = "images"
+
+    def __init__(self, paths, folder, size):
+        self.paths, self.folder, self.size = paths, folder, size
+
+    def __len__(self):
+        return len(self.paths)
+
+    def batch(self, begin, end):
+        return torch.stack([self._read(path) for path in self.paths[begin:end]])
+
+    def names(self, begin, end):
+        return [str(path.relative_to(self.folder)) for path in self.paths[begin:end]]
+
+    def _read(self, path):
+        from PIL import Image, UnidentifiedImageError
+
+        try:
+            with Image.open(path) as image:
+                small = image.convert("RGB").resize((self.size, self.size))
+        except UnidentifiedImageError as error:
+            raise Refused(f"{path} is no image.") from error
+        return torch.from_numpy(np.array(small)).permute(2, 0, 1).float() / 255
+
+
+def table(path):
+    """A file of numbers; a CSV file's first line may be headings."""
+    if path.suffix.lower() == ".npy":
+        return Table(path.name, np.load(path, mmap_mode="r"))
+    with path.open(encoding="utf-8") as file:
+        first = file.readline()
+    try:
+        [float(word) for word in first.split(",")]
+        headings = 0
+    except ValueError:
+        headings = 1
+    try:
+        values = np.loadtxt(path, dtype="float32", delimiter=",", skiprows=headings, ndmin=2)
+    except ValueError as error:
+        raise Refused(f"{path}: {error}") from error
+    return Table(path.name, values)
+
+
+def inputs_of(path, image_size):
+    """The inputs of a file, or of a folder's files in the order of their names."""
+    if path is None:
+        return [Table("example", toy.data()[0])]
+    if not path.exists():
+        raise Refused(f"{path}: there is no such file or folder.")
+    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    tables = [p for p in files if p.suffix.lower() in TABLES]
+    images = [p for p in files if p.suffix.lower() in IMAGES]
+    if not tables and not images:
+        known = ", ".join(sorted(TABLES | IMAGES))
+        raise Refused(f"{path}: there is nothing that can be read; that is {known}.")
+    if tables and images:
+        raise Refused(f"{path}: there are both images and tables; give a folder of one kind.")
+    folder = path if path.is_dir() else path.parent
+    return [table(p) for p in tables] or [Pictures(images, folder, image_size)]
+
+
+def load(path, device):
+    """The model as a function of a batch. Its author's code runs: load your own models only."""
+    if not path.is_file():
+        raise Refused(f"{path}: there is no such file.")
+    try:
+        if path.suffix == ".pt2":
+            return torch.export.load(path).module().to(device)
+        return torch.jit.load(path, map_location=device).eval()
+    except (RuntimeError, ValueError) as error:
+        raise Refused(f"{path} is no whole model that can be loaded: {error}") from error
+
+
+def columns(answers, kind):
+    """What is kept of a batch of answers: headings, and a row of values for each input."""
+    answers = answers.float().flatten(1)
+    if kind == "class":
+        if answers.shape[1] == 1:
+            sure = torch.sigmoid(answers[:, 0])
+            chosen, sure = (sure > 0.5).int(), torch.maximum(sure, 1 - sure)
+        else:
+            sure, chosen = torch.softmax(answers, 1).max(1)
+        return ["class", "probability"], [
+            [number, f"{share:.6f}"] for number, share in zip(chosen.tolist(), sure.tolist())
+        ]
+    headings = [f"output_{place}" for place in range(answers.shape[1])]
+    return headings, [[f"{value:.6g}" for value in row] for row in answers.tolist()]
+
+
+def written(path):
+    """How many inputs an earlier run of this job has answered; a last line that isn't whole is
+    cut off. Another job's file is left alone."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        return 0
+    if os.environ.get("SLURM_RESTART_COUNT", "0") == "0":
+        raise Refused(f"{path} is there already: choose another name, or move it away.")
+    text = path.read_bytes()
+    whole = text[: text.rfind(b"\n") + 1]
+    if len(whole) < len(text):
+        os.truncate(path, len(whole))
+    return max(whole.count(b"\n") - 1, 0)
+
+
+def plain(name):
+    """A file's name in one line."""
+    return "".join(letter if letter.isprintable() else "?" for letter in name)
+
+
+class Progress:
+    """Lines and a scalar that say how far it is and how fast."""
+
+    def __init__(self, done, total, unit, logdir):
+        self.begun, self.done, self.total, self.unit = done, done, total, unit
+        self.began = self.told = time.perf_counter()
+        self.writer = SummaryWriter(logdir)
+
+    def add(self, count):
+        self.done += count
+        now = time.perf_counter()
+        if now - self.told >= REPORT_EVERY_S or self.done == self.total:
+            self.told = now
+            speed = (self.done - self.begun) / max(now - self.began, 1e-9)
+            toy.say(f"{self.done} of {self.total} {self.unit}, {speed:.1f} {self.unit}/s")
+            self.writer.add_scalar(f"{self.unit} per second", speed, self.done)
+            self.writer.flush()
+
+
+def run(asked, device):
+    """Answer everything that has no answer yet."""
+    model = load(asked.model, device)
+    sources = inputs_of(asked.inputs, asked.image_size)
+    logdir = Path(os.environ.get("PORTAL_LOGDIR", "runs"))
+    path = asked.output or logdir / "predictions.csv"
+    skip = written(path)
+    progress = Progress(skip, sum(map(len, sources)), sources[0].unit, str(logdir))
+    toy.say(f"{progress.total} {progress.unit} on {device}" + (f", {skip} done" if skip else ""))
+    with path.open("a", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        for source in sources:
+            for begin in range(min(skip, len(source)), len(source), asked.batch_size):
+                end = min(begin + asked.batch_size, len(source))
+                answers = model(source.batch(begin, end).to(device))
+                headings, rows = columns(answers, asked.keep)
+                if file.tell() == 0:
+                    lines.writerow(["input", *headings])
+                names = map(plain, source.names(begin, end))
+                lines.writerows([name, *row] for name, row in zip(names, rows))
+                file.flush()
+                progress.add(end - begin)
+            skip = max(skip - len(source), 0)
+    progress.writer.close()
+    toy.say(f"The answers are in {path}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--inputs", type=Path, help="without: the example training's points")
+    parser.add_argument("--output", type=Path, help="a CSV file")
+    parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--image-size", type=int, default=224)
+    parser.add_argument("--keep", choices=["class", "outputs"], default="class")
+    asked = parser.parse_args()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        with torch.inference_mode():
+            run(asked, device)
+    except Refused as refused:
+        raise SystemExit(str(refused)) from refused
+
+
+if __name__ == "__main__":
+    main()

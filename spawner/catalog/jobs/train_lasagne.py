@@ -1,0 +1,46 @@
+"""Train a small network with Lasagne. What it computes is compiled by Theano first, and kept."""
+
+import lasagne
+import numpy as np
+import theano
+import theano.tensor as T
+import toy
+from lasagne.layers import DenseLayer, InputLayer, get_all_params, get_output
+
+
+def mode_of(asked):
+    """Compiled by g++, or interpreted: that starts at once, and computes more slowly."""
+    return theano.Mode("py", "fast_compile") if asked.interpreted else None
+
+
+def main():
+    parser = toy.arguments(__doc__)
+    parser.add_argument("--interpreted", action="store_true", help="don't compile anything")
+    asked = parser.parse_args()
+    toy.say("training on {}".format(theano.config.device))
+    lasagne.random.set_rng(np.random.RandomState(asked.seed))
+    inputs, answers = T.matrix("inputs"), T.matrix("answers")
+    hidden = DenseLayer(
+        InputLayer((None, 2), inputs), asked.hidden, nonlinearity=lasagne.nonlinearities.tanh
+    )
+    model = DenseLayer(hidden, 1, nonlinearity=lasagne.nonlinearities.sigmoid)
+    guess = T.clip(get_output(model), 1e-7, 1 - 1e-7)
+    loss = lasagne.objectives.binary_crossentropy(guess, answers).mean()
+    accuracy = T.mean(T.eq(guess > 0.5, answers > 0.5))
+    weights = get_all_params(model, trainable=True)
+    updates = lasagne.updates.momentum(loss, weights, asked.learning_rate, momentum=0.9)
+    both = [inputs, answers]
+    options = {"mode": mode_of(asked), "allow_input_downcast": True}
+    step = theano.function(both, [], updates=updates, **options)
+    look = theano.function(both, [loss, accuracy], **options)
+    points, wanted = toy.data(seed=asked.seed)
+    report = toy.Report()
+    for epoch in range(asked.epochs):
+        for some, right in toy.batches(points, wanted, asked.batch_size, epoch):
+            step(some, right)
+        report.epoch(epoch, *look(points, wanted))
+    report.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""Train a small network with Theano. What it computes is compiled first, and kept in ~/.theano."""
+
+import numpy as np
+import theano
+import theano.tensor as T
+import toy
+
+
+def network(hidden, seed):
+    """Weights, the inputs, and what the network says of them before the sigmoid."""
+    random = np.random.RandomState(seed)
+    weights = [
+        theano.shared(start.astype(theano.config.floatX))
+        for start in (
+            random.normal(0, 1, (2, hidden)),
+            np.zeros(hidden),
+            random.normal(0, hidden**-0.5, (hidden, 1)),
+            np.zeros(1),
+        )
+    ]
+    points = T.matrix("points")
+    w1, b1, w2, b2 = weights
+    return weights, points, T.dot(T.tanh(T.dot(points, w1) + b1), w2) + b2
+
+
+def descent(loss, weights, rate):
+    """Updates for a step down the slope, with momentum."""
+    updates = []
+    for weight, slope in zip(weights, T.grad(loss, weights)):
+        moment = theano.shared(np.zeros_like(weight.get_value()))
+        faster = 0.9 * moment - rate * slope
+        updates += [(moment, faster), (weight, weight + faster)]
+    return updates
+
+
+def mode_of(asked):
+    """Compiled by g++, or interpreted: that starts at once, and computes more slowly."""
+    return theano.Mode("py", "fast_compile") if asked.interpreted else None
+
+
+def main():
+    parser = toy.arguments(__doc__)
+    parser.add_argument("--interpreted", action="store_true", help="don't compile anything")
+    asked = parser.parse_args()
+    toy.say("training on {}".format(theano.config.device))
+    weights, inputs, logits = network(asked.hidden, asked.seed)
+    answers = T.matrix("answers")
+    loss = T.mean(T.nnet.softplus(logits) - answers * logits)
+    accuracy = T.mean(T.eq(logits > 0, answers > 0.5))
+    both = [inputs, answers]
+    options = {"mode": mode_of(asked), "allow_input_downcast": True}
+    updates = descent(loss, weights, asked.learning_rate)
+    step = theano.function(both, [], updates=updates, **options)
+    look = theano.function(both, [loss, accuracy], **options)
+    points, wanted = toy.data(seed=asked.seed)
+    report = toy.Report()
+    for epoch in range(asked.epochs):
+        for some, right in toy.batches(points, wanted, asked.batch_size, epoch):
+            step(some, right)
+        report.epoch(epoch, *look(points, wanted))
+    report.close()
+
+
+if __name__ == "__main__":
+    main()
