@@ -12,6 +12,7 @@ from portal.hub import Hub
 from portal.services.changes import Changes
 from portal.services.forecasts import Forecasts
 from portal.services.shelf import Shelf
+from portal.services.sofar import SoFar
 from portal.settings import Settings
 from spawner.agent import Agents
 from spawner.slurm import Slurm
@@ -34,5 +35,6 @@ class Parts:
     # when a TensorBoard's program last asked whether it should go on, by run
     heard: dict[str, datetime] = field(default_factory=dict)
     forecasts: Forecasts = field(default_factory=Forecasts)
+    so_far: SoFar = field(default_factory=SoFar)
     submitting: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
     """Jobs that a request is submitting at this moment, by id: nobody else is to."""

@@ -300,13 +300,16 @@ class Reconcile:
             return
         if board.state is TensorboardState.STARTING and board.started_at is None:
             self._act(f"board {board.run_id}", now, lambda: self._start_board(board))
+            return
+        host = await tensorboards.host_job(self.parts, board)
+        if tensorboards.is_homeless(board, host):
+            await tensorboards.outlive(self.parts, board, now)
         elif board.state is not TensorboardState.RUNNING:
             if board.started_at and now - board.started_at > tensorboards.START_PATIENCE:
                 await tensorboards.failed(self.parts, board, "TensorBoard did not come up in time.")
-        elif await tensorboards.host_has_ended(self.parts, board):
-            await tensorboards.ended(self.parts, board, "The allocation it ran in has ended.")
         elif tensorboards.is_silent(self.parts, board, now):
-            await tensorboards.failed(self.parts, board, DIED)
+            if host.state is not JobState.STOPPING:  # else it ended with what it ran in
+                await tensorboards.failed(self.parts, board, DIED)
         elif board.last_request_at and now - board.last_request_at > idle:
             await tensorboards.ended(self.parts, board, "Nobody looked at it for a while.")
 

@@ -170,9 +170,12 @@ class Agents:
         result = await self.call(username, "forecast", options=parse.sbatch_options(spec))
         return parse_usage.parse_forecast(_typed(result, "stderr", str))
 
-    async def scalars(self, username: str, folders: list[str]) -> list[dict[str, float | None]]:
-        """For each folder the last value of each scalar in its event files, within a time."""
-        result = await self.call(username, "scalars", folders=folders)
+    async def scalars(
+        self, username: str, folders: list[str], timeout_s: float | None = None
+    ) -> list[dict[str, float | None]]:
+        """For each folder the last value of each scalar in its event files, within a time for all
+        of them; None for what is no number any more."""
+        result = await self.call(username, "scalars", timeout_s, folders=folders)
         found = _typed(result, "scalars", list)
         return [_scalars(item) for item in found[: len(folders)]]
 

@@ -1,6 +1,7 @@
 """The shapes in which jobs leave the portal, shared by routes and events."""
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -9,13 +10,16 @@ from pydantic import BaseModel
 from portal.api.views import ResourcesOut, TensorboardOut, environment_title
 from portal.models import BatchJob, JobState, Tensorboard
 from portal.parts import Parts
-from portal.services import tensorboards
+from portal.services import scalars, tensorboards
+from portal.services.sofar import Metrics
 from spawner.model import Outcome
 
 
 class TaskOut(BaseModel):
     """One task of an array. `parameters` are those that differ between tasks; `metrics` the last
-    value of each scalar in its event files, null until they have been read."""
+    value of each scalar in its event files, null until they have been read; a value that is no
+    number any more (NaN, infinite) is null. `so_far`: they may still change, for the task runs or
+    has only just ended; read anew every quarter of a minute while somebody asks."""
 
     index: int
     state: JobState
@@ -23,7 +27,8 @@ class TaskOut(BaseModel):
     exit_code: int | None = None
     node: str | None = None
     parameters: dict[str, Any] = {}
-    metrics: dict[str, float] | None = None
+    metrics: dict[str, float | None] | None = None
+    so_far: bool = False
 
 
 class ArrayOut(BaseModel):
@@ -93,7 +98,8 @@ class JobDetail(JobOut):
 def job_fields(
     parts: Parts, job: BatchJob, board: Tensorboard | None, *, tasks: bool
 ) -> dict[str, Any]:
-    """The fields of JobOut; with `tasks`, an array's tasks one by one."""
+    """The fields of JobOut; with `tasks`, an array's tasks one by one, and what those that run
+    have logged so far."""
     own: dict[str, Any] = {
         name: getattr(job, name)
         for name in (
@@ -107,19 +113,29 @@ def job_fields(
         "environment_title": environment_title(parts, job.environment) or None,
         "resources": ResourcesOut(**job.resources),
         "submitted_at": job.submitted_at or job.created_at,
-        "array": array_out(job, tasks),
+        "array": array_out(job, tasks, scalars.so_far(parts, job) if tasks else {}),
         "usage": UsageOut(**job.usage) if job.usage else None,
         "tensorboard": TensorboardOut.of(board) if board else None,
     }
 
 
-def array_out(job: BatchJob, with_tasks: bool) -> ArrayOut | None:
-    """The array of a job that is one."""
+def array_out(
+    job: BatchJob, with_tasks: bool, so_far: Mapping[int, Metrics] | None = None
+) -> ArrayOut | None:
+    """The array of a job that is one; `so_far` by the tasks' indices."""
     if job.array_size is None:
         return None
-    found = [TaskOut.model_validate(task, extra="ignore") for task in job.tasks or []]
+    known = so_far or {}
+    found = [_task_out(task, known.get(task["index"])) for task in job.tasks or []]
     counts = Counter(str(task.outcome or task.state) for task in found)
     return ArrayOut(size=job.array_size, counts=counts, tasks=found if with_tasks else [])
+
+
+def _task_out(task: Mapping[str, Any], so_far: Metrics | None) -> TaskOut:
+    shown = TaskOut.model_validate(task, extra="ignore")
+    if shown.metrics is not None or so_far is None:
+        return shown
+    return shown.model_copy(update={"metrics": dict(so_far), "so_far": True})
 
 
 async def jobs_out(parts: Parts, found: list[BatchJob]) -> list[JobOut]:

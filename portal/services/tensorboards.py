@@ -43,9 +43,15 @@ LIVE = (TensorboardState.QUEUED, TensorboardState.STARTING, TensorboardState.RUN
 START_PATIENCE = timedelta(minutes=2)
 TOUCH_EVERY = timedelta(seconds=30)
 RUNS_SOMEWHERE = (JobState.STARTING, JobState.RUNNING)
+BACK_IN_QUEUE = (JobState.SUBMITTING, JobState.QUEUED)
+LOOKED_AT = timedelta(minutes=10)
+"""Whoever looked at a TensorBoard within this time is taken to be looking still."""
 SERVICE_MEMORY_GB = 2.0
 SERVICE_MINUTES = 8 * 60
 SILENCE = timedelta(seconds=60)
+MOVES = "What it ran in has ended, so it moves to a place of its own and opens here again."
+NOBODY_LOOKED = "What it ran in has ended, and nobody was looking. You can start it again."
+HOST_ENDED = "The allocation it ran in has ended."
 NO_PARTITION = "no-service-partition"
 NO_SERVICE_PARTITION = (
     "This has ended, and the site names no partition for TensorBoards of what has ended."
@@ -72,7 +78,7 @@ async def want(
     """Have a TensorBoard run, or be on its way. Repeatable; another logdir restarts it."""
     chosen = await _checked(parts, parent, logdir) if logdir is not None else None
     board = await of_parent(parts, parent) or await _insert(parts, parent, user, chosen)
-    fresh_run = (new_id(), secrets.token_urlsafe(32))
+    fresh_run = _fresh_run()
 
     def apply(row: Tensorboard) -> None:
         row.last_request_at = utcnow()
@@ -80,9 +86,7 @@ async def want(
         if row.wanted and row.state in LIVE and row.secret and not moved:
             return
         row.logdir = chosen or row.logdir
-        row.wanted, row.state, row.reason = True, TensorboardState.STARTING, None
-        row.run_id, row.secret = fresh_run
-        row.host = row.port = row.started_at = row.slurm_job = None
+        _begin_anew(row, fresh_run, None)
 
     changed = await change(parts.db, Tensorboard, board.id, apply)
     if changed is None:
@@ -91,6 +95,17 @@ async def want(
         await _record(parts, audit.Action.TENSORBOARD_START, parent, user, ip)
     parts.changes.notify(parent.user_id, board.id, RECONCILE)
     return changed
+
+
+def _fresh_run() -> tuple[str, str]:
+    """The id and the secret of a run: never those of an earlier one."""
+    return new_id(), secrets.token_urlsafe(32)
+
+
+def _begin_anew(row: Tensorboard, run: tuple[str, str], reason: str | None) -> None:
+    row.wanted, row.state, row.reason = True, TensorboardState.STARTING, reason
+    row.run_id, row.secret = run
+    row.host = row.port = row.started_at = row.slurm_job = None
 
 
 async def ensure(parts: Parts, parent: Job, user: User) -> Tensorboard:
@@ -132,7 +147,7 @@ async def authenticated(parts: Parts, board_id: str, secret: str) -> Tensorboard
 async def hello(parts: Parts, board: Tensorboard, port: int) -> None:
     """The node program listens on `port`; where, says Slurm. Raises Conflict until it does."""
     check_wanted(board)
-    info = await where_it_runs(parts, await _host_job(parts, board))
+    info = await where_it_runs(parts, await host_job(parts, board))
     host = node_address(parts, info)
 
     def apply(row: Tensorboard) -> None:
@@ -287,12 +302,42 @@ def _let_go(job: TensorboardJob) -> None:
         job.wanted, job.stop_requested_at = Wanted.STOP, utcnow()
 
 
-async def host_has_ended(parts: Parts, board: Tensorboard) -> bool:
-    """Whether the allocation that this run lives in is over."""
-    return (await _host_job(parts, board)).state is JobState.ENDED
+def is_homeless(board: Tensorboard, host: Job) -> bool:
+    """Whether the allocation that this run lives in is over; `host` is its job."""
+    if board.slurm_job is None:
+        return host.state is JobState.ENDED or host.state in BACK_IN_QUEUE
+    return host.state is JobState.ENDED and board.state is TensorboardState.RUNNING
 
 
-async def _host_job(parts: Parts, board: Tensorboard) -> Job:
+async def outlive(parts: Parts, board: Tensorboard, now: datetime) -> None:
+    """What to do with a run whose allocation is over. One that lived in its session's or job's own
+    moves to the service partition if somebody is looking; every other ends, and says why. A run
+    that had a job of its own is not repeated: what ended it would end the next one too."""
+    seen = board.last_request_at
+    if board.slurm_job is not None:
+        await ended(parts, board, HOST_ENDED)
+    elif parts.settings.service_partition is None:
+        await ended(parts, board, NO_SERVICE_PARTITION)
+    elif seen is None or now - seen > LOOKED_AT:
+        await ended(parts, board, NOBODY_LOOKED)
+    else:
+        await _move(parts, board, now)
+
+
+async def _move(parts: Parts, board: Tensorboard, now: datetime) -> None:
+    run = _fresh_run()
+
+    def apply(row: Tensorboard) -> None:
+        if row.run_id == board.run_id and row.wanted:
+            _begin_anew(row, run, MOVES)
+            row.last_request_at = now
+
+    parts.heard.pop(board.run_id, None)
+    await change(parts.db, Tensorboard, board.id, apply)
+    parts.changes.notify(board.user_id, board.id, RECONCILE)
+
+
+async def host_job(parts: Parts, board: Tensorboard) -> Job:
     """The Slurm job that this run lives in: its own, or its parent's."""
     if board.slurm_job is None:
         return board.parent

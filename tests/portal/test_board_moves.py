@@ -1,0 +1,169 @@
+"""A TensorBoard whose allocation is over: moves if somebody looks, else ends and says why."""
+
+from collections.abc import AsyncIterator, Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from portal.db import Database, utcnow
+from portal.models import (
+    Job,
+    JobState,
+    Session,
+    Tensorboard,
+    TensorboardJob,
+    TensorboardState,
+    User,
+)
+from portal.parts import Parts
+from portal.services import tensorboards
+from portal.settings import Settings
+from tests.portal.gate_portal import gate_settings
+
+pytestmark = pytest.mark.anyio
+MakeParts = Callable[..., Parts]
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'portal.db'}")
+    await database.migrate()
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+def make_parts(tmp_path: Path, database: Database) -> MakeParts:
+    """Parts with neither Slurm nor launchers: only rows are written here."""
+
+    def make(**changes: Any) -> Parts:
+        settings: Settings = gate_settings(tmp_path, **changes)
+        nothing = cast(Any, None)
+        edges = ("agents", "slurm", "watcher", "catalog", "hub", "http")
+        return Parts(settings=settings, db=database, **dict.fromkeys(edges, nothing))
+
+    return make
+
+
+async def board_in(
+    database: Database, host_state: JobState, *, own_job: bool = False, **changes: Any
+) -> Tensorboard:
+    """A running TensorBoard of a session in this state, inside it or in a job of its own."""
+    values = {"state": TensorboardState.RUNNING, "host": "10.0.0.1", "port": 4000, **changes}
+    async with database.session() as db:
+        user = User(username="alice")
+        db.add(user)
+        await db.flush()
+        session = Session(user_id=user.id, name="s1", state=host_state)
+        own = TensorboardJob(user_id=user.id, name="tensorboard", state=host_state)
+        db.add_all([session, own])
+        await db.flush()
+        row = Tensorboard(
+            parent_id=session.id,
+            user_id=user.id,
+            logdir="/x",
+            secret="before",
+            started_at=utcnow(),
+            slurm_job=own.id if own_job else None,
+            **{"last_request_at": utcnow(), **values},
+        )
+        db.add(row)
+        await db.commit()
+    return await again(database, row)
+
+
+async def again(database: Database, board: Tensorboard) -> Tensorboard:
+    async with database.session() as db:
+        return await db.get_one(Tensorboard, board.id)
+
+
+async def over(parts: Parts, board: Tensorboard) -> bool:
+    host: Job = await tensorboards.host_job(parts, board)
+    return tensorboards.is_homeless(board, host)
+
+
+@pytest.mark.parametrize(
+    ("state", "homeless"),
+    [
+        (JobState.RUNNING, False),
+        (JobState.STARTING, False),
+        (JobState.STOPPING, False),
+        (JobState.SUSPENDED, False),
+        (JobState.QUEUED, True),  # requeued: it will run again, and elsewhere
+        (JobState.SUBMITTING, True),
+        (JobState.ENDED, True),
+    ],
+)
+async def test_when_its_allocation_is_over(
+    database: Database, make_parts: MakeParts, state: JobState, homeless: bool
+) -> None:
+    assert await over(make_parts(), await board_in(database, state)) == homeless
+
+
+async def test_one_that_waits_in_the_queue_with_a_job_of_its_own_is_not_homeless(
+    database: Database, make_parts: MakeParts
+) -> None:
+    starting = TensorboardState.STARTING
+    board = await board_in(database, JobState.QUEUED, own_job=True, state=starting)
+    assert not await over(make_parts(), board)
+
+
+async def test_it_moves_while_somebody_looks(database: Database, make_parts: MakeParts) -> None:
+    """Its id and so its address stay; run and secret are new, for the old program may still ask."""
+    parts = make_parts(service_partition="cpu")
+    before = await board_in(database, JobState.ENDED)
+    parts.heard[before.run_id] = utcnow()
+    await tensorboards.outlive(parts, before, utcnow())
+    after = await again(database, before)
+    assert (after.id, after.state, after.wanted) == (before.id, TensorboardState.STARTING, True)
+    assert (after.host, after.port, after.started_at) == (None, None, None)
+    assert after.run_id != before.run_id
+    assert after.secret not in {before.secret, ""}
+    assert after.reason == tensorboards.MOVES
+    assert parts.heard == {}
+
+
+async def test_asked_twice_it_moves_once(database: Database, make_parts: MakeParts) -> None:
+    parts = make_parts(service_partition="cpu")
+    before = await board_in(database, JobState.ENDED)
+    await tensorboards.outlive(parts, before, utcnow())
+    first = await again(database, before)
+    await tensorboards.outlive(parts, before, utcnow())
+    assert (await again(database, before)).run_id == first.run_id
+
+
+async def test_one_that_its_owner_has_ended_stays_ended(
+    database: Database, make_parts: MakeParts
+) -> None:
+    parts = make_parts(service_partition="cpu")
+    before = await board_in(database, JobState.ENDED)
+    await tensorboards.unwant(parts, before, before.user)
+    await tensorboards.outlive(parts, before, utcnow())
+    assert (await again(database, before)).state is TensorboardState.STOPPED
+
+
+@pytest.mark.parametrize(
+    ("partition", "own_job", "seen", "reason"),
+    [
+        (None, False, timedelta(0), tensorboards.NO_SERVICE_PARTITION),
+        ("cpu", False, timedelta(minutes=11), tensorboards.NOBODY_LOOKED),
+        ("cpu", True, timedelta(0), tensorboards.HOST_ENDED),
+    ],
+)
+async def test_else_it_ends_and_says_why(
+    database: Database,
+    make_parts: MakeParts,
+    partition: str | None,
+    own_job: bool,
+    seen: timedelta,
+    reason: str,
+) -> None:
+    now: datetime = utcnow()
+    parts = make_parts(service_partition=partition)
+    board = await board_in(database, JobState.ENDED, own_job=own_job, last_request_at=now - seen)
+    await tensorboards.outlive(parts, board, now)
+    after = await again(database, board)
+    assert (after.state, after.wanted) == (TensorboardState.STOPPED, False)
+    assert after.reason == reason
