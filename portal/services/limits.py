@@ -5,6 +5,7 @@ figures are unknown limits nothing here: sbatch will answer.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from portal.errors import FieldError
 from spawner.model import ClusterInfo, NodeInfo, PartitionInfo, Resources
@@ -24,6 +25,15 @@ def impossible(wanted: Resources, cluster: ClusterInfo | None) -> list[FieldErro
         ]
     nodes = [node for node in cluster.nodes if partition.name in node.partitions]
     return [*_time(wanted, partition), *(_sizes(wanted, partition.name, nodes) if nodes else ())]
+
+
+def where_it_fits(wanted: Resources, cluster: ClusterInfo | None) -> Resources:
+    """The same in the first partition that could ever run it, where its own could not. For those
+    who named no partition: two nodes are not in a partition of one."""
+    if cluster is None or not impossible(wanted, cluster):
+        return wanted
+    others = (replace(wanted, partition=p.name) for p in cluster.partitions if p.nodes)
+    return next((other for other in others if not impossible(other, cluster)), wanted)
 
 
 def _partition(wanted: Resources, partitions: Iterable[PartitionInfo]) -> PartitionInfo | None:

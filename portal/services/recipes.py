@@ -12,7 +12,7 @@ from portal.errors import FieldError, NotFound, invalid_input
 from portal.models import User
 from portal.parts import Parts
 from portal.services import launch
-from portal.services.limits import impossible
+from portal.services.limits import impossible, where_it_fits
 from portal.services.sessions import complete, usable_environment
 from spawner import jobscript, scripts
 from spawner.catalog import Environment, availability
@@ -107,7 +107,15 @@ def defaults(parts: Parts, template: Template | None) -> dict[str, Any]:
         return launch.kept(Resources())
     environment = parts.catalog.environments.get(template.environment)
     base = dict(environment.default_resources) if environment else {}
-    return launch.kept(Resources(**{**base, **template.default_resources}))
+    return launch.kept(Resources(**{**base, **_own_defaults(template, environment)}))
+
+
+def _own_defaults(template: Template, environment: Environment | None) -> dict[str, Any]:
+    """What the template asks for; no GPU where the environment's image could not use it."""
+    found = dict(template.default_resources)
+    if environment is not None and environment.gpu == "none":
+        found.pop("gpus", None)
+    return found
 
 
 async def prepare(parts: Parts, user: User, wish: Wish, uuid: str) -> Recipe:
@@ -171,10 +179,12 @@ def resources_for(
     chosen: Template | None,
     environment: Environment | None,
 ) -> Resources:
-    """What was asked for, then the template's defaults, the environment's, the site's."""
+    """What was asked for, then the template's defaults, the environment's, the site's; in another
+    partition than the site's default one where that is too small and none was named."""
     named = {key: value for key, value in asked.items() if value is not None}
-    base = {**(chosen.default_resources if chosen else {}), **named}
-    return complete(base, environment, parts.settings)
+    base = {**(_own_defaults(chosen, environment) if chosen else {}), **named}
+    found = complete(base, environment, parts.settings)
+    return found if "partition" in base else where_it_fits(found, parts.watcher.cluster)
 
 
 def checked_name(name: str | None) -> str | None:

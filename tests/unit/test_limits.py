@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from portal.services.limits import impossible
+from portal.services.limits import impossible, where_it_fits
 from spawner.model import ClusterInfo, NodeInfo, PartitionInfo, Resources
 
 GPU_NODE = {"cpus": 32, "memory_mb": 131072, "gpus": {"v100": 4}, "partitions": ("gpu", "debug")}
@@ -63,3 +63,20 @@ def test_what_no_node_has_names_the_field(wanted: Resources, field: str, words: 
 
 def test_without_figures_nothing_is_refused() -> None:
     assert impossible(Resources(partition="nope", gpus=99), None) == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "partition"),
+    [
+        (Resources(partition="cpu"), "cpu"),
+        (Resources(partition="cpu", nodes=2), "gpu"),
+        (Resources(partition="cpu", nodes=3, time_limit_minutes=10), "debug"),
+        (Resources(nodes=2), "gpu"),
+        (Resources(partition="cpu", nodes=4), "cpu"),  # nowhere: its own says so
+    ],
+)
+def test_what_its_partition_could_never_run_goes_to_one_that_could(
+    wanted: Resources, partition: str
+) -> None:
+    assert where_it_fits(wanted, CLUSTER).partition == partition
+    assert where_it_fits(wanted, None) == wanted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -22,7 +23,15 @@ def parts(tmp_path: Path, *images: str) -> Parts:
     """A portal whose folder of images holds these."""
     for name in images:
         (tmp_path / f"{name}.sif").touch()
-    return cast(Parts, SimpleNamespace(catalog=Catalog.load(image_dir=tmp_path)))
+    settings = SimpleNamespace(
+        default_partition="cpu",
+        default_gpu_partition="gpu",
+        default_time_limit_minutes=60,
+        default_account=None,
+        default_qos=None,
+    )
+    found = Catalog.load(image_dir=tmp_path), SimpleNamespace(cluster=None)
+    return cast(Parts, SimpleNamespace(catalog=found[0], settings=settings, watcher=found[1]))
 
 
 def fields(at: Parts, template: Template, asked: str | None) -> dict[str, str]:
@@ -44,6 +53,21 @@ def test_other_templates_have_theirs(tmp_path: Path) -> None:
     at = parts(tmp_path, "python3", "r")
     assert recipes.environment_of(at, TRAINING, "python3").name == "python3"
     assert "runs in python3" in fields(at, TRAINING, "r")["environment"]
+
+
+def test_no_gpu_is_asked_for_where_the_image_can_not_use_it(tmp_path: Path) -> None:
+    at = parts(tmp_path, "tensorflow", "pytorch")
+    assert TEMPLATES["keras-training"].default_resources["gpus"] == 1
+    assert recipes.defaults(at, TEMPLATES["keras-training"])["gpus"] == 0
+    assert recipes.defaults(at, TEMPLATES["pytorch-training"])["gpus"] == 1
+    keras = at.catalog.environments["keras"]
+    for environment, asked, gpus in (
+        (keras, {}, 0),
+        (keras, {"gpus": 2}, 2),
+        (replace(keras, gpu="optional"), {}, 1),
+    ):
+        found = recipes.resources_for(at, asked, TEMPLATES["keras-training"], environment)
+        assert found.gpus == gpus
 
 
 def test_one_of_the_choices_is_enough_for_a_template_to_be_there(tmp_path: Path) -> None:

@@ -55,6 +55,9 @@ def test_all_reach_each_other(size: int) -> None:
     found = results([start(rank, size, port, 20) for rank in range(size)])
     assert [code for code, _ in found] == [0] * size
     assert f"{size} ranks reach each other" in found[0][1]
+    for rank in range(1, size):
+        assert f"rank {rank} on {socket.gethostname()}, address 127.0.0.1, port " in found[0][1]
+    assert found[0][1].count(", has reached 127.0.0.1") == size - 1
 
 
 def test_a_rank_that_does_not_come_is_named() -> None:

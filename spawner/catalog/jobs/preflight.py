@@ -68,6 +68,12 @@ def connect(address, timeout_s):
             raise Unreachable(str(error)) from error
 
 
+def say(line, stream=sys.stdout):
+    """A single write, so that another rank's line can't come before this one's end."""
+    stream.write(line + "\n")
+    stream.flush()
+
+
 def where(rank, host, address):
     return f"rank {rank} on {host}, address {address[0]}, port {address[1]}"
 
@@ -105,7 +111,8 @@ def lead(group, door):
         if rank not in callers
     ]
     peers = [peer for _, _, peer, _ in callers.values()]
-    for connection, _, _, _ in callers.values():
+    for connection, _, peer, _ in callers.values():
+        say(f"preflight: {where(*peer)}, has reached {connection.getsockname()[0]}")
         send(connection, peers)
     lines += unreachable("rank 0", peers, group.timeout_s)
     for _, reader, _, _ in callers.values():
@@ -156,13 +163,11 @@ def main():
         lines = [f"rank {rank}: the all-reduce gave a wrong sum"]
     if rank == 0 or not total:
         for line in lines:
-            sys.stderr.write(f"preflight: {line}\n")  # one write: ranks' lines stay whole
+            say(f"preflight: {line}", sys.stderr)
     if lines:
         sys.exit(1)
     if rank == 0:
-        sys.stdout.write(
-            f"preflight: {size} ranks reach each other, and their all-reduce is right\n"
-        )
+        say(f"preflight: {size} ranks reach each other, and their all-reduce is right")
 
 
 if __name__ == "__main__":
