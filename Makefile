@@ -78,6 +78,7 @@ lock:            ## the locks of Python packages, from pyproject.toml; needs uv 
 	uv $(LOCK) pyproject.toml -o requirements.lock
 	uv $(LOCK) pyproject.toml --extra dev -o requirements-dev.lock
 	uv $(LOCK) --group runtime -o requirements-runtime.lock
+	uv $(LOCK) --group science -o requirements-science.lock
 	uv $(LOCK) --group build -o requirements-build.lock
 
 api: prepare-tests           ## openapi.json and the client generated from it

@@ -34,6 +34,7 @@ from cluster.machine import (
 )
 from cluster.paths import CHECKOUT, Paths
 from cluster.render import Abilities, Cluster, ConfigFile, private_accounts, render
+from cluster.render_modules import render_modules
 
 LONGEST_STATE = 60  # bytes: munge's and MariaDB's sockets lie below it, and have 107 in all
 MACHINE_FILES = ("passwd", "shadow", "group")
@@ -189,6 +190,7 @@ def _write_files(ground: Ground, cgroups: dict[str, Hierarchy]) -> None:
     password = ground.secrets.passwords["cn=portal"]
     files = {
         **render(cluster, ground.secrets.passwords["cn=nslcd"]),
+        **render_modules(cluster),
         **private_accounts(cluster, machine),
         **_instructions(cluster, cgroups),
         "ldap-portal-password": ConfigFile(password + "\n", mode=0o600),

@@ -18,6 +18,7 @@ PACKAGES = (
     *("slapd", "ldap-utils", "libldap-common", "nslcd", "libnss-ldapd", "openssl"),
     *("mariadb-server", "nginx-light", "chromium", "sudo", "iproute2", "util-linux", "procps"),
     *("mmdebstrap", "squashfs-tools", "squashfuse", "fuse3", "python3-venv"),
+    "lmod",
 )
 POLICY = Path("/usr/sbin/policy-rc.d")
 POLICY_TEXT = "#!/bin/sh\nexit 101\n"

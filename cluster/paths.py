@@ -32,6 +32,11 @@ class Paths:
         return self.root / "runtime"
 
     @property
+    def science(self) -> Path:
+        """The virtualenv that the demo's module and virtualenv environments stand on."""
+        return self.root / "science"
+
+    @property
     def app(self) -> Path:
         return self.root / "app"
 

@@ -11,6 +11,7 @@ from cluster.control import ask
 from cluster.ground import Ground
 from cluster.machine import folder, run, wait_for, write
 from cluster.paths import CHECKOUT, Paths
+from cluster.render_modules import render_catalog
 from cluster.render_portal import launcher_conf, render_portal
 
 PORTAL_SERVICES = ("portal", "hub", "nginx")
@@ -44,6 +45,8 @@ def install_launcher(ground: Ground) -> None:
 def _write_configuration(ground: Ground) -> list[str]:
     install_launcher(ground)
     _write_secrets(ground)
+    for name, file in render_catalog(ground.cluster).items():
+        write(ground.paths.catalog / name, file.text, mode=file.mode, owner=file.owner)
     with_pages = (ground.paths.app / application.PAGES / "index.html").exists()
     files = render_portal(ground.cluster, with_pages=with_pages)
     for name, file in files.items():
@@ -64,6 +67,10 @@ def _write_secrets(ground: Ground) -> None:
         folder(home / "secrets", uid, 0o700)
         for name, text in secrets.items():
             write(home / "secrets" / name, f"{text}\n", mode=0o600, owner=uid)
+    registries = paths.portal_home / "secrets" / "registry_auth.json"
+    if not registries.exists():  # an administrator's to fill
+        portal = ground.cluster.layout.service_account("portal").uid
+        write(registries, '{"auths": {}}\n', mode=0o600, owner=portal)
 
 
 def _fingerprint(paths: Paths, copied: str, texts: list[str]) -> str:

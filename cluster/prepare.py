@@ -95,6 +95,7 @@ def steps(state: Path, *, tests: bool) -> list[Step]:
         Step("packages", "Debian packages", ((*module, "cluster.install"),)),
         virtualenv(state, "venv", "requirements.lock", "portal and hub"),
         virtualenv(state, "runtime", "requirements-runtime.lock", "JupyterLab for the nodes"),
+        virtualenv(state, "science", "requirements-science.lock", "Python for the demo's modules"),
         virtualenv(state, "build", "requirements-build.lock", "Node, to build the pages"),
         Step(
             "frontend",

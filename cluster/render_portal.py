@@ -9,6 +9,7 @@ from typing import Any
 from cluster.addresses import LOCALHOST
 from cluster.layout import Layout, Preset
 from cluster.render import Cluster, ConfigFile
+from cluster.render_modules import INIT
 
 # the first uid of the directory's people: nobody below it is ever acted for
 MIN_UID = 20000
@@ -49,6 +50,7 @@ def portal_settings(cluster: Cluster, *, with_pages: bool) -> dict[str, Any]:
         "runtime_dir": str(paths.runtime),
         "image_dir": str(paths.images),
         "catalog_dir": str(paths.catalog),
+        "modules_init": str(INIT),
         **_slurm_settings(cluster),
         **_directory_settings(cluster),
     }

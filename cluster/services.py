@@ -11,6 +11,7 @@ from cluster.control import Spec
 from cluster.machine import PATH, Hierarchy
 from cluster.node import NodeConfig
 from cluster.render import Cluster
+from cluster.render_modules import MODULEPATH
 
 User = tuple[int, int, tuple[int, ...]]
 # Slurm misses the jobs of a node that has booted when it registers more than 20 s (10 s beside
@@ -129,6 +130,7 @@ def head_binds(cluster: Cluster) -> list[tuple[str, str]]:
     binds = [(str(etc / name), f"/etc/{name}") for name in ETC_FILES]
     binds.append((str(etc / "ldap.conf"), "/etc/ldap/ldap.conf"))
     binds.append((str(etc / "sudoers.d"), "/etc/sudoers.d"))
+    binds.append((str(etc / "modulespath"), str(MODULEPATH)))
     return binds
 
 

@@ -66,7 +66,8 @@ def node_name() -> str:
 
 def _sentence(code: int, init: str, name: str, said: str) -> str:
     """What happened, in one line, with what the module system itself says of it."""
-    why = " ".join(said.split())[:MAX_SAID]
+    # the first paragraph; Lmod has general advice after it
+    why = " ".join(said.strip().partition("\n\n")[0].split())[:MAX_SAID]
     if code == NOT_LOADED:
         return f"the module {name} can't be loaded on {node_name()}: {why or 'no reason was told'}"
     if code == NO_COMMAND:

@@ -24,8 +24,11 @@ from cluster.errors import LayoutError, NothingFreeError
 from cluster.layout import Layout, expand, parse_layout
 from cluster.paths import Paths
 from cluster.render import Abilities, Cluster, base_ldif, private_accounts, render
+from cluster.render_modules import INIT, render_catalog, render_modules
 from cluster.render_portal import hub_settings, portal_settings, render_portal, toml
-from cluster.services import User, base_services, node_config, portal_services, slurmd
+from cluster.services import User, base_services, head_binds, node_config, portal_services, slurmd
+from spawner.catalog import Places, load_environment
+from spawner.runtimes import Modules, Virtualenv
 
 DESCRIPTION = (Path(__file__).parents[2] / "cluster" / "cluster.toml").read_text(encoding="utf-8")
 GPU_NODES = """[[node]]
@@ -333,3 +336,22 @@ def test_proc_net_tcp() -> None:
     six = "   0: 00000000000000000000000000000000:0016 0:0 0A 0:0 00:0 0 0 0 1\n"
     assert parse_proc_net_tcp(head + listening + connected) == {Listener("127.0.0.1", 8000)}
     assert parse_proc_net_tcp(head + six) == {Listener(EVERYWHERE, 22)}
+
+
+def test_the_modules_are_those_that_the_site_s_environment_names(tmp_path: Path) -> None:
+    cluster = cluster_of(SHIPPED)
+    files = render_modules(cluster)
+    folder = files["modulespath"].text.strip()
+    assert folder == f"{STATE}/etc/modules"
+    assert (str(STATE / "etc" / "modulespath"), "/etc/lmod/modulespath") in head_binds(cluster)
+    shown = {name.removeprefix("modules/").removesuffix(".lua") for name in files}
+    assert {"python/3.11", "threads/1.0"} <= shown
+    assert f'"{STATE.parent}/science/bin"' in files["modules/python/3.11.lua"].text
+    found = {}
+    for name, file in render_catalog(cluster).items():
+        path = tmp_path / Path(name).name
+        path.write_text(file.text)
+        found[path.stem] = load_environment(path, Places((tmp_path,), modules_init=INIT))
+    assert found["science"].runtime == Modules(("python/3.11", "threads/1.0"), INIT)
+    assert found["science_venv"].runtime == Virtualenv(STATE.parent / "science")
+    assert str(INIT) in render_portal(cluster, with_pages=False)["portal.toml"].text
