@@ -17,7 +17,8 @@ from cluster.layout import Layout
 LOCALHOST = "127.0.0.1"
 WILDCARD = "0.0.0.0"  # noqa: S104  what a listener on every address shows, not a bind of ours
 # The front door and what stands behind it listen on the machine's loopback…
-FRONT_PORTS = {"public": 8000, "portal": 8001, "hub": 8081}
+# `registry` is nobody's: a trial registry that speaks plain HTTP may listen there.
+FRONT_PORTS = {"public": 8000, "portal": 8001, "hub": 8081, "registry": 5000}
 # …the cluster's own services on the head's address.
 HEAD_PORTS = {"slurmctld": 6817, "slurmdbd": 6819, "ldap": 389, "ldaps": 636, "node_facing": 8010}
 SLURMD_PORT = 6818

@@ -5,10 +5,11 @@ Daemons must not start while they are installed: they would take the ports of th
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,6 +21,8 @@ PACKAGES = (
     *("mmdebstrap", "squashfs-tools", "squashfuse", "fuse3", "python3-venv"),
     "lmod",
 )
+# what only the tests need: a registry, and a shell for images that are made in a moment
+TEST_PACKAGES = ("docker-registry", "busybox-static")
 POLICY = Path("/usr/sbin/policy-rc.d")
 POLICY_TEXT = "#!/bin/sh\nexit 101\n"
 QUIET = {"DEBIAN_FRONTEND": "noninteractive", "DEBCONF_NONINTERACTIVE_SEEN": "true"}
@@ -31,11 +34,12 @@ def installed(query: str) -> set[str]:
     return {name for name, status in pairs if status == "install ok installed"}
 
 
-def missing() -> list[str]:
-    asked = ["dpkg-query", "--show", "--showformat=${Package} ${Status}\\n", *PACKAGES]
+def missing(packages: Sequence[str]) -> list[str]:
+    """Those of the packages that aren't wholly installed."""
+    asked = ["dpkg-query", "--show", "--showformat=${Package} ${Status}\\n", *packages]
     # unknown packages make it fail, and are simply not in its answer
     answer = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
-    return sorted(set(PACKAGES) - installed(answer))
+    return sorted(set(packages) - installed(answer))
 
 
 @contextmanager
@@ -63,8 +67,11 @@ def install(packages: list[str]) -> int:
         return subprocess.run([*get, "install", *packages], env=environment, check=False).returncode
 
 
-def main() -> int:
-    wanted = missing()
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python3 -m cluster.install", description=__doc__)
+    parser.add_argument("--tests", action="store_true", help="also what only the tests need")
+    asked = parser.parse_args(arguments)
+    wanted = missing(PACKAGES + TEST_PACKAGES if asked.tests else PACKAGES)
     if not wanted:
         print("all packages are there")
         return 0

@@ -45,6 +45,11 @@ class Paths:
         return self.root / "images"
 
     @property
+    def imported(self) -> Path:
+        """Images that an administrator imports through the portal."""
+        return self.state / "imported"
+
+    @property
     def etc(self) -> Path:
         return self.state / "etc"
 

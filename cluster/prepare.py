@@ -91,8 +91,9 @@ def steps(state: Path, *, tests: bool) -> list[Step]:
     """The steps of a checkout whose state lies in `state`; `tests` adds what only tests need."""
     module = (PYTHON, "-m")
     npm = (PYTHON, "-m", "cluster.prepare", "--state-root", str(state), "npm")
+    packages = (*module, "cluster.install", *(["--tests"] if tests else []))
     found = [
-        Step("packages", "Debian packages", ((*module, "cluster.install"),)),
+        Step("packages", "Debian packages", (packages,)),
         virtualenv(state, "venv", "requirements.lock", "portal and hub"),
         virtualenv(state, "runtime", "requirements-runtime.lock", "JupyterLab for the nodes"),
         virtualenv(state, "science", "requirements-science.lock", "Python for the demo's modules"),

@@ -51,6 +51,9 @@ def portal_settings(cluster: Cluster, *, with_pages: bool) -> dict[str, Any]:
         "image_dir": str(paths.images),
         "catalog_dir": str(paths.catalog),
         "modules_init": str(INIT),
+        "image_import_dir": str(paths.imported),
+        "image_import_auth_file": str(secrets / "registry_auth.json"),
+        **_registry_settings(cluster),
         **_slurm_settings(cluster),
         **_directory_settings(cluster),
     }
@@ -62,6 +65,12 @@ def portal_settings(cluster: Cluster, *, with_pages: bool) -> dict[str, Any]:
         )
     settings["presets"] = [_preset(preset) for preset in cluster.layout.presets]
     return settings
+
+
+def _registry_settings(cluster: Cluster) -> dict[str, Any]:
+    """Where a registry for trial may listen. A cluster raised by an older version has no port."""
+    port = cluster.addresses.ports.get("registry")
+    return {"image_import_plain_registries": [f"{LOCALHOST}:{port}"]} if port else {}
 
 
 def _slurm_settings(cluster: Cluster) -> dict[str, Any]:

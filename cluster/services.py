@@ -149,6 +149,7 @@ def folders(cluster: Cluster) -> list[tuple[Path, str | int, int]]:
         (paths.data / "slurmctld", "slurm", 0o700),
         (paths.run / "slapd", "openldap", 0o755),
         (paths.nginx, "www-data", 0o700),
+        (paths.imported, layout.service_account("portal").uid, 0o755),
         (paths.portal_home, layout.service_account("portal").uid, 0o700),
         (paths.hub_home, layout.service_account("portalhub").uid, 0o700),
     ]

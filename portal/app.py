@@ -13,6 +13,7 @@ import structlog
 from fastapi import FastAPI
 
 from portal.api import (
+    admin_images,
     catalog,
     cluster,
     environments,
@@ -43,6 +44,7 @@ from portal.parts import Parts
 from portal.reconcile import Reconcile
 from portal.services.accounts import Accounts
 from portal.services.changes import EVERYONE, RECONCILE
+from portal.services.importing import Importer
 from portal.services.people import People
 from portal.services.shelf import Shelf, places
 from portal.settings import Settings
@@ -67,6 +69,7 @@ API_ROUTERS = (
     shares,
     tensorboards,
     events,
+    admin_images,
 )
 ROOT_ROUTERS = (
     health,
@@ -133,6 +136,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
             slurm=lambda: _slurm_answers(parts.watcher),
             hub=parts.hub.version,
         )
+        stack.callback(parts.so_far.close)
         await _start_loops(parts, stack)
         yield
 
@@ -174,6 +178,8 @@ async def _start_loops(parts: Parts, stack: AsyncExitStack) -> None:
         "news": lambda: _pass_on(parts),
         "reconcile": reconcile.run,
     }
+    if parts.settings.image_import_dir is not None:
+        loops["imports"] = Importer(parts, parts.settings.image_import_dir).run
     for name, run in loops.items():
         stack.push_async_callback(_end, asyncio.create_task(_keep_running(name, run), name=name))
 

@@ -41,7 +41,7 @@ def _hosts(path: Path, content: bytes) -> frozenset[str]:
     except ValueError as error:
         raise ValueError(problem) from error
     if not isinstance(found, dict):
-        raise ValueError(problem)
+        raise ValueError(problem)  # noqa: TRY004 - of a file's content, not of an argument
     sections = [found.get(name, {}) for name in ("auths", "credHelpers")]
     if not all(isinstance(section, dict) for section in sections):
         raise ValueError(problem)

@@ -12,8 +12,10 @@ import io
 import json
 import os
 import shutil
+import socket
 import subprocess
 import tarfile
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -36,6 +38,11 @@ CONFIG = "application/vnd.oci.image.config.v1+json"
 LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 INDEX = "application/vnd.oci.image.index.v1+json"
+WHO = "a small image\n"
+CHART = "application/vnd.cncf.helm.config.v1+json"
+CHART_LAYER = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
+SIF_CONFIG = "application/vnd.sylabs.sif.config.v1+json"
+SIF = "application/vnd.sylabs.sif.layer.v1.sif"
 
 
 @dataclass(frozen=True)
@@ -89,41 +96,64 @@ class Registry:
         *,
         architecture: str = "amd64",
         ballast_bytes: int = 0,
-        entry: str = "",
-    ) -> str:
-        """Push a small image that has a shell; → its manifest's digest.
+    ) -> dict[str, Any]:
+        """Push a small image that has a shell; its manifest's digest and size.
 
         `ballast_bytes` of noise, which no compression makes smaller, are a layer of their own.
-        `entry` adds a file of that name at the root, for what an image must not hold.
         """
-        layers = [_layer(_shell(entry))]
+        plain = [_layer({"bin/busybox": BUSYBOX.read_bytes(), "etc/who": WHO.encode()})]
         if ballast_bytes:
-            layers.append(_layer({"ballast": os.urandom(ballast_bytes)}))
-        diffs = [f"sha256:{hashlib.sha256(plain).hexdigest()}" for plain in layers]
+            plain.append(_layer({"ballast": os.urandom(ballast_bytes)}))
+        diffs = [f"sha256:{hashlib.sha256(layer).hexdigest()}" for layer in plain]
         config = {
             "architecture": architecture,
             "os": "linux",
             "config": {"Env": ["PATH=/bin"], "Cmd": ["/bin/sh"]},
             "rootfs": {"type": "layers", "diff_ids": diffs},
         }
+        packed = [gzip.compress(layer, 1, mtime=0) for layer in plain]
+        return self.artifact(repository, tag, CONFIG, LAYER, json.dumps(config).encode(), packed)
+
+    def push_index(self, repository: str, architectures: list[str]) -> None:
+        """Push one image for each architecture, and an index over them as `latest`."""
+        made = [
+            {**self.push(repository, name, architecture=name), "platform": _platform(name)}
+            for name in architectures
+        ]
+        index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": made}
+        self.manifest(repository, "latest", index)
+
+    def push_file(self, repository: str, content: bytes) -> None:
+        """Push a file that is an image by itself, as oras:// has it."""
+        self.artifact(repository, "latest", SIF_CONFIG, SIF, b"{}", [content])
+
+    def push_chart(self, repository: str) -> None:
+        """Push what registries also hold and no container can be made from."""
+        self.artifact(repository, "latest", CHART, CHART_LAYER, b"{}", [b"no image at all"])
+
+    def artifact(
+        self, repository: str, tag: str, config_kind: str, kind: str, config: bytes,
+        layers: list[bytes],
+    ) -> dict[str, Any]:  # fmt: skip
+        """Push anything: a configuration and layers of these media types."""
         manifest = {
             "schemaVersion": 2,
             "mediaType": MANIFEST,
-            "config": {
-                "mediaType": CONFIG,
-                **self.blob(repository, json.dumps(config).encode()),
-            },
+            "config": {"mediaType": config_kind, **self.blob(repository, config)},
             "layers": [
-                {"mediaType": LAYER, **self.blob(repository, gzip.compress(plain, 1, mtime=0))}
-                for plain in layers
+                {
+                    "mediaType": kind,
+                    **self.blob(repository, layer),
+                    "annotations": {"org.opencontainers.image.title": "image.sif"},
+                }
+                for layer in layers
             ],
         }
-        return str(self.manifest(repository, tag, manifest)["digest"])
+        return self.manifest(repository, tag, manifest)
 
 
-def _shell(entry: str) -> dict[str, bytes]:
-    found = {"bin/busybox": BUSYBOX.read_bytes(), "etc/who": b"a small image\n"}
-    return {**found, entry: b"x"} if entry else found
+def _platform(architecture: str) -> dict[str, str]:
+    return {"architecture": architecture, "os": "linux"}
 
 
 def _layer(files: dict[str, bytes]) -> bytes:
@@ -178,3 +208,70 @@ def _wait_until_up(registry: Registry, process: subprocess.Popen[bytes], log: Pa
         assert process.poll() is None, f"the registry ended: {log.read_text()[-1000:]}"
         assert time.monotonic() < deadline, "the registry does not answer"
         time.sleep(0.02)
+
+
+class Relay:
+    """A slow way to a registry: answers pass until `budget_bytes` have, then wait for `release`.
+
+    What a slow registry does to its clients, without a clock: a test decides when it goes on.
+    """
+
+    def __init__(self, target: int, port: int = 0, budget_bytes: int | None = None) -> None:
+        self._target = target
+        self._left = budget_bytes
+        self._state = threading.Condition()
+        self._sockets: list[socket.socket] = []
+        self._listener = socket.create_server(("127.0.0.1", port))
+        self.port: int = self._listener.getsockname()[1]
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def __enter__(self) -> Relay:
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+        for open_socket in (self._listener, *self._sockets):
+            with suppress(OSError):
+                open_socket.shutdown(socket.SHUT_RDWR)
+            open_socket.close()
+
+    def hold_after(self, budget_bytes: int) -> None:
+        with self._state:
+            self._left = budget_bytes
+
+    def release(self) -> None:
+        """Everything passes from now on."""
+        with self._state:
+            self._left = None
+            self._state.notify_all()
+
+    def _accept(self) -> None:
+        with suppress(OSError):  # closed
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.create_connection(("127.0.0.1", self._target))
+                self._sockets += [client, server]
+                for pump in (
+                    threading.Thread(target=self._pump, args=(client, server, False), daemon=True),
+                    threading.Thread(target=self._pump, args=(server, client, True), daemon=True),
+                ):
+                    pump.start()
+
+    def _pump(self, source: socket.socket, sink: socket.socket, counted: bool) -> None:
+        with suppress(OSError):
+            while piece := source.recv(16384):
+                if counted:
+                    self._wait_for_turn(len(piece))
+                sink.sendall(piece)
+        with suppress(OSError):
+            sink.shutdown(socket.SHUT_WR)
+
+    def _wait_for_turn(self, size: int) -> None:
+        with self._state:
+            self._state.wait_for(lambda: self._left is None or self._left >= size)
+            if self._left is not None:
+                self._left -= size

@@ -10,10 +10,11 @@ from contextlib import asynccontextmanager, suppress
 
 EVERYONE = "*"  # the cluster's own figures
 RECONCILE = "reconcile"  # the loop that makes what is what should be
+IMPORTS = "imports"  # the loop that fetches images
 
 
 class Changes:
-    """Signals by topic: a user's id, the id of a job or tensorboard, EVERYONE or RECONCILE."""
+    """Signals by topic: a user's id, the id of a job or tensorboard, or a word from above."""
 
     def __init__(self) -> None:
         self.closed = False

@@ -46,7 +46,10 @@ def test_a_policy_of_the_machines_own_stays(
 def test_nothing_is_fetched_when_all_is_there(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(install, "missing", list)
+    asked: list[set[str]] = []
+    monkeypatch.setattr(install, "missing", lambda packages: asked.append(set(packages)))
     monkeypatch.setattr(install, "install", lambda packages: pytest.fail(f"installs {packages}"))
-    assert install.main() == 0
+    assert install.main([]) == 0
     assert capsys.readouterr().out == "all packages are there\n"
+    assert install.main(["--tests"]) == 0
+    assert asked[1] - asked[0] == set(install.TEST_PACKAGES)

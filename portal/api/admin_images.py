@@ -1,0 +1,163 @@
+"""Container images that administrators import from registries, once, into files."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from portal.api.deps import Admin, ClientIp, FreshAdmin, PartsDep
+from portal.models import ImageImport, ImportState, Wanted
+from portal.services import imports
+from portal.services.paging import cursor as cursor_of
+from portal.services.paging import read_cursor
+
+router = APIRouter(prefix="/admin/catalog/images", tags=["admin"])
+
+
+class ImportIn(BaseModel):
+    """An image to import: `docker://host/name:tag` into a file of the import folder."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reference: Annotated[str, Field(min_length=1, max_length=1000)]
+    file: Annotated[str, Field(min_length=1, max_length=200)]
+    replace: bool = False
+
+
+class ImportOut(BaseModel):
+    """One import. `percent` and the bytes are those of the phase, null where they aren't known;
+    `size_bytes` and `sha256` are the file's."""
+
+    id: str
+    reference: str
+    file: str
+    replace: bool
+    state: ImportState
+    stopping: bool
+    phase: str | None
+    percent: int | None
+    bytes_done: int | None
+    bytes_total: int | None
+    reason: str | None
+    requested_by: str
+    created_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    size_bytes: int | None
+    sha256: str | None
+
+
+class ImportPage(BaseModel):
+    """Imports, newest first; `next_cursor` asks for the older ones."""
+
+    items: list[ImportOut]
+    next_cursor: str | None = None
+
+
+class ImageOut(BaseModel):
+    """One imported file; `environments` run from it. Where it came from is null for a file that the
+    portal didn't import."""
+
+    file: str
+    size_bytes: int
+    modified_at: datetime
+    environments: list[str]
+    reference: str | None
+    imported_at: datetime | None
+    imported_by: str | None
+    sha256: str | None
+
+
+class Images(BaseModel):
+    """All of them by name. Where importing is off, `off` says so and what to do."""
+
+    items: list[ImageOut]
+    off: str | None
+
+
+@router.get("")
+async def list_images(_admin: Admin, parts: PartsDep) -> Images:
+    """The images in the import folder."""
+    if parts.settings.image_import_dir is None:
+        return Images(items=[], off=imports.OFF)
+    return Images(items=[_image_out(image) for image in await imports.images(parts)], off=None)
+
+
+@router.post("", status_code=202)
+async def import_image(
+    body: ImportIn, admin: FreshAdmin, parts: PartsDep, ip: ClientIp
+) -> ImportOut:
+    """Import an image. It goes on by itself; `imports/{id}` says how far it is."""
+    row = await imports.create(
+        parts, admin, reference=body.reference, file=body.file, replace=body.replace, ip=ip
+    )
+    return import_out(row)
+
+
+@router.get("/imports")
+async def list_imports(_admin: Admin, parts: PartsDep, cursor: str | None = None) -> ImportPage:
+    """Imports that are under way, and those that have ended."""
+    found = await imports.page(parts, read_cursor(cursor) if cursor else None)
+    shown = found[: imports.PAGE]
+    last = shown[-1] if len(found) > len(shown) else None
+    return ImportPage(
+        items=[import_out(row) for row in shown],
+        next_cursor=cursor_of(last.created_at, last.id) if last else None,
+    )
+
+
+@router.get("/imports/{import_id}")
+async def get_import(import_id: str, _admin: Admin, parts: PartsDep) -> ImportOut:
+    """One import."""
+    return import_out(await imports.get(parts, import_id))
+
+
+@router.post("/imports/{import_id}/cancel", status_code=202)
+async def cancel_import(
+    import_id: str, admin: FreshAdmin, parts: PartsDep, ip: ClientIp
+) -> ImportOut:
+    """Stop an import; nothing of it stays."""
+    return import_out(await imports.cancel(parts, admin, import_id, ip=ip))
+
+
+@router.delete("/{file}", status_code=204)
+async def delete_image(file: str, admin: FreshAdmin, parts: PartsDep, ip: ClientIp) -> None:
+    """Delete an imported image, unless a session or job runs from it."""
+    await imports.delete(parts, admin, file, ip=ip)
+
+
+def import_out(row: ImageImport) -> ImportOut:
+    return ImportOut(
+        id=row.id,
+        reference=row.reference,
+        file=row.file,
+        replace=row.replace,
+        state=row.state,
+        stopping=row.state is ImportState.RUNNING and row.wanted is Wanted.STOP,
+        phase=row.phase,
+        percent=row.percent,
+        bytes_done=row.bytes_done,
+        bytes_total=row.bytes_total,
+        reason=row.reason,
+        requested_by=row.requested_by,
+        created_at=row.created_at,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+        size_bytes=row.size_bytes,
+        sha256=row.sha256,
+    )
+
+
+def _image_out(image: imports.Image) -> ImageOut:
+    source = image.source
+    return ImageOut(
+        file=image.file,
+        size_bytes=image.size_bytes,
+        modified_at=image.modified_at,
+        environments=image.environments,
+        reference=source.reference if source else None,
+        imported_at=source.ended_at if source else None,
+        imported_by=source.requested_by if source else None,
+        sha256=source.sha256 if source else None,
+    )
