@@ -71,10 +71,6 @@ def _write_secrets(ground: Ground) -> None:
     if not registries.exists():  # an administrator's to fill
         portal = ground.cluster.layout.service_account("portal").uid
         write(registries, '{"auths": {}}\n', mode=0o600, owner=portal)
-    registries = paths.portal_home / "secrets" / "registry_auth.json"
-    if not registries.exists():  # an administrator's to fill
-        portal = ground.cluster.layout.service_account("portal").uid
-        write(registries, '{"auths": {}}\n', mode=0o600, owner=portal)
 
 
 def _fingerprint(paths: Paths, copied: str, texts: list[str]) -> str:
