@@ -62,7 +62,7 @@ def _button(environment: Environment) -> Mapping[str, Any]:
         "args": {"name": terminal_name(environment)},
         "icon": "ui-components:terminal",
         "label": f"Terminal in {environment.title}",
-        "caption": f"Open a shell inside the container of {environment.title}",
+        "caption": f"Open a shell inside {environment.title}",
         "rank": 60,
     }
 

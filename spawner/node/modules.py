@@ -26,6 +26,7 @@ type module >/dev/null 2>&1 || exit {NO_COMMAND}
 for name in "${{names[@]}}"; do
   before=$LOADEDMODULES
   if module load "$name"; then
+    [ -n "$LMOD_CMD$MODULES_CMD" ] && continue
     case ":$LOADEDMODULES:" in
       *":$name:"* | *":$name/"*) continue ;;
     esac

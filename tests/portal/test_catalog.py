@@ -50,6 +50,44 @@ async def test_a_running_portal_takes_changes_in_and_tells_mistakes(
         assert {item["name"]: item["title"] for item in served}["mine"] == "A new title"
 
 
+async def test_an_environment_says_what_it_is_and_why_it_cannot_be_used(
+    run_portal: RunPortal, tmp_path: Path
+) -> None:
+    folder = tmp_path / "site" / "environments"
+    folder.mkdir(parents=True)
+    (folder / "on_gpu.yaml").write_text(
+        ENVIRONMENT.format("On GPUs")
+        + 'framework: foo 2.1\ngpu: required\ncuda: "13.0"\nmin_driver: "580.65"\n'
+        + 'kernel: {argv: [python3, -m, ipykernel_launcher, -f, "{connection_file}"]}\n'
+    )
+    common = 'title: Plain\nlanguage: python\nversion: "3.11"\n'
+    (folder / "loaded.yaml").write_text(common + "runtime: modules\nmodules: [python]\n")
+    (folder / "venv.yaml").write_text(common + "runtime: virtualenv\nprefix: /no/such/folder\n")
+    async with run_portal(catalog_dir=tmp_path / "site") as portal, portal.browser() as alice:
+        await alice.login("alice")
+        items = (await alice.get("/api/v1/environments")).body["items"]
+    found = {item["name"]: item for item in items}
+    of_gpu = found["on_gpu"]
+    told = {
+        "language": "python",
+        "framework": "foo 2.1",
+        "version": "3.11",
+        "cuda": "13.0",
+        "min_driver": "580.65",
+        "gpu": "required",
+        "kernel": True,
+        "runtime": "apptainer",
+        "available": False,
+    }
+    assert {field: of_gpu[field] for field in told} == told
+    assert "mine.sif, is not there" in of_gpu["unavailable_reason"]
+    assert found["loaded"]["runtime"] == "modules"
+    assert not found["loaded"]["available"]
+    assert "modules_init" in found["loaded"]["unavailable_reason"]
+    assert found["venv"]["runtime"] == "virtualenv"
+    assert "/no/such/folder, is not there" in found["venv"]["unavailable_reason"]
+
+
 async def test_it_is_for_administrators(browser: Browser) -> None:
     await browser.login("alice")
     assert (await browser.get("/api/v1/admin/catalog")).status == 403
