@@ -12,6 +12,8 @@
       MethodNotAllowed         405 method-not-allowed
       Conflict                 409 conflict
         HomeProblem            409 home-unavailable
+        DirectoryReadOnly      409 directory-read-only
+        DirectoryChanged       409 directory-changed
       Gone                     410 gone
       TooLarge                 413 too-large
       InvalidInput             422 invalid-input
@@ -22,6 +24,7 @@
       Internal                 500 internal
       Unavailable              503
         DirectoryUnavailable   503 directory-unavailable
+        DirectoryUnfinished    503 directory-unfinished
         SlurmUnreachable       503 slurm-unreachable
         LauncherProblem        503 launcher-unavailable
         HubUnavailable         503 hub-unavailable
@@ -135,6 +138,16 @@ class HomeProblem(Conflict):
     title = "Your home directory can't be used"
 
 
+class DirectoryReadOnly(Conflict):
+    slug = "directory-read-only"
+    title = "This can't be done in this directory"
+
+
+class DirectoryChanged(Conflict):
+    slug = "directory-changed"
+    title = "Somebody else has changed this meanwhile"
+
+
 class Gone(PortalError):
     status = 410
     slug = "gone"
@@ -213,6 +226,13 @@ class DirectoryUnavailable(Unavailable):
             "Your password is not the problem. Please try again in a few minutes.",
             headers={"Retry-After": "30"},
         )
+
+
+class DirectoryUnfinished(Unavailable):
+    """The directory stopped answering in the middle of a change; `detail` says how far it got."""
+
+    slug = "directory-unfinished"
+    title = "The directory may have made only a part of this change"
 
 
 class SlurmUnreachable(Unavailable):
