@@ -308,8 +308,7 @@ class Reconcile:
             if board.started_at and now - board.started_at > tensorboards.START_PATIENCE:
                 await tensorboards.failed(self.parts, board, "TensorBoard did not come up in time.")
         elif tensorboards.is_silent(self.parts, board, now):
-            if host.state is not JobState.STOPPING:  # else it ended with what it ran in
-                await tensorboards.failed(self.parts, board, DIED)
+            await tensorboards.failed(self.parts, board, DIED)
         elif board.last_request_at and now - board.last_request_at > idle:
             await tensorboards.ended(self.parts, board, "Nobody looked at it for a while.")
 

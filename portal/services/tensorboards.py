@@ -43,7 +43,8 @@ LIVE = (TensorboardState.QUEUED, TensorboardState.STARTING, TensorboardState.RUN
 START_PATIENCE = timedelta(minutes=2)
 TOUCH_EVERY = timedelta(seconds=30)
 RUNS_SOMEWHERE = (JobState.STARTING, JobState.RUNNING)
-BACK_IN_QUEUE = (JobState.SUBMITTING, JobState.QUEUED)
+NO_HOME = (JobState.STOPPING, JobState.ENDED, JobState.SUBMITTING, JobState.QUEUED)
+"""A job that ends, has ended, or was put back into the queue: nothing lives in its allocation."""
 LOOKED_AT = timedelta(minutes=10)
 """Whoever looked at a TensorBoard within this time is taken to be looking still."""
 SERVICE_MEMORY_GB = 2.0
@@ -305,7 +306,7 @@ def _let_go(job: TensorboardJob) -> None:
 def is_homeless(board: Tensorboard, host: Job) -> bool:
     """Whether the allocation that this run lives in is over; `host` is its job."""
     if board.slurm_job is None:
-        return host.state is JobState.ENDED or host.state in BACK_IN_QUEUE
+        return host.state in NO_HOME
     return host.state is JobState.ENDED and board.state is TensorboardState.RUNNING
 
 

@@ -12,11 +12,9 @@ import pytest
 
 from cluster.client import Client, Refused
 from tests.cluster.job_tools import (
-    SMALL,
     board_of,
     lines,
     log_of,
-    scalars,
     settled,
     slurm_jobs,
     submit,
@@ -24,15 +22,6 @@ from tests.cluster.job_tools import (
 from tests.live import Live
 
 pytestmark = pytest.mark.anyio
-
-EVENTS = """
-from tensorboardX import SummaryWriter
-import os
-with SummaryWriter(os.environ["PORTAL_LOGDIR"]) as log:
-    for step in range(5):
-        log.add_scalar("loss", 1 / (step + 1), step)
-"""
-WRITE_EVENTS = f"#!/usr/bin/env python3\n{EVENTS}"
 
 
 @pytest.fixture(scope="module")
@@ -153,70 +142,6 @@ async def test_others_see_nothing_of_it(portal: Live, alice: Client) -> None:
             with pytest.raises(Refused) as refused:
                 await bob.api(method, f"/jobs/{job['id']}{path}")
             assert refused.value.status == 404, (method, path)
-
-
-async def test_tensorboard_while_it_runs_and_after_it_ended(portal: Live, alice: Client) -> None:
-    """First inside the job's allocation, then in the service partition; and for a friend."""
-    script = f"python3 - <<'END'\n{EVENTS}END\nsleep 300"
-    made = await submit(alice, script, environment="python3", resources={**SMALL, "memory_gb": 2})
-    await settled(alice, made["id"], "running")
-    board = await board_of(alice, made["id"])
-    assert board["state"] == "running", board["reason"]
-    assert len(await scalars(alice, board)) == 5
-    await alice.api("POST", f"/jobs/{made['id']}/cancel")
-    await settled(alice, made["id"])
-    async with asyncio.timeout(60):
-        while (await alice.api("GET", f"/jobs/{made['id']}/tensorboard"))["state"] == "running":
-            await asyncio.sleep(0.2)
-    again = await board_of(alice, made["id"])
-    assert again["state"] == "running", again["reason"]
-    assert len(await scalars(alice, again)) == 5
-    await _shared(portal, alice, made["id"], again)
-    await alice.api("DELETE", f"/jobs/{made['id']}/tensorboard")
-
-
-async def _shared(portal: Live, alice: Client, job_id: str, board: Any) -> None:
-    async with portal.login("bob") as bob:
-        assert await _status(bob, board["url"]) == 404
-        await alice.api("PUT", f"/jobs/{job_id}/shares/bob")
-        assert (await alice.api("GET", f"/jobs/{job_id}"))["shared_with"] == ["bob"]
-        assert len(await scalars(bob, board)) == 5
-        with pytest.raises(Refused):
-            await bob.api("GET", f"/jobs/{job_id}")
-        await alice.api("DELETE", f"/jobs/{job_id}/shares/bob")
-        assert await _status(bob, board["url"]) == 404
-
-
-async def _status(client: Client, path: str) -> int:
-    async with client.http.get(f"{client.base_url}{path}", allow_redirects=False) as answer:
-        return answer.status
-
-
-async def test_an_array_is_one_job_with_a_table(alice: Client) -> None:
-    """Each task with its parameters, and the last value that it logged."""
-    template = await alice.api("GET", "/templates/hyperparameter-array")
-    (name,) = template["array"][:1]
-    rule = template["parameters"]["properties"][name]
-    values = rule["default"][:2]
-    made = await alice.api(
-        "POST", "/jobs", {"template": "hyperparameter-array", "parameters": {name: values}}
-    )
-    job = await settled(alice, made["id"], timeout_s=240)
-    assert job["outcome"] == "completed", job["reason"]
-    assert job["array"]["size"] == len(job["array"]["tasks"])
-    assert job["array"]["counts"] == {"completed": job["array"]["size"]}
-    async with asyncio.timeout(60):
-        while any(task["metrics"] is None for task in job["array"]["tasks"]):
-            await asyncio.sleep(0.2)
-            job = await alice.api("GET", f"/jobs/{made['id']}")
-    for task in job["array"]["tasks"]:
-        assert task["parameters"][name] in values
-        assert any("loss" in tag for tag in task["metrics"]), task
-        assert await log_of(alice, job, task=task["index"])
-    with pytest.raises(Refused) as refused:
-        await alice.api("GET", f"/jobs/{made['id']}/log")
-    assert refused.value.fields.keys() == {"task"}
-    assert job["usage"]["elapsed_s"] > 0
 
 
 async def test_an_array_is_cancelled_as_one(portal: Live, alice: Client) -> None:

@@ -89,7 +89,7 @@ async def over(parts: Parts, board: Tensorboard) -> bool:
     [
         (JobState.RUNNING, False),
         (JobState.STARTING, False),
-        (JobState.STOPPING, False),
+        (JobState.STOPPING, True),
         (JobState.SUSPENDED, False),
         (JobState.QUEUED, True),  # requeued: it will run again, and elsewhere
         (JobState.SUBMITTING, True),
