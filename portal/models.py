@@ -125,6 +125,7 @@ class User(Base):
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
     last_login_at: Mapped[datetime | None]
     groups_at: Mapped[datetime | None]
+    second_factor_reset_at: Mapped[datetime | None]
 
 
 class GroupMembership(Base):
@@ -139,7 +140,10 @@ class GroupMembership(Base):
 
 
 class WebSession(Base):
-    """One login of one browser. The cookie's token itself is never stored."""
+    """One login of one browser. The cookie's token itself is never stored.
+
+    `second_factor_at` is null for a login that gave a password only.
+    """
 
     __tablename__ = "web_sessions"
 
@@ -150,14 +154,79 @@ class WebSession(Base):
     last_seen_at: Mapped[datetime] = mapped_column(default=utcnow)
     expires_at: Mapped[datetime] = mapped_column(index=True)
     password_at: Mapped[datetime] = mapped_column(default=utcnow)
+    second_factor_at: Mapped[datetime | None]
     ip: Mapped[str] = mapped_column(String(45), default="")
     user_agent: Mapped[str] = mapped_column(String(300), default="")
 
     user: Mapped[User] = relationship(lazy="joined", innerjoin=True)
 
 
+class HalfLogin(Base):
+    """A login whose password was right and whose second factor is still to come.
+
+    A table of its own, so that nothing which looks for a web session can take it for one.
+    """
+
+    __tablename__ = "half_logins"
+
+    id: Mapped[str] = mapped_column(String(36), primary_key=True, default=new_id)
+    token_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+
+    user: Mapped[User] = relationship(lazy="joined", innerjoin=True)
+
+
+class AccessToken(Base):
+    """What a program of someone's shows instead of a cookie; the token itself is never stored."""
+
+    __tablename__ = "access_tokens"
+    __table_args__ = (UniqueConstraint("user_id", "name"),)
+
+    id: Mapped[str] = mapped_column(String(36), primary_key=True, default=new_id)
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(100))
+    token_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    scopes: Mapped[list[Any]]
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+    expires_at: Mapped[datetime]
+    last_used_at: Mapped[datetime | None]
+
+    user: Mapped[User] = relationship(lazy="joined", innerjoin=True)
+
+
+class SecondFactor(Base):
+    """Someone's authenticator app. `secret` is encrypted; it counts once `confirmed_at` is set.
+
+    `last_step` is the time step of the newest code that was accepted: no code counts twice.
+    """
+
+    __tablename__ = "second_factors"
+
+    user_id: Mapped[str] = mapped_column(
+        ForeignKey("users.id", ondelete="CASCADE"), primary_key=True
+    )
+    secret: Mapped[str] = mapped_column(String(200))
+    last_step: Mapped[int] = mapped_column(BigInteger, default=0)
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+    confirmed_at: Mapped[datetime | None]
+
+
+class RecoveryCode(Base):
+    """One of the codes that replace the authenticator app, each once; the row goes with its use."""
+
+    __tablename__ = "recovery_codes"
+
+    code_hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+
+
 class LoginFailure(Base):
-    """One failed login; counted by username and by address, and dropped once out of the window."""
+    """One failed login; counted by username and by address, and dropped once out of the window.
+
+    `kind` tells passwords from second factors, whose failures a right password must not forgive.
+    """
 
     __tablename__ = "login_failures"
     __table_args__ = (
@@ -168,6 +237,7 @@ class LoginFailure(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     username: Mapped[str] = mapped_column(String(256))
     ip: Mapped[str] = mapped_column(String(45))
+    kind: Mapped[str] = mapped_column(String(16), default="password")
     at: Mapped[datetime] = mapped_column(default=utcnow, index=True)
 
 
