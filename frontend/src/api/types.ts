@@ -31,3 +31,5 @@ export type Usage = Schemas['UsageOut'];
 export type Template = Schemas['TemplateOut'];
 export type TemplateDetail = Schemas['TemplateDetail'];
 export type Estimate = Schemas['EstimateOut'];
+export type ImportedImage = Schemas['ImageOut'];
+export type ImageImport = Schemas['ImportOut'];

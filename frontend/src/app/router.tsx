@@ -144,6 +144,12 @@ const adminRoute = createRoute({
   component: lazyRouteComponent(() => import('@/features/admin/AdminPage'), 'AdminPage'),
 });
 
+const adminImagesRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/images',
+  component: lazyRouteComponent(() => import('@/features/admin/ImagesPage'), 'ImagesPage'),
+});
+
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
     loginRoute,
@@ -159,6 +165,7 @@ export const router = createRouter({
       jobLogRoute,
       jobTensorboardRoute,
       adminRoute,
+      adminImagesRoute,
     ]),
   ]),
   defaultPreload: 'intent',

@@ -7,6 +7,7 @@ import { useMe } from '@/features/account/useMe';
 import { plural } from '@/features/sessions/words';
 import { isLive } from '@/live/reducer';
 import { Notice } from '@/ui/Notice';
+import { AdminNav } from './AdminNav';
 import classes from './AdminPage.module.css';
 import { AdminTable } from './AdminTable';
 import { allSessionsQuery } from './queries';
@@ -26,6 +27,7 @@ function AllSessions() {
         <PageTitle tab="Everybody's sessions">Everybody's sessions</PageTitle>
         {running && <span className={classes.quiet}>{plural(running.length, 'live session')}</span>}
       </div>
+      <AdminNav />
       {error && <Notice tone="error">{sentence(error)}</Notice>}
       {running === undefined && !error && (
         <Skeleton height={200} radius="lg" aria-label="Loading" />

@@ -1,6 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { Session } from '@/api/types';
+import { isLiveImport } from './images';
 
 /** Others' sessions don't come by the event stream, so they are asked for while the page is open. */
 const REFRESH_MS = 5000;
@@ -25,5 +26,24 @@ export const allSessionsQuery = queryOptions({
   queryKey: ['admin', 'sessions'],
   queryFn: allLive,
   refetchInterval: (query) => (query.state.status === 'error' ? false : REFRESH_MS),
+  staleTime: 0,
+});
+
+const FOLLOW_MS = 1000;
+
+/** Followed closely while something is under way, and rarely otherwise: others import too. */
+export const importsQuery = queryOptions({
+  queryKey: ['admin', 'imports'],
+  queryFn: async () => (await unwrap(api.GET('/api/v1/admin/catalog/images/imports'))).items,
+  refetchInterval: ({ state }) => {
+    if (state.status === 'error') return false;
+    return state.data?.some(isLiveImport) ? FOLLOW_MS : REFRESH_MS;
+  },
+  staleTime: 0,
+});
+
+export const imagesQuery = queryOptions({
+  queryKey: ['admin', 'images'],
+  queryFn: () => unwrap(api.GET('/api/v1/admin/catalog/images')),
   staleTime: 0,
 });

@@ -1,0 +1,96 @@
+import { Paper, Skeleton, Title } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { sentence } from '@/api/problem';
+import type { ImageImport, ImportedImage } from '@/api/types';
+import { NotFoundPage } from '@/app/NotFoundPage';
+import { PageTitle } from '@/app/PageTitle';
+import { useMe } from '@/features/account/useMe';
+import { Notice } from '@/ui/Notice';
+import { AdminNav } from './AdminNav';
+import { ImageRow } from './ImageRow';
+import classes from './ImagesPage.module.css';
+import { ImportForm } from './ImportForm';
+import { ImportRow } from './ImportRow';
+import { isLiveImport } from './images';
+import { imagesQuery, importsQuery } from './queries';
+
+/** Container images from registries, for administrators. */
+export function ImagesPage() {
+  const me = useMe();
+  return me.role === 'admin' ? <Images /> : <NotFoundPage />;
+}
+
+function Images() {
+  const images = useQuery(imagesQuery);
+  const imports = useQuery(importsQuery);
+  useFreshImages(imports.data);
+  const error = images.error ?? imports.error;
+  return (
+    <>
+      <PageTitle tab="Images">Images</PageTitle>
+      <AdminNav />
+      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {!error && (images.isPending || imports.isPending) && (
+        <Skeleton height={240} radius="lg" aria-label="Loading" />
+      )}
+      {images.data?.off && <Notice tone="info">{images.data.off}</Notice>}
+      {images.data && !images.data.off && imports.data && (
+        <div className={classes.sections}>
+          <ImportForm />
+          <Imports rows={imports.data} />
+          <Files images={images.data.items} />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** The list of files is asked for again when an import has ended. */
+function useFreshImages(rows: ImageImport[] | undefined): void {
+  const queries = useQueryClient();
+  const done = rows?.filter((row) => !isLiveImport(row)).length;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the number is what calls for it
+  useEffect(() => {
+    void queries.invalidateQueries(imagesQuery);
+  }, [queries, done]);
+}
+
+function Imports({ rows }: { rows: ImageImport[] }) {
+  if (rows.length === 0) return null;
+  return (
+    <section aria-labelledby="imports">
+      <Title order={2} size="h4" id="imports">
+        Imports
+      </Title>
+      <ul className={classes.list}>
+        {rows.map((row) => (
+          <ImportRow key={row.id} row={row} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Files({ images }: { images: ImportedImage[] }) {
+  return (
+    <section aria-labelledby="files">
+      <Title order={2} size="h4" id="files">
+        Imported images
+      </Title>
+      {images.length === 0 ? (
+        <Paper className={classes.none} mt="sm">
+          There are none yet. An environment can run from any container image: import it here, then
+          write an environment that names its file, such as <code>image: pytorch-24.05.sif</code>,
+          into the catalog's folder. Nobody has to restart anything.
+        </Paper>
+      ) : (
+        <ul className={classes.list}>
+          {images.map((image) => (
+            <ImageRow key={image.file} image={image} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}

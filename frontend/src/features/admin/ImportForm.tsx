@@ -1,0 +1,109 @@
+import { Button, Checkbox, Paper, TextInput, Title } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useRef, useState } from 'react';
+import { api, unwrap } from '@/api/client';
+import { ApiError, fieldMessage } from '@/api/problem';
+import { useWithPassword } from '@/features/account/reauth';
+import { complain } from '@/ui/complain';
+import classes from './ImagesPage.module.css';
+import { suggestedFile } from './images';
+import { importsQuery } from './queries';
+
+/** Asks for one image. Where it is refused, the field says why. */
+export function ImportForm() {
+  const queries = useQueryClient();
+  const withPassword = useWithPassword();
+  const form = useRef<HTMLFormElement>(null);
+  const [reference, setReference] = useState('');
+  const [own, setOwn] = useState<string | null>(null);
+  const [replace, setReplace] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [refusal, setRefusal] = useState<unknown>(null);
+  const file = own ?? suggestedFile(reference);
+
+  const submit = async (): Promise<void> => {
+    setBusy(true);
+    setRefusal(null);
+    try {
+      const body = { reference, file, replace };
+      await withPassword(() => unwrap(api.POST('/api/v1/admin/catalog/images', { body })));
+      setReference('');
+      setOwn(null);
+      setReplace(false);
+    } catch (error) {
+      const named = error instanceof ApiError && error.fields.length > 0;
+      if (named) setRefusal(error);
+      else complain(error);
+      focusProblem();
+    } finally {
+      setBusy(false);
+      await queries.invalidateQueries(importsQuery);
+    }
+  };
+
+  const focusProblem = (): void => {
+    window.requestAnimationFrame(() =>
+      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(),
+    );
+  };
+
+  const change =
+    <T,>(set: (value: T) => void) =>
+    (value: T): void => {
+      setRefusal(null);
+      set(value);
+    };
+
+  return (
+    <Paper
+      component="form"
+      ref={form}
+      className={classes.form}
+      noValidate
+      onSubmit={(event: FormEvent) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      <Title order={2} size="h4" mb="sm">
+        Import an image
+      </Title>
+      <div className={classes.fields}>
+        <TextInput
+          label="Reference"
+          description="Where the registry has it. Passwords don't belong here."
+          placeholder="docker://nvcr.io/nvidia/pytorch:24.05-py3"
+          classNames={{ input: classes.exact }}
+          value={reference}
+          onChange={(event) => change(setReference)(event.currentTarget.value)}
+          error={fieldMessage(refusal, 'reference')}
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+        />
+        <TextInput
+          label="File"
+          description="What environments call it."
+          placeholder="pytorch-24.05-py3.sif"
+          classNames={{ input: classes.exact }}
+          value={file}
+          onChange={(event) => change(setOwn)(event.currentTarget.value)}
+          error={fieldMessage(refusal, 'file')}
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+        />
+      </div>
+      <div className={classes.foot}>
+        <Button type="submit" loading={busy}>
+          Import
+        </Button>
+        <Checkbox
+          label="Replace a file of this name"
+          checked={replace}
+          onChange={(event) => change(setReplace)(event.currentTarget.checked)}
+        />
+      </div>
+    </Paper>
+  );
+}

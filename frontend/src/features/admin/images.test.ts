@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import type { ImageImport } from '@/api/types';
+import { importWords, progressWords, size, suggestedFile } from './images';
+
+const ROW: ImageImport = {
+  id: '1',
+  reference: 'docker://docker.io/library/debian:12',
+  file: 'debian.sif',
+  replace: false,
+  state: 'running',
+  stopping: false,
+  phase: null,
+  percent: null,
+  bytes_done: null,
+  bytes_total: null,
+  reason: null,
+  requested_by: 'carol',
+  created_at: '2030-01-01T00:00:00Z',
+  started_at: null,
+  ended_at: null,
+  size_bytes: null,
+  sha256: null,
+};
+
+describe('sizes', () => {
+  it.each([
+    [0, '0 B'],
+    [999, '999 B'],
+    [1000, '1 kB'],
+    [1_234_567, '1.2 MB'],
+    [12_345_678, '12 MB'],
+    [9_876_543_210, '9.9 GB'],
+    [123e15, '123000 TB'],
+  ])('%d is %s', (bytes, text) => {
+    expect(size(bytes)).toBe(text);
+  });
+});
+
+describe('an import in words', () => {
+  it('says what it is at, with figures where they are known', () => {
+    expect(progressWords(ROW)).toBe('Asking the registry');
+    expect(progressWords({ ...ROW, phase: 'fetching' })).toBe('Fetching');
+    expect(progressWords({ ...ROW, phase: 'fetching', bytes_done: 3_200_000 })).toBe(
+      'Fetching: 3.2 MB so far',
+    );
+    expect(progressWords({ ...ROW, phase: 'packing', percent: 40 })).toBe('Packing one file: 40 %');
+    expect(progressWords({ ...ROW, state: 'queued' })).toBe('Waits until another one has ended');
+  });
+
+  it('says that it is being stopped', () => {
+    expect(importWords({ ...ROW, stopping: true }).label).toBe('Stopping');
+    expect(progressWords({ ...ROW, phase: 'fetching', stopping: true })).toBe('Being stopped');
+  });
+});
+
+describe('the suggested name of a file', () => {
+  it.each([
+    ['docker://nvcr.io/nvidia/pytorch:24.05-py3', 'pytorch-24.05-py3.sif'],
+    ['docker://debian', 'debian.sif'],
+    ['docker://host:5000/a/b', 'b.sif'],
+    [`docker://ghcr.io/a/tool@sha256:${'0'.repeat(64)}`, 'tool.sif'],
+    ['oras://host/x/', ''],
+    ['', ''],
+  ])('of %s is %s', (reference, file) => {
+    expect(suggestedFile(reference)).toBe(file);
+  });
+});

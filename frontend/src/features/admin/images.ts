@@ -1,0 +1,60 @@
+/** Imports of images in words, and what a file would be called. Pure. */
+import type { ImageImport } from '@/api/types';
+import type { StateWords } from '@/features/sessions/words';
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
+
+/** "960 B", "1.2 MB", "14 GB": decimal, as registries count. */
+export function size(bytes: number): string {
+  const power = Math.min(
+    UNITS.length - 1,
+    bytes < 1 ? 0 : Math.floor(Math.log10(bytes) / 3 + 1e-9),
+  );
+  const value = bytes / 1000 ** power;
+  return `${value < 10 && power > 0 ? Number(value.toFixed(1)) : Math.round(value)} ${UNITS[power]}`;
+}
+
+export const isLiveImport = ({ state }: Pick<ImageImport, 'state'>): boolean =>
+  state === 'queued' || state === 'running';
+
+export function importWords({ state, stopping }: ImageImport): StateWords {
+  switch (state) {
+    case 'queued':
+      return { label: 'Waiting', tone: 'waiting' };
+    case 'running':
+      return stopping ? { label: 'Stopping', tone: 'busy' } : { label: 'Importing', tone: 'busy' };
+    case 'done':
+      return { label: 'Imported', tone: 'good' };
+    case 'failed':
+      return { label: 'Failed', tone: 'bad' };
+    case 'cancelled':
+      return { label: 'Cancelled', tone: 'quiet' };
+  }
+}
+
+/** What an import is at. */
+export function progressWords(row: ImageImport): string {
+  if (row.state === 'queued') return 'Waits until another one has ended';
+  if (row.stopping) return 'Being stopped';
+  switch (row.phase) {
+    case 'fetching':
+      return row.bytes_done === null ? 'Fetching' : `Fetching: ${size(row.bytes_done)} so far`;
+    case 'unpacking':
+      return 'Unpacking its layers';
+    case 'packing':
+      return row.percent === null ? 'Packing one file' : `Packing one file: ${row.percent} %`;
+    case 'checking':
+      return 'Checking the file';
+    default:
+      return 'Asking the registry';
+  }
+}
+
+/** `docker://nvcr.io/nvidia/pytorch:24.05-py3` → `pytorch-24.05-py3.sif`, for whoever wants none
+ * of their own. Empty while there is no name in it. */
+export function suggestedFile(reference: string): string {
+  const path = reference.trim().replace(/^[a-z]+:\/\//, '');
+  const last = path.split('@')[0]?.split('/').pop() ?? '';
+  const name = last.replace(':', '-').replace(/[^A-Za-z0-9._-]/g, '');
+  return /^[A-Za-z0-9]/.test(name) ? `${name}.sif` : '';
+}

@@ -1,0 +1,164 @@
+"""An administrator imports an image from a real registry; users of the cluster run it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+import tomllib
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from cluster.client import Client, Refused
+from tests import registry as registries
+from tests.live import Live
+from tests.registry import Registry, Relay
+
+pytestmark = pytest.mark.anyio
+
+PATIENCE_S = 120
+BALLAST_BYTES = 4_000_000
+IMAGES = "/admin/catalog/images"
+AWAY = (aiohttp.ClientError, ConnectionError)
+
+
+@pytest.fixture(scope="module")
+def settings(portal: Live) -> dict[str, Any]:
+    return tomllib.loads((portal.state / "etc/portal.toml").read_text())
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+    with registries.running(tmp_path_factory.mktemp("registry"), private=True) as running:
+        running.push("team/small", ballast_bytes=BALLAST_BYTES)
+        yield running
+
+
+@pytest.fixture
+def relay(registry: Registry, settings: dict[str, Any]) -> Iterator[Relay]:
+    """The registry, where this cluster's portal expects one that speaks plain HTTP."""
+    (host,) = settings["image_import_plain_registries"]
+    with Relay(registry.port, int(host.rpartition(":")[2])) as relay:
+        yield relay
+
+
+@pytest.fixture
+def credentials(settings: dict[str, Any], relay: Relay) -> Iterator[Path]:
+    """The administrator's file for this registry, as it was before afterwards."""
+    path = Path(settings["image_import_auth_file"])
+    before = path.read_text()
+    write_password(path, relay.host, registries.PASSWORD)
+    yield path
+    path.write_text(before)
+
+
+def write_password(path: Path, host: str, password: str) -> None:
+    """Owner and mode stay what they are."""
+    known = base64.b64encode(f"{registries.USER}:{password}".encode()).decode()
+    path.write_text(json.dumps({"auths": {host: {"auth": known}}}))
+
+
+@pytest.fixture
+async def carol(portal: Live) -> AsyncIterator[Client]:
+    async with portal.login("carol") as client:
+        yield client
+        for image in (await client.api("GET", IMAGES))["items"]:
+            await client.api("DELETE", f"{IMAGES}/{image['file']}")
+
+
+async def ended(client: Client, import_id: str) -> Any:
+    """The import once it has ended, through whatever answers meanwhile."""
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            with contextlib.suppress(*AWAY):
+                try:
+                    found = await client.api("GET", f"{IMAGES}/imports/{import_id}")
+                except Refused as error:
+                    if error.status < 500:
+                        raise
+                else:
+                    if found["state"] not in {"queued", "running"}:
+                        return found
+            await asyncio.sleep(0.1)
+
+
+async def fetching(client: Client, import_id: str) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not (await client.api("GET", f"{IMAGES}/imports/{import_id}"))["bytes_done"]:
+            await asyncio.sleep(0.05)
+
+
+def pulls(folder: str) -> set[int]:
+    """The processes that name the import folder."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                if folder.encode() in (entry / "cmdline").read_bytes():
+                    found.add(int(entry.name))
+    return found
+
+
+def names_in(folder: Path) -> list[str]:
+    """Hidden ones too."""
+    return [path.name for path in folder.iterdir()]
+
+
+def kept(portal: Live, state: Path) -> bytes:
+    """All that the portal has written down: its log and its database."""
+    files = [portal.state / "log/portal.log", *state.glob("portal.db*")]
+    return b"".join(path.read_bytes() for path in files)
+
+
+async def test_a_portal_killed_while_it_imports_imports_again(
+    portal: Live, carol: Client, relay: Relay, credentials: Path, settings: dict[str, Any]
+) -> None:
+    """With credentials, as the portal's own account; then a user runs it on a node."""
+    folder = Path(settings["image_import_dir"])
+    relay.hold_after(BALLAST_BYTES // 2)
+    wish = {"reference": f"docker://{relay.host}/team/small", "file": "small.sif"}
+    asked = await carol.api("POST", IMAGES, wish)
+    await fetching(carol, asked["id"])
+    first = pulls(str(folder))
+    assert first
+    portal.kill("portal")
+    portal.wait_until_served()
+    relay.release()
+    done = await ended(carol, asked["id"])
+    assert (done["state"], done["reason"]) == ("done", None)
+    assert not first & pulls(str(folder))
+    assert names_in(folder) == ["small.sif"]
+    (shown,) = (await carol.api("GET", IMAGES))["items"]
+    assert (shown["sha256"], shown["imported_by"]) == (done["sha256"], "carol")
+
+    argv = ["apptainer", "-q", "exec", str(folder / "small.sif"), "/bin/cat", "/etc/who"]
+    for node in ("node01", "node03"):
+        assert portal.exec_as("alice", argv, node=node).endswith(registries.WHO)
+
+
+async def test_a_wrong_password_is_told_and_never_shown(
+    portal: Live, carol: Client, relay: Relay, credentials: Path, settings: dict[str, Any]
+) -> None:
+    write_password(credentials, relay.host, "no-such-word")
+    wish = {"reference": f"docker://{relay.host}/team/small", "file": "other.sif"}
+    asked = await carol.api("POST", IMAGES, wish)
+    failed = await ended(carol, asked["id"])
+    assert failed["state"] == "failed"
+    assert "are wrong, or don't reach so far" in failed["reason"]
+    written = kept(portal, Path(settings["state_dir"]))
+    assert wish["reference"].encode() in written
+    for secret in ("no-such-word", registries.PASSWORD):
+        assert secret.encode() not in written
+
+
+async def test_a_user_can_t(portal: Live) -> None:
+    async with portal.login("alice") as alice:
+        for method, path in (("GET", IMAGES), ("POST", IMAGES), ("DELETE", f"{IMAGES}/x.sif")):
+            with pytest.raises(Refused) as refused:
+                await alice.api(method, path, {} if method == "POST" else None)
+            assert refused.value.status == 403
