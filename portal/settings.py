@@ -30,6 +30,8 @@ from pydantic_settings import (
 )
 
 from portal.registry_auth import registry_hosts
+from portal.settings_directory import DirectorySettings
+from portal.settings_types import AbsolutePath
 from spawner.references import parse_registry
 
 MIN_SECRET_LENGTH = 32
@@ -51,14 +53,7 @@ def _http_url(value: str) -> str:
     return value.rstrip("/")
 
 
-def _absolute(value: Path) -> Path:
-    if not value.is_absolute():
-        raise ValueError("must be an absolute path")
-    return value
-
-
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
-AbsolutePath = Annotated[Path, AfterValidator(_absolute)]
 Registry = Annotated[str, AfterValidator(parse_registry)]
 
 
@@ -89,7 +84,7 @@ class Preset(BaseModel):
     resources: PresetResources = PresetResources()
 
 
-class Settings(BaseSettings):
+class Settings(DirectorySettings, BaseSettings):
     """All settings; read-only after the start."""
 
     model_config = SettingsConfigDict(
@@ -112,28 +107,6 @@ class Settings(BaseSettings):
     log_format: Literal["json", "console"] = "json"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     notice: str | None = None
-
-    # the directory
-    ldap_urls: list[str] = Field(min_length=1)
-    ldap_start_tls: bool = True
-    ldap_ca_file: AbsolutePath | None = None
-    ldap_allow_plaintext: bool = False
-    ldap_verify_certificate: bool = True
-    ldap_bind_dn: str | None = None
-    ldap_bind_password_file: AbsolutePath | None = None
-    ldap_user_base: str | None = None
-    ldap_user_filter: str = "(uid={username})"
-    ldap_user_dn_template: str | None = None
-    ldap_username_attribute: str = "uid"
-    ldap_name_attributes: list[str] = ["displayName", "cn"]
-    ldap_mail_attribute: str = "mail"
-    ldap_uid_attribute: str = "uidNumber"
-    ldap_group_base: str | None = None
-    ldap_group_filter: str = "(memberUid={username})"
-    ldap_group_name_attribute: str = "cn"
-    ldap_admin_groups: list[str] = []
-    ldap_user_groups: list[str] = []
-    ldap_timeout_s: float = Field(default=2.0, gt=0, le=30)
 
     # Slurm, and acting as a user
     cluster_name: str = "cluster"
@@ -188,10 +161,9 @@ class Settings(BaseSettings):
         return (init_settings, env_settings, *((file,) if file else ()))
 
     @model_validator(mode="after")
-    def _directory_is_complete(self) -> Self:
-        problems = list(_directory_problems(self))
-        if problems:
-            raise ValueError("\n".join(f"{field}\t{text}" for field, text in problems))
+    def _numbers_are_not_the_systems(self) -> Self:
+        if self.ldap_write_dn and self.ldap_uid_range[0] < self.min_uid:
+            raise ValueError(f"ldap_uid_range\tmust not begin below min_uid, {self.min_uid}")
         return self
 
     @cached_property
@@ -232,6 +204,11 @@ class Settings(BaseSettings):
         file = self.ldap_bind_password_file
         return read_secret(file, min_length=1) if file else None
 
+    @cached_property
+    def ldap_write_password(self) -> str | None:
+        file = self.ldap_write_password_file
+        return read_secret(file, min_length=1) if file else None
+
     @property
     def registries_with_credentials(self) -> frozenset[str]:
         """Read each time: an administrator may put another password into the file."""
@@ -267,40 +244,6 @@ def read_secret(path: Path, *, min_length: int = MIN_SECRET_LENGTH) -> str:
     return secret
 
 
-def _directory_problems(settings: Settings) -> list[tuple[str, str]]:
-    """What LDAP needs and doesn't have. Never guessed: a missing setting must stop the start."""
-    problems: list[tuple[str, str]] = []
-    for url in settings.ldap_urls:
-        scheme = urlsplit(url).scheme
-        if scheme not in {"ldap", "ldaps"} or not urlsplit(url).hostname:
-            problems.append(("ldap_urls", f"{url[:200]} doesn't begin with ldap:// or ldaps://"))
-        elif scheme == "ldap" and not (settings.ldap_start_tls or settings.ldap_allow_plaintext):
-            problems.append(
-                (
-                    "ldap_start_tls",
-                    f"{url[:200]} would carry passwords in plain text; set ldap_start_tls "
-                    "= true, use ldaps://, or say ldap_allow_plaintext = true",
-                )
-            )
-    if not (settings.ldap_user_base or settings.ldap_user_dn_template):
-        problems.append(("ldap_user_base", "is missing: where people are found in the directory"))
-    template = settings.ldap_user_dn_template
-    if template is not None and "{username}" not in template:
-        problems.append(("ldap_user_dn_template", "must contain {username}"))
-    if "{username}" not in settings.ldap_user_filter:
-        problems.append(("ldap_user_filter", "must contain {username}"))
-    if not any(mark in settings.ldap_group_filter for mark in ("{username}", "{dn}")):
-        problems.append(("ldap_group_filter", "must contain {username} or {dn}"))
-    if settings.ldap_bind_dn and not settings.ldap_bind_password_file:
-        problems.append(("ldap_bind_password_file", "is missing: ldap_bind_dn needs a password"))
-    groups_named = settings.ldap_admin_groups or settings.ldap_user_groups
-    if groups_named and not settings.ldap_group_base:
-        problems.append(("ldap_group_base", "is missing: groups are named but nowhere to be found"))
-    if settings.ldap_ca_file and not settings.ldap_ca_file.is_file():
-        problems.append(("ldap_ca_file", f"{settings.ldap_ca_file} doesn't exist"))
-    return problems
-
-
 def load_settings() -> Settings:
     """Read and check everything, secrets too; raises SettingsError."""
     config = os.environ.get("PORTAL_CONFIG")
@@ -324,6 +267,7 @@ def _secret_problems(settings: Settings) -> list[tuple[str, str]]:
         ("internal_secret_file", "internal_secret"),
         ("hub_token_file", "hub_token"),
         ("ldap_bind_password_file", "ldap_bind_password"),
+        ("ldap_write_password_file", "ldap_write_password"),
         ("image_import_auth_file", "registries_with_credentials"),
     ):
         try:
