@@ -97,10 +97,6 @@ def run_script(live: Live, root: Path, script: str, environment: str | None = No
     return submit(live, place, render_script(script, place, place.environment))
 
 
-def has_image(root: Path, name: str) -> bool:
-    return (root / "images" / f"{name}.sif").exists()
-
-
 def _place(live: Live, root: Path, environment: str | None, resources: Resources) -> JobPlace:
     uuid = str(uuid4())
     home = str(Paths(live.state).home / "alice")

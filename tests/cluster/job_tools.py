@@ -75,10 +75,12 @@ def slurm_jobs(live: Live, user: str) -> list[str]:
     return shown.split()
 
 
-async def scalars(client: Client, board: Any, tag: str = "loss", run: str = ".") -> Any:
+async def scalars(
+    client: Client, board: Any, tag: str = "loss", run: str = ".", timeout_s: float = 60
+) -> Any:
     """The points of a scalar, once TensorBoard has read its folder."""
     url = f"{client.base_url}{board['url']}data/plugin/scalars/scalars"
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(timeout_s):
         while True:
             async with client.http.get(url, params={"run": run, "tag": tag}) as answer:
                 if answer.status == 200 and (points := await answer.json()):

@@ -1,4 +1,7 @@
-"""The shipped templates as jobs of a real Slurm: what they leave behind, and how they end."""
+"""The shipped templates as jobs of a real Slurm: what they leave behind, and how they end.
+
+Those that train a framework, and those of several nodes, run in test_frameworks.py.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.job_runs import has_image, run_script, run_template, scalars
-from tests.cluster.job_tools import without_labels
+from tests.cluster.job_runs import run_script, run_template, scalars
 from tests.live import Live
 
 INSIDE = "import os; print(count, text, os.path.exists('/.singularity.d'))"
@@ -20,15 +22,6 @@ INSIDE = "import os; print(count, text, os.path.exists('/.singularity.d'))"
 @pytest.fixture(scope="module")
 def root() -> Path:
     return Path(os.environ["PORTAL_STATE_ROOT"])
-
-
-def test_training_ends_well_and_its_loss_falls(portal: Live, root: Path) -> None:
-    run = run_template(portal, root, "python-training", {"epochs": 12})
-    said = run.completed()
-    loss = scalars(run.logdir, "loss")
-    assert len(loss) == 12
-    assert loss[-1] < 0.8 * loss[0]
-    assert f"{loss[-1]:.4f}" in said
 
 
 def test_a_users_own_script_runs_where_it_is_wanted(portal: Live, root: Path) -> None:
@@ -46,18 +39,6 @@ def test_the_same_job_twice_runs_once(portal: Live, root: Path) -> None:
     ends = [*one.ended().values(), *other.ended().values()]
     assert sorted(ends) == ["COMPLETED", "FAILED"]
     assert len(list(one.folder.glob("claimed-*"))) == 1
-
-
-@pytest.mark.parametrize("framework", ["pytorch", "tensorflow", "keras", "jax"])
-def test_each_framework_trains(portal: Live, root: Path, framework: str) -> None:
-    image = {"keras": "tensorflow"}.get(framework, framework)
-    if not has_image(root, image):
-        pytest.skip(f"{image}.sif is not built")
-    run = run_template(portal, root, f"{framework}-training", {"epochs": 30}, gpus=1)
-    run.completed()
-    loss = scalars(run.logdir, "loss")
-    assert len(loss) == 30
-    assert loss[-1] < 0.35
 
 
 def test_an_array_has_a_task_for_each_combination(portal: Live, root: Path) -> None:
@@ -90,20 +71,6 @@ def test_a_job_continues_where_it_was(portal: Live, root: Path) -> None:
     assert said.count("beginning anew") == 1
     assert said.count("beginning with epoch") == 1
     assert len(scalars(run.logdir, "loss")) == 24
-
-
-def test_ddp_over_two_nodes(portal: Live, root: Path) -> None:
-    if not has_image(root, "pytorch"):
-        pytest.skip("pytorch.sif is not built")
-    run = run_template(
-        portal, root, "pytorch-multi-node", {"epochs": 5, "processes": 2}, nodes=2, gpus=0
-    )
-    said = without_labels(run.completed(180))
-    assert "preflight: 2 ranks reach each other" in said
-    assert said.count("all ranks have equal weights") == 4
-    assert "rank 0 of 4 on node01" in said
-    assert "rank 3 of 4 on node02" in said
-    assert len(scalars(run.logdir, "loss")) == 5
 
 
 def test_a_notebook_runs_with_parameters_and_its_copy_is_kept(portal: Live, root: Path) -> None:
@@ -172,21 +139,3 @@ def test_a_benchmark_prints_and_keeps_its_figures(
     assert figures
     assert all(figure > 0 for figure in figures)
     assert list(run.logdir.glob("events.out.tfevents.*"))
-
-
-def test_mpi_over_two_nodes(portal: Live, root: Path) -> None:
-    run = run_template(portal, root, "mpi-hello", {"ranks": 2}, nodes=2, gpus=0)
-    said = without_labels(run.completed(180))
-    assert "the all-reduce of 4 ranks is right" in said
-    assert said.count("of 4 on node01") == 2
-    assert said.count("of 4 on node02") == 2
-
-
-def test_horovod_over_two_nodes(portal: Live, root: Path) -> None:
-    run = run_template(portal, root, "horovod-training", {"epochs": 4}, nodes=2, gpus=0)
-    said = without_labels(run.completed(240))
-    assert said.count("of 2 on node01") == 1
-    assert said.count("of 2 on node02") == 1
-    loss = scalars(run.logdir, "loss")
-    assert len(loss) == 4
-    assert loss[-1] < loss[0]

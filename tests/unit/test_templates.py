@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,20 @@ def test_every_shipped_template_names_a_shipped_environment(
 def test_every_shipped_program_is_used(shipped: dict[str, Template]) -> None:
     used = {program for template in shipped.values() for program in template.programs}
     assert {path.name for path in (SHIPPED / "jobs").iterdir() if path.is_file()} == used
+
+
+def test_the_manual_lists_what_is_shipped(shipped: dict[str, Template]) -> None:
+    manual = (Path(__file__).parents[2] / "docs/templates.md").read_text()
+    rows = re.findall(r"^\| `(\S+)` \| (\S+) \| (.+) \|$", manual, flags=re.MULTILINE)
+    assert rows == [(t.name, t.environment, t.title) for t in shipped.values()]
+
+
+def test_every_environment_with_a_starter_has_a_template_that_names_it(
+    shipped: dict[str, Template],
+) -> None:
+    named = {(template.environment, template.starter) for template in shipped.values()}
+    for path in (SHIPPED / "starters").glob("*.ipynb"):
+        assert (path.stem, path.name) in named
 
 
 def test_every_field_is_described() -> None:

@@ -31,13 +31,18 @@ def main():
     hvd.broadcast_variables(model.variables, root_rank=0)
     loss_of = tf.keras.losses.BinaryCrossentropy(from_logits=True)
     optimizer = tf.keras.optimizers.SGD(asked.learning_rate, momentum=0.9)
+
+    @tf.function
+    def step(some, answers):
+        with hvd.DistributedGradientTape(tf.GradientTape()) as tape:
+            loss = loss_of(answers, model(some))
+        slopes = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(slopes, model.trainable_variables))
+
     report = toy.Report(quiet=hvd.rank() > 0)
     for epoch in range(asked.epochs):
         for some, answers in toy.batches(mine[0], mine[1], asked.batch_size, epoch):
-            with hvd.DistributedGradientTape(tf.GradientTape()) as tape:
-                loss = loss_of(answers, model(some))
-            slopes = tape.gradient(loss, model.trainable_variables)
-            optimizer.apply_gradients(zip(slopes, model.trainable_variables))
+            step(tf.constant(some), tf.constant(answers))
         guess = model(points)
         accuracy = tf.reduce_mean(tf.cast((guess > 0) == (wanted > 0.5), tf.float32))
         report.epoch(epoch, float(loss_of(wanted, guess)), float(accuracy))

@@ -1,0 +1,237 @@
+"""Each framework trains as a job of the portal's, and its loss is read in the job's TensorBoard.
+
+Everything is submitted at once, as alice through the API, and looked at as it ends: this is what
+someone does who chooses a template and presses Submit. PORTAL_IMAGES (names of images, with spaces)
+tells which images are expected; without it, all that can be built are, and one that isn't there
+fails its tests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.client import Client
+from spawner.catalog import Catalog
+from spawner.runtimes import Container
+from spawner.templates import load_templates
+from tests.cluster.job_tools import board_of, log_of, scalars, without_labels
+from tests.live import Live
+
+pytestmark = pytest.mark.anyio
+
+WANTED = os.environ.get("PORTAL_IMAGES")
+EPOCHS = 20
+# Cross-entropy of two classes: 0.69 is guessing.
+LOSS_IN_THE_END = 0.35
+PATIENCE_S = 900
+BOARDS_AT_ONCE = 3
+TWO_NODES = {"nodes": 2, "gpus": 0, "memory_gb": 4}
+# What a training needs beside its environment's name. Theano would compile for a minute; that it
+# does is tried by the notebooks' tests.
+GIVEN: dict[str, dict[str, Any]] = {
+    "theano": {"interpreted": True},
+    "lasagne": {"interpreted": True},
+    "horovod": {"learning_rate": 0.5},  # each of two processes sees half of the data
+}
+RESOURCES: dict[str, dict[str, Any]] = {"horovod": TWO_NODES}
+TEMPLATES = {"python3": "python-training"}
+# There is no writer of event files for R among Debian's packages.
+PRINTS_ONLY = {"r"}
+LINE = re.compile(r"^ *(\d+) +(\d\.\d{4}) +\d\.\d{3}$", re.MULTILINE)
+
+
+def expected() -> list[str]:
+    """The environments whose images are made here, as far as they are wanted."""
+    found = Catalog.load(image_dir=Path("images")).environments
+    images = {name: e.runtime for name, e in found.items() if isinstance(e.runtime, Container)}
+    ours = {name: image for name, image in images.items() if image.public_image is None}
+    return [n for n, image in ours.items() if WANTED is None or image.image.stem in WANTED.split()]
+
+
+EXPECTED = expected()
+
+
+def template_of(environment: str) -> str:
+    return TEMPLATES.get(environment, f"{environment}-training")
+
+
+@dataclass
+class Training:
+    """One job and what became of it; `loss` is what its TensorBoard showed, if it was asked."""
+
+    job: Any
+    log: str
+    loss: list[float] = field(default_factory=list)
+
+
+class Trainings:
+    """Jobs of one client's, all submitted at once and followed to their ends by one list."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.word = uuid.uuid4().hex
+        self.boards = asyncio.Semaphore(BOARDS_AT_ONCE)
+        self.found: dict[str, asyncio.Task[Training]] = {}
+        self._ends: dict[str, asyncio.Future[None]] = {}
+
+    async def submit(self, key: str, *, board: bool = False, **body: Any) -> None:
+        """`board`: whether its TensorBoard is looked at when it has ended."""
+        made = await self.client.api("POST", "/jobs", {**body, "name": f"{key} {self.word}"})
+        self._ends[made["id"]] = asyncio.get_running_loop().create_future()
+        self.found[key] = asyncio.create_task(self._follow(made["id"], board), name=key)
+
+    async def watch(self) -> None:
+        """Tell those who wait as their jobs end, until all have."""
+        while not all(end.done() for end in self._ends.values()):
+            path = f"/jobs?q={self.word}&state=ended&limit=100"
+            for job in (await self.client.api("GET", path))["items"]:
+                if not self._ends[job["id"]].done():
+                    self._ends[job["id"]].set_result(None)
+            await asyncio.sleep(0.5)
+
+    async def _follow(self, job_id: str, board: bool) -> Training:
+        await self._ends[job_id]
+        job = await self.client.api("GET", f"/jobs/{job_id}")
+        done = Training(job, await log_of(self.client, job))
+        if board and job["outcome"] == "completed":
+            async with self.boards:
+                done.loss = await self._shown(job_id)
+        return done
+
+    async def _shown(self, job_id: str) -> list[float]:
+        board = await board_of(self.client, job_id, timeout_s=120)
+        assert board["state"] == "running", board["reason"]
+        points = await scalars(self.client, board, timeout_s=120)
+        await self.client.api("DELETE", f"/jobs/{job_id}/tensorboard")
+        return [value for _, _, value in points]
+
+
+@pytest.fixture(scope="module")
+async def trainings(portal: Live) -> AsyncIterator[Trainings]:
+    """All of them, ended and looked at; each test takes its own, and meets its own failure."""
+    async with portal.login("alice") as alice:
+        running = Trainings(alice)
+        for name in EXPECTED:
+            template, given = template_of(name), GIVEN.get(name, {})
+            await running.submit(
+                name,
+                board=name not in PRINTS_ONLY,
+                template=template,
+                parameters={"epochs": EPOCHS, **given},
+                resources=RESOURCES.get(name, {}),
+            )
+        await _submit_launches(running)
+        async with asyncio.timeout(PATIENCE_S):
+            await running.watch()
+            await asyncio.gather(*running.found.values(), return_exceptions=True)
+        yield running
+
+
+async def _submit_launches(running: Trainings) -> None:
+    if "pytorch" in EXPECTED:
+        await running.submit(
+            "ddp",
+            board=True,
+            template="pytorch-multi-node",
+            parameters={"epochs": 5, "processes": 2},
+            resources=TWO_NODES,
+        )
+    if "horovod" in EXPECTED:
+        await running.submit(
+            "mpi", template="mpi-hello", parameters={"ranks": 2}, resources=TWO_NODES
+        )
+
+
+@pytest.mark.parametrize("environment", EXPECTED)
+async def test_it_trains_and_its_tensorboard_shows_it(
+    trainings: Trainings, environment: str
+) -> None:
+    done = await trainings.found[environment]
+    assert done.job["outcome"] == "completed", f"{done.job['reason']}\n{done.log}"
+    assert done.job["environment"] == environment
+    printed = [float(loss) for _, loss in LINE.findall(done.log)]
+    loss = printed if environment in PRINTS_ONLY else done.loss
+    assert len(loss) == EPOCHS
+    assert loss[-1] < LOSS_IN_THE_END
+    assert loss[-1] < 0.7 * loss[0]
+
+
+async def test_no_gpu_is_taken_that_could_not_be_used(trainings: Trainings) -> None:
+    gpus = {name: (await trainings.found[name]).job["resources"]["gpus"] for name in EXPECTED}
+    assert {name for name, count in gpus.items() if count} <= {"pytorch"}
+
+
+def test_every_framework_that_can_be_built_has_a_template() -> None:
+    templates = load_templates()
+    for name in EXPECTED:
+        assert templates[template_of(name)].environment == name
+    assert EXPECTED, "PORTAL_IMAGES names no image of an environment"
+
+
+@pytest.mark.parametrize("name", ["ddp", "mpi", "horovod"])
+async def test_a_job_of_two_nodes(portal: Live, trainings: Trainings, name: str) -> None:
+    """Both nodes take part, with addresses of their own, and what they add up is right."""
+    if name not in trainings.found:
+        pytest.skip("PORTAL_IMAGES leaves its image out")
+    done = await trainings.found[name]
+    said = without_labels(done.log)
+    assert done.job["outcome"] == "completed", f"{done.job['reason']}\n{done.log}"
+    assert sorted(done.job["nodes"]) == ["node01", "node02"]
+    reached = re.findall(r"rank 1 on (\w+), address ([\d.]+), .*?has reached ([\d.]+)", said)
+    assert [host for host, _, _ in reached] == ["node02"]
+    assert {reached[0][2], reached[0][1]} == addresses(portal, "node01", "node02")
+    assert "preflight: 2 ranks reach each other, and their all-reduce is right" in said
+    each = {"ddp": 2, "mpi": 2, "horovod": 1}[name]
+    for node in ("node01", "node02"):
+        assert len(re.findall(rf"rank \d of {2 * each} on {node}", said)) == each
+    if name == "ddp":
+        assert said.count("all ranks have equal weights") == 4
+        assert done.loss[-1] < done.loss[0]
+    if name == "mpi":
+        assert "the all-reduce of 4 ranks is right" in said
+
+
+def addresses(portal: Live, *nodes: str) -> set[str]:
+    """What Slurm knows as these nodes' addresses; they must differ."""
+    shown = portal.exec_as("alice", ["scontrol", "show", "node", ",".join(nodes)])
+    found = set(re.findall(r"NodeAddr=(\S+)", shown))
+    assert len(found) == len(nodes)
+    return found
+
+
+async def test_a_model_answers_for_many_inputs(trainings: Trainings) -> None:
+    """What the example training saved, over the example's points, in batches."""
+    if "pytorch" not in EXPECTED:
+        pytest.skip("PORTAL_IMAGES leaves its image out")
+    alice = trainings.client
+    trained = await trainings.found["pytorch"]
+    model = f"{trained.job['logdir']}/model.pt2"
+    running = Trainings(alice)
+    await running.submit(
+        "answers",
+        template="batch-inference",
+        parameters={"model": model, "batch_size": 100},
+        resources={"gpus": 0},
+    )
+    async with asyncio.timeout(PATIENCE_S):
+        await running.watch()
+    done = await running.found["answers"]
+    assert done.job["outcome"] == "completed", done.log
+    assert re.search(r"512 of 512 rows, [\d.]+ rows/s", done.log)
+    headings, *rows = answers_in(done.job["logdir"])
+    assert headings == "input,class,probability"
+    assert len(rows) == 512
+    assert {row.split(",")[1] for row in rows} == {"0", "1"}
+
+
+def answers_in(logdir: str) -> list[str]:
+    return Path(logdir, "predictions.csv").read_text().splitlines()
