@@ -1,6 +1,6 @@
 import { Paper, Skeleton, Title } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect } from 'react';
+import { useEffect, useId } from 'react';
 import { sentence } from '@/api/problem';
 import type { ImageImport, ImportedImage } from '@/api/types';
 import { NotFoundPage } from '@/app/NotFoundPage';
@@ -38,8 +38,12 @@ function Images() {
       {images.data && !images.data.off && imports.data && (
         <div className={classes.sections}>
           <ImportForm />
-          <Imports rows={imports.data} />
+          <Imports title="Under way" rows={imports.data.filter(isLiveImport)} />
           <Files images={images.data.items} />
+          <Imports
+            title="Earlier imports"
+            rows={imports.data.filter((row) => !isLiveImport(row))}
+          />
         </div>
       )}
     </>
@@ -56,12 +60,13 @@ function useFreshImages(rows: ImageImport[] | undefined): void {
   }, [queries, done]);
 }
 
-function Imports({ rows }: { rows: ImageImport[] }) {
+function Imports({ title, rows }: { title: string; rows: ImageImport[] }) {
+  const id = useId();
   if (rows.length === 0) return null;
   return (
-    <section aria-labelledby="imports">
-      <Title order={2} size="h4" id="imports">
-        Imports
+    <section aria-labelledby={id}>
+      <Title order={2} size="h4" id={id}>
+        {title}
       </Title>
       <ul className={classes.list}>
         {rows.map((row) => (

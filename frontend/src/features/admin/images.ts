@@ -38,7 +38,7 @@ export function progressWords(row: ImageImport): string {
   if (row.stopping) return 'Being stopped';
   switch (row.phase) {
     case 'fetching':
-      return row.bytes_done === null ? 'Fetching' : `Fetching: ${size(row.bytes_done)} so far`;
+      return !row.bytes_done ? 'Fetching' : `Fetching: ${size(row.bytes_done)} so far`;
     case 'unpacking':
       return 'Unpacking its layers';
     case 'packing':
