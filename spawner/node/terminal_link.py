@@ -13,7 +13,7 @@ from typing import Any
 from jupyter_server.base.handlers import JupyterHandler
 from jupyter_server.utils import url_path_join
 from jupyterlab_server.workspaces_handler import WorkspacesManager
-from tornado.web import HTTPError, authenticated
+from tornado.web import authenticated
 
 from spawner.node.terminals import PREFIX
 
@@ -28,8 +28,10 @@ class TerminalLink(JupyterHandler):  # type: ignore[misc]
     def get(self, name: str) -> None:
         """Lead to it. 404 for an environment that the session hasn't got, 507 for a full home."""
         if name != ON_THE_NODE and not self._is_offered(name):
-            about = "This session has no such environment. A new session has all there are now."
-            raise HTTPError(404, about)
+            self._refuse(
+                404, "This session has no such environment. A new session has all there are now."
+            )
+            return
         workspace = f"terminal-{name}"
         (lab,) = self.serverapp.extension_manager.extension_apps["jupyterlab"]
         text = json.dumps(layout(workspace, name))
@@ -37,8 +39,16 @@ class TerminalLink(JupyterHandler):  # type: ignore[misc]
             WorkspacesManager(lab.workspaces_dir).save(workspace, text)
         except OSError as error:
             about = f"JupyterLab's settings in your home can't be written: {error.strerror}."
-            raise HTTPError(507, about) from error
+            self.log.warning("terminal: %s", about)
+            self._refuse(507, about)
+            return
         self.redirect(url_path_join(self.base_url, "lab/workspaces", workspace))
+
+    def _refuse(self, status: int, about: str) -> None:
+        """Say why; Jupyter's own page for an error wouldn't."""
+        self.set_status(status)
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.finish(about)
 
     def _is_offered(self, name: str) -> bool:
         kernels = self.kernel_spec_manager.find_kernel_specs()

@@ -38,7 +38,8 @@ export function Notebooks({ id }: { id: string }) {
     >
       <summary>Run a notebook as a job</summary>
       <p className={classes.note}>
-        A job goes on without a browser, and keeps the executed copy. Those you changed last:
+        A job goes on without a browser, and keeps the executed copy.
+        {data && data.items.length > 0 && ' You changed these last:'}
       </p>
       <div role="status">
         {error && !isFetching && <p className={classes.problem}>{sentence(error)}</p>}

@@ -1,0 +1,69 @@
+"""JupyterLab as a person drives it: its launcher, the notebook in front, the Kernel menu."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, Page
+
+SLOW_MS = 120_000
+"""For what a kernel or a server on a busy machine does; nothing waits for it in vain."""
+
+
+NOTEBOOK_CARD = ".jp-LauncherCard[data-category=Notebook]"
+
+
+def open_launcher(lab: Page, url: str) -> None:
+    """JupyterLab with its launcher alone; what was open before is left."""
+    lab.goto(f"{url}lab?reset")
+    lab.locator(NOTEBOOK_CARD).first.wait_for(timeout=SLOW_MS)
+
+
+def kernels(lab: Page) -> list[str]:
+    """The names of the kernels that the launcher offers for notebooks, in their order."""
+    return [card.get_attribute("title") or "" for card in lab.locator(NOTEBOOK_CARD).all()]
+
+
+def front(lab: Page) -> Locator:
+    """The notebook in front."""
+    return lab.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
+
+
+def open_notebook(lab: Page, kernel: str) -> None:
+    """From the launcher to a new notebook whose kernel has started."""
+    lab.locator(NOTEBOOK_CARD).filter(has=lab.get_by_text(kernel, exact=True)).click()
+    front(lab).locator(".jp-CodeCell .cm-content").first.wait_for()
+    idle(lab, kernel)
+
+
+def idle(lab: Page, kernel: str) -> None:
+    """Wait until the status bar says that the kernel has nothing to do."""
+    words = re.compile(rf"^{re.escape(kernel)} \| Idle$")
+    lab.get_by_text(words).first.wait_for(timeout=SLOW_MS)
+
+
+def run_cell(lab: Page, code: str) -> None:
+    """Type into the last cell and run it."""
+    cell = front(lab).locator(".jp-CodeCell").last
+    cell.locator(".cm-content").click()
+    lab.keyboard.insert_text(code)
+    lab.keyboard.press("Shift+Enter")
+
+
+def output(lab: Page, text: str | re.Pattern[str]) -> str:
+    """The last output with this text, once it is there."""
+    found = front(lab).locator(".jp-OutputArea-output", has_text=text).last
+    found.wait_for(timeout=SLOW_MS)
+    return found.inner_text()
+
+
+def kernel_menu(lab: Page, item: str) -> None:
+    """Choose from the menu Kernel."""
+    lab.get_by_role("menuitem", name="Kernel", exact=True).click()
+    lab.get_by_role("menuitem", name=re.compile(f"^{re.escape(item)}")).click()
+
+
+def restart(lab: Page, kernel: str) -> None:
+    kernel_menu(lab, "Restart Kernel…")
+    lab.get_by_role("button", name="Confirm Kernel Restart").click()
+    idle(lab, kernel)
