@@ -144,6 +144,8 @@ def test_an_environment_may_have_no_kernel(site: Path) -> None:
         ("version", {"version": 3.1}),
         ("version", {"version": "three"}),
         ("image", {"image": "a:b.sif"}),
+        ("image", {"image": "a.sif\n"}),
+        ("version", {"version": "3.11\n"}),
         ("gpu", {"gpu": "maybe"}),
         ("title", {"title": ""}),
         ("public_image", {"public_image": "nvidia/digits"}),
