@@ -128,6 +128,12 @@ const jobTensorboardRoute = createRoute({
   ),
 });
 
+const sharedRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/shared',
+  component: lazyRouteComponent(() => import('@/features/tensorboard/SharedPage'), 'SharedPage'),
+});
+
 /** Where the gate's page for a session that isn't running leads its owner. */
 const notRunningRoute = createRoute({
   getParentRoute: () => memberRoute,
@@ -164,6 +170,7 @@ export const router = createRouter({
       jobRoute,
       jobLogRoute,
       jobTensorboardRoute,
+      sharedRoute,
       adminRoute,
       adminImagesRoute,
     ]),

@@ -1,4 +1,5 @@
 import { Menu, Text, UnstyledButton, useMantineColorScheme } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, unwrap } from '@/api/client';
 import { goToLogin } from '@/app/router';
@@ -62,6 +63,9 @@ export function UserMenu() {
             </Menu.Item>
           ))}
           <Menu.Divider />
+          <Menu.Item component={Link} to="/shared">
+            TensorBoards shared with you
+          </Menu.Item>
           <Menu.Item onClick={() => setChanging(true)}>Change password…</Menu.Item>
           <Menu.Item onClick={() => void logOut()}>Log out</Menu.Item>
         </Menu.Dropdown>

@@ -11,6 +11,8 @@ import { LogView } from '@/features/log/LogView';
 import type { Stream } from '@/features/log/source';
 import { Reason } from '@/features/sessions/Reason';
 import { TensorboardLine } from '@/features/sessions/TensorboardLine';
+import { ShareButton } from '@/features/tensorboard/ShareButton';
+import { sharedText } from '@/features/tensorboard/sharing';
 import { Notice } from '@/ui/Notice';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
@@ -67,7 +69,12 @@ function Detail({ job }: { job: JobDetail }) {
             withLog={false}
             onRemoved={() => void navigate({ to: '/jobs', replace: true })}
           />
-          <TensorboardLine board={job.tensorboard} onStop={() => stopJobTensorboard(job.id)} />
+          <TensorboardLine
+            board={job.tensorboard}
+            onStop={() => stopJobTensorboard(job.id)}
+            stopped={job.tensorboard?.reason != null}
+          />
+          <Sharing job={job} />
         </div>
         {job.array && <TaskTable job={job} array={job.array} />}
         {job.started_at && !job.array && <Log id={job.id} />}
@@ -81,6 +88,18 @@ function Detail({ job }: { job: JobDetail }) {
         )}
       </div>
     </>
+  );
+}
+
+/** Who else may look at its TensorBoard, once there may be something to see. */
+function Sharing({ job }: { job: JobDetail }) {
+  const others = sharedText(job);
+  if (job.logdir === null && job.tensorboard === null) return null;
+  return (
+    <div className={classes.sharing}>
+      <ShareButton of={{ kind: 'jobs', id: job.id }} name={job.name} />
+      {others && <span>Its TensorBoard is shared with {others}.</span>}
+    </div>
   );
 }
 

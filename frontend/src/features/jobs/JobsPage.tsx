@@ -31,9 +31,20 @@ export function JobsPage() {
     <>
       <div className={classes.top}>
         <PageTitle tab="Jobs">Your jobs</PageTitle>
-        <Button component={Link} to="/jobs/new" leftSection={<Icon name="plus" />}>
-          Submit a job
-        </Button>
+        <div className={classes.toplinks}>
+          <Button
+            component={Link}
+            to="/shared"
+            variant="subtle"
+            color="gray"
+            leftSection={<Icon name="share" />}
+          >
+            Shared with you
+          </Button>
+          <Button component={Link} to="/jobs/new" leftSection={<Icon name="plus" />}>
+            Submit a job
+          </Button>
+        </div>
       </div>
       {(filtered || rows.length > 0) && <Filters filter={filter} />}
       {error && <Notice tone="error">{sentence(error)}</Notice>}

@@ -1,19 +1,26 @@
 import { Table } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import type { JobArray, JobDetail, Task } from '@/api/types';
 import { StateChip } from '@/ui/StateChip';
 import classes from './JobPage.module.css';
+import { type Order, ordered, turned } from './order';
 import { arrayText, jobStateWords, metricText, taskColumns, valueText } from './words';
 
-/** An array's tasks: what each was given, against what came out. */
+/** An array's tasks: what each was given, against what came out, or has come out so far. */
 export function TaskTable({ job, array }: { job: JobDetail; array: JobArray }) {
   const columns = taskColumns(array.tasks);
+  const [order, setOrder] = useState<Order | null>(null);
+  const soFar = array.tasks.some((task) => task.so_far);
   return (
     <section aria-labelledby="tasks">
       <h2 id="tasks" className={classes.heading}>
         Tasks
       </h2>
-      <p className={classes.note}>{arrayText(array)}</p>
+      <p className={classes.note}>
+        {arrayText(array)}
+        {soFar && '. Values in italics are what running tasks have logged so far.'}
+      </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it */}
       <section className={classes.scroll} tabIndex={0} aria-label="Table of tasks">
         <Table verticalSpacing={6} className={classes.table}>
@@ -25,9 +32,12 @@ export function TaskTable({ job, array }: { job: JobDetail; array: JobArray }) {
                 <Table.Th key={name}>{name}</Table.Th>
               ))}
               {columns.metrics.map((name) => (
-                <Table.Th key={name} className={classes.metric}>
-                  {name}
-                </Table.Th>
+                <MetricHead
+                  key={name}
+                  name={name}
+                  order={order}
+                  onTurn={() => setOrder(turned(order, name))}
+                />
               ))}
               <Table.Th>Node</Table.Th>
               <Table.Th>Exit code</Table.Th>
@@ -35,13 +45,28 @@ export function TaskTable({ job, array }: { job: JobDetail; array: JobArray }) {
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {array.tasks.map((task) => (
+            {ordered(array.tasks, order).map((task) => (
               <TaskRow key={task.index} id={job.id} task={task} columns={columns} />
             ))}
           </Table.Tbody>
         </Table>
       </section>
     </section>
+  );
+}
+
+const ARROWS = { ascending: ' ↑', descending: ' ↓' } as const;
+
+function MetricHead(props: { name: string; order: Order | null; onTurn: () => void }) {
+  const { name, order, onTurn } = props;
+  const direction = order?.metric === name ? order.direction : undefined;
+  return (
+    <Table.Th className={classes.metric} aria-sort={direction ?? 'none'}>
+      <button type="button" className={classes.sorter} onClick={onTurn} title={`Sort by ${name}`}>
+        {name}
+        {direction && <span aria-hidden="true">{ARROWS[direction]}</span>}
+      </button>
+    </Table.Th>
   );
 }
 
@@ -53,6 +78,7 @@ interface RowProps {
 
 function TaskRow({ id, task, columns }: RowProps) {
   const { state, outcome = null } = task;
+  const value = task.so_far ? `${classes.metric} ${classes.soFar}` : classes.metric;
   return (
     <Table.Tr>
       <Table.Th scope="row">{task.index}</Table.Th>
@@ -63,8 +89,9 @@ function TaskRow({ id, task, columns }: RowProps) {
         <Table.Td key={name}>{valueText(task.parameters?.[name])}</Table.Td>
       ))}
       {columns.metrics.map((name) => (
-        <Table.Td key={name} className={classes.metric}>
+        <Table.Td key={name} className={value}>
           {metricText(task.metrics?.[name])}
+          {task.so_far && <span className={classes.hidden}> so far</span>}
         </Table.Td>
       ))}
       <Table.Td>{task.node ?? '–'}</Table.Td>

@@ -31,13 +31,3 @@ export async function removeJob(id: string): Promise<void> {
 export async function stopJobTensorboard(id: string): Promise<void> {
   await unwrap(api.DELETE('/api/v1/jobs/{job_id}/tensorboard', at(id)));
 }
-
-const shared = (id: string, username: string) => ({
-  params: { path: { job_id: id, username } },
-});
-
-export const shareJob = (id: string, username: string) =>
-  unwrap(api.PUT('/api/v1/jobs/{job_id}/shares/{username}', shared(id, username)));
-
-export const unshareJob = (id: string, username: string) =>
-  unwrap(api.DELETE('/api/v1/jobs/{job_id}/shares/{username}', shared(id, username)));

@@ -120,13 +120,18 @@ describe('words', () => {
 
   it('write values and metrics for people', () => {
     expect([null, [], [1, 'a'], true, 0].map(valueText)).toEqual(['–', '–', '1, a', 'yes', '0']);
-    expect([0.123456, 12345678, undefined].map(metricText)).toEqual(['0.1235', '12350000', '–']);
+    expect([0.123456, 12345678, undefined, null].map(metricText)).toEqual([
+      '0.1235',
+      '12350000',
+      '–',
+      'no number',
+    ]);
   });
 
   it('collect the columns of tasks that differ', () => {
     const tasks = [
-      { index: 0, state: 'ended', parameters: { a: 1 }, metrics: null },
-      { index: 1, state: 'ended', parameters: { a: 2 }, metrics: { loss: 1 } },
+      { index: 0, state: 'ended', parameters: { a: 1 }, metrics: null, so_far: false },
+      { index: 1, state: 'ended', parameters: { a: 2 }, metrics: { loss: 1 }, so_far: true },
     ] as const;
     expect(taskColumns([...tasks])).toEqual({ parameters: ['a'], metrics: ['loss'] });
   });

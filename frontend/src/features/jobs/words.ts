@@ -121,8 +121,10 @@ export function valueText(value: unknown): string {
 }
 
 /** A metric with as many digits as one can compare at a glance. */
-export const metricText = (value: number | undefined): string =>
-  value === undefined ? '–' : String(Number(value.toPrecision(4)));
+export function metricText(value: number | null | undefined): string {
+  if (value === null) return 'no number';
+  return value === undefined ? '–' : String(Number(value.toPrecision(4)));
+}
 
 export interface TaskColumns {
   parameters: string[];

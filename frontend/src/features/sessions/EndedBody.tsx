@@ -52,7 +52,12 @@ export function EndedBody({ session }: { session: Session }) {
           Remove
         </Button>
       </div>
-      <TensorboardLine board={session.tensorboard} onStop={() => stopTensorboard(session.id)} />
+      <TensorboardLine
+        board={session.tensorboard}
+        onStop={() => stopTensorboard(session.id)}
+        share={{ kind: 'sessions', id: session.id, name: session.name }}
+        stopped
+      />
     </>
   );
 }

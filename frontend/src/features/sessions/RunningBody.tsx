@@ -42,7 +42,12 @@ export function RunningBody({ session }: { session: Session }) {
           <StopButton session={session} />
         </span>
       </div>
-      <TensorboardLine board={session.tensorboard} onStop={() => stopTensorboard(session.id)} />
+      <TensorboardLine
+        board={session.tensorboard}
+        onStop={() => stopTensorboard(session.id)}
+        share={{ kind: 'sessions', id: session.id, name: session.name }}
+        stopped
+      />
       <Notebooks id={session.id} />
       {started && (
         <span className={classes.environment}>

@@ -1,11 +1,13 @@
 import { Button } from '@mantine/core';
 import type { Tensorboard } from '@/api/types';
+import { ShareButton } from '@/features/tensorboard/ShareButton';
+import type { Parent } from '@/features/tensorboard/sharing';
 import { StateChip } from '@/ui/StateChip';
 import classes from './SessionCard.module.css';
 import { useAct } from './useAct';
 import type { Tone } from './words';
 
-const TONES: Record<Tensorboard['state'], [Tone, string]> = {
+export const BOARD_WORDS: Record<Tensorboard['state'], [Tone, string]> = {
   stopped: ['quiet', 'TensorBoard stopped'],
   queued: ['waiting', 'TensorBoard waits for its place'],
   starting: ['busy', 'TensorBoard starting'],
@@ -16,18 +18,24 @@ const TONES: Record<Tensorboard['state'], [Tone, string]> = {
 interface Props {
   board: Tensorboard | null;
   onStop: () => Promise<void>;
+  /** whose it is, where it can be shared from here */
+  share?: Parent & { name: string };
+  /** whether one that has stopped is worth a line */
+  stopped?: boolean;
 }
 
 /** How a TensorBoard stands, if there is one. */
-export function TensorboardLine({ board, onStop }: Props) {
+export function TensorboardLine({ board, onStop, share, stopped = false }: Props) {
   const [busy, act] = useAct();
-  if (board === null || board.state === 'stopped') return null;
-  const [tone, label] = TONES[board.state];
+  if (board === null || (board.state === 'stopped' && !stopped)) return null;
+  const [tone, label] = BOARD_WORDS[board.state];
+  const ends = board.state !== 'failed' && board.state !== 'stopped';
   return (
     <div className={classes.board}>
       <StateChip tone={tone} label={label} />
       {board.reason && <span>{board.reason}</span>}
-      {board.state !== 'failed' && (
+      {share && <ShareButton of={share} name={share.name} compact />}
+      {ends && (
         <Button
           size="compact-xs"
           variant="subtle"

@@ -1,0 +1,175 @@
+import {
+  Button,
+  Modal,
+  NativeSelect,
+  SegmentedControl,
+  Skeleton,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { fieldMessage, sentence } from '@/api/problem';
+import type { Shares } from '@/api/types';
+import { useAct } from '@/features/sessions/useAct';
+import { Notice } from '@/ui/Notice';
+import classes from './ShareDialog.module.css';
+import { myGroupsQuery, type Parent, share, sharesQuery, takeBack, type Whom } from './sharing';
+
+interface Props {
+  of: Parent;
+  name: string;
+  opened: boolean;
+  onClose: () => void;
+}
+
+/** Who else may look at a TensorBoard: one more, or one less. */
+export function ShareDialog({ of, name, opened, onClose }: Props) {
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title={`Share the TensorBoard of ${name}`}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <Body of={of} />
+    </Modal>
+  );
+}
+
+function Body({ of }: { of: Parent }) {
+  const { data, error } = useQuery(sharesQuery(of));
+  return (
+    <div className={classes.body}>
+      <Text size="sm">
+        They can look at its curves and pictures and at nothing else of yours: no files, no log, no
+        notebook. They can change nothing, and you can take it back at any time.
+      </Text>
+      <Form of={of} />
+      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {data ? (
+        <List of={of} shares={data} />
+      ) : (
+        !error && <Skeleton height={40} aria-hidden="true" />
+      )}
+    </div>
+  );
+}
+
+function Form({ of }: { of: Parent }) {
+  const { data: groups = [] } = useQuery(myGroupsQuery);
+  const [kind, setKind] = useState<Whom['kind']>('person');
+  const [person, setPerson] = useState('');
+  const [group, setGroup] = useState<string | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  const name = kind === 'person' ? person.trim() : (group ?? groups[0] ?? '');
+  const add = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    if (name === '') return setProblem('Enter a user name.');
+    setBusy(true);
+    try {
+      await share(of, { kind, name });
+      setPerson('');
+    } catch (error) {
+      setProblem(
+        fieldMessage(error, kind === 'person' ? 'username' : 'group') ??
+          fieldMessage(error, 'logdir') ??
+          sentence(error),
+      );
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <form className={classes.form} onSubmit={(event) => void add(event)} noValidate>
+      {groups.length > 0 && (
+        <SegmentedControl
+          aria-label="Share with"
+          value={kind}
+          onChange={(value) => {
+            setProblem(null);
+            setKind(value as Whom['kind']);
+          }}
+          data={[
+            { value: 'person', label: 'A person' },
+            { value: 'group', label: 'One of my groups' },
+          ]}
+        />
+      )}
+      <div className={classes.row}>
+        {kind === 'person' ? (
+          <TextInput
+            className={classes.grow}
+            label="User name"
+            value={person}
+            onChange={(event) => {
+              setProblem(null);
+              setPerson(event.currentTarget.value);
+            }}
+            error={problem}
+            autoComplete="off"
+            autoCapitalize="none"
+            spellCheck={false}
+            data-autofocus
+          />
+        ) : (
+          <NativeSelect
+            className={classes.grow}
+            label="Group"
+            value={name}
+            data={groups}
+            onChange={(event) => {
+              setProblem(null);
+              setGroup(event.currentTarget.value);
+            }}
+            error={problem}
+          />
+        )}
+        <Button type="submit" loading={busy}>
+          Share
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function List({ of, shares }: { of: Parent; shares: Shares }) {
+  const all: Whom[] = [
+    ...shares.shared_groups.map((name) => ({ kind: 'group', name }) as const),
+    ...shares.shared_with.map((name) => ({ kind: 'person', name }) as const),
+  ];
+  return (
+    <section aria-labelledby="shared-list">
+      <h3 id="shared-list" className={classes.heading}>
+        Who may look
+      </h3>
+      <ul className={classes.list} aria-live="polite">
+        <li>You</li>
+        {all.map((whom) => (
+          <Row key={`${whom.kind} ${whom.name}`} of={of} whom={whom} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Row({ of, whom }: { of: Parent; whom: Whom }) {
+  const [busy, act] = useAct();
+  const said = whom.kind === 'group' ? `Everyone in ${whom.name}` : whom.name;
+  return (
+    <li>
+      <span>{said}</span>
+      <Button
+        size="compact-sm"
+        variant="subtle"
+        color="gray"
+        loading={busy}
+        onClick={() => void act(() => takeBack(of, whom))}
+        aria-label={`Take back from ${said}`}
+      >
+        Take back
+      </Button>
+    </li>
+  );
+}

@@ -1,0 +1,97 @@
+import { Button, Paper, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { sentence } from '@/api/problem';
+import type { SeenTensorboard } from '@/api/types';
+import { PageTitle } from '@/app/PageTitle';
+import classes from '@/features/jobs/Jobs.module.css';
+import logClasses from '@/features/log/LogPage.module.css';
+import { BOARD_WORDS } from '@/features/sessions/TensorboardLine';
+import { Icon } from '@/ui/icons';
+import { Notice } from '@/ui/Notice';
+import { StateChip } from '@/ui/StateChip';
+import { cameBy, sharedWithMeQuery } from './sharing';
+
+/** The TensorBoards that others let one look at. */
+export function SharedPage() {
+  const { data, error, isPending } = useQuery(sharedWithMeQuery);
+  return (
+    <>
+      <Link to="/jobs" className={logClasses.back}>
+        ← Your jobs
+      </Link>
+      <div className={classes.top}>
+        <PageTitle tab="Shared with you">Shared with you</PageTitle>
+      </div>
+      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {isPending && <Skeleton height={90} radius="lg" aria-label="Loading" />}
+      {data?.length === 0 && <Nothing />}
+      <div className={classes.list}>
+        {data?.map((seen) => (
+          <Card key={seen.id} seen={seen} />
+        ))}
+      </div>
+    </>
+  );
+}
+
+function Nothing() {
+  return (
+    <Paper className={classes.empty}>
+      <Stack align="flex-start" gap="sm">
+        <Title order={2} size="h4">
+          Nobody shares a TensorBoard with you
+        </Title>
+        <Text c="dimmed" maw={520}>
+          When somebody lets you, or a group you are in, look at the TensorBoard of a job or session
+          of theirs, it stands here. They do so by “Share its TensorBoard” on the page of their job.
+        </Text>
+      </Stack>
+    </Paper>
+  );
+}
+
+function Card({ seen }: { seen: SeenTensorboard }) {
+  const [tone, label] = BOARD_WORDS[seen.state];
+  const heading = `shared-${seen.id}`;
+  const coming = seen.state === 'starting' || seen.state === 'queued';
+  const who = seen.owner_name === '' ? seen.owner : `${seen.owner_name} (${seen.owner})`;
+  return (
+    <Paper component="article" className={classes.card} aria-labelledby={heading}>
+      <div className={classes.head}>
+        <h2 className={classes.name} id={heading}>
+          {seen.name}
+        </h2>
+        <span className={classes.chip}>
+          <StateChip tone={tone} label={label} />
+        </span>
+      </div>
+      <div className={classes.foot}>
+        <div className={classes.about}>
+          <span className={classes.quiet}>
+            A {seen.kind} of {who}, shared {cameBy(seen)}
+            {seen.parent_state === 'ended' ? ' · has ended' : ''}
+          </span>
+          {seen.url === null && (
+            <span className={classes.quiet}>
+              {coming ? 'It can be opened in a moment.' : `Ask ${seen.owner} to start it.`}
+            </span>
+          )}
+        </div>
+        {seen.url !== null && (
+          <Button
+            component="a"
+            variant="default"
+            px="sm"
+            href={seen.url}
+            target="_blank"
+            rel="noopener"
+            leftSection={<Icon name="chart" />}
+          >
+            Open TensorBoard<span className={classes.hidden}> of {seen.name}</span>
+          </Button>
+        )}
+      </div>
+    </Paper>
+  );
+}

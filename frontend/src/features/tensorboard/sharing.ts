@@ -1,0 +1,137 @@
+/** Whom a TensorBoard is shared with: asked, given, taken back. */
+import { queryOptions } from '@tanstack/react-query';
+import { api, unwrap } from '@/api/client';
+import type { SeenTensorboard, Shares } from '@/api/types';
+import { queryClient } from '@/app/queries';
+import { jobQuery } from '@/features/jobs/queries';
+
+/** The session or job whose TensorBoard it is. */
+export interface Parent {
+  kind: 'sessions' | 'jobs';
+  id: string;
+}
+
+export interface Whom {
+  kind: 'person' | 'group';
+  name: string;
+}
+
+export const sharesQuery = ({ kind, id }: Parent) =>
+  queryOptions({
+    queryKey: ['shares', kind, id],
+    queryFn: (): Promise<Shares> =>
+      kind === 'sessions'
+        ? unwrap(
+            api.GET('/api/v1/sessions/{session_id}/shares', {
+              params: { path: { session_id: id } },
+            }),
+          )
+        : unwrap(api.GET('/api/v1/jobs/{job_id}/shares', { params: { path: { job_id: id } } })),
+    staleTime: 0,
+  });
+
+export const myGroupsQuery = queryOptions({
+  queryKey: ['me', 'groups'],
+  queryFn: async () => (await unwrap(api.GET('/api/v1/me/groups'))).items,
+});
+
+const SHARED_EVERY_MS = 5000;
+const MOST = 200;
+
+/** What others let one look at; asked again while the page is in sight. */
+export const sharedWithMeQuery = queryOptions({
+  queryKey: ['shared-with-me'],
+  queryFn: async () => {
+    const items: SeenTensorboard[] = [];
+    let cursor: string | null = null;
+    do {
+      const query: { shared: boolean; cursor: string | null } = { shared: true, cursor };
+      const page: { items: SeenTensorboard[]; next_cursor?: string | null } = await unwrap(
+        api.GET('/api/v1/tensorboards', { params: { query } }),
+      );
+      items.push(...page.items);
+      cursor = page.next_cursor ?? null;
+    } while (cursor !== null && items.length < MOST);
+    return items;
+  },
+  refetchInterval: SHARED_EVERY_MS,
+  staleTime: 0,
+});
+
+const sessionPerson = (id: string, username: string) => ({
+  params: { path: { session_id: id, username } },
+});
+const sessionGroup = (id: string, group: string) => ({
+  params: { path: { session_id: id, group } },
+});
+const jobPerson = (id: string, username: string) => ({
+  params: { path: { job_id: id, username } },
+});
+const jobGroup = (id: string, group: string) => ({ params: { path: { job_id: id, group } } });
+
+function put({ kind, id }: Parent, whom: Whom): Promise<Shares> {
+  const person = whom.kind === 'person';
+  if (kind === 'sessions')
+    return person
+      ? unwrap(
+          api.PUT('/api/v1/sessions/{session_id}/shares/{username}', sessionPerson(id, whom.name)),
+        )
+      : unwrap(
+          api.PUT(
+            '/api/v1/sessions/{session_id}/shares/groups/{group}',
+            sessionGroup(id, whom.name),
+          ),
+        );
+  return person
+    ? unwrap(api.PUT('/api/v1/jobs/{job_id}/shares/{username}', jobPerson(id, whom.name)))
+    : unwrap(api.PUT('/api/v1/jobs/{job_id}/shares/groups/{group}', jobGroup(id, whom.name)));
+}
+
+function remove({ kind, id }: Parent, whom: Whom): Promise<Shares> {
+  const person = whom.kind === 'person';
+  if (kind === 'sessions')
+    return person
+      ? unwrap(
+          api.DELETE(
+            '/api/v1/sessions/{session_id}/shares/{username}',
+            sessionPerson(id, whom.name),
+          ),
+        )
+      : unwrap(
+          api.DELETE(
+            '/api/v1/sessions/{session_id}/shares/groups/{group}',
+            sessionGroup(id, whom.name),
+          ),
+        );
+  return person
+    ? unwrap(api.DELETE('/api/v1/jobs/{job_id}/shares/{username}', jobPerson(id, whom.name)))
+    : unwrap(api.DELETE('/api/v1/jobs/{job_id}/shares/groups/{group}', jobGroup(id, whom.name)));
+}
+
+function answered(parent: Parent, shares: Shares): void {
+  queryClient.setQueryData(sharesQuery(parent).queryKey, shares);
+  if (parent.kind === 'jobs')
+    void queryClient.invalidateQueries({ queryKey: jobQuery(parent.id).queryKey });
+}
+
+export async function share(parent: Parent, whom: Whom): Promise<void> {
+  answered(parent, await put(parent, whom));
+}
+
+export async function takeBack(parent: Parent, whom: Whom): Promise<void> {
+  answered(parent, await remove(parent, whom));
+}
+
+/** "bob, carol and everyone in physics"; null where nobody else may look. */
+export function sharedText({ shared_with: people, shared_groups: groups }: Shares): string | null {
+  const names = [...people, ...groups.map((group) => `everyone in ${group}`)];
+  const last = names.pop();
+  if (last === undefined) return null;
+  return names.length === 0 ? last : `${names.join(', ')} and ${last}`;
+}
+
+/** "with you", "with everyone in physics": how one came to see it. */
+export function cameBy(seen: Pick<SeenTensorboard, 'shared_with_you' | 'shared_groups'>): string {
+  if (seen.shared_with_you) return 'with you';
+  return seen.shared_groups.map((group) => `with everyone in ${group}`).join(', ');
+}
