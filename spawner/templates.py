@@ -50,6 +50,7 @@ class Template:
     `title`, `x-widget` and `x-order`. `array` names the list parameters that are spread over tasks,
     one for each combination of their values. `programs` is file name → text. `environments` says
     that a user may choose another environment than `environment`: "kernel", one with a kernel.
+    `notebook` is the text of the notebook that `starter` names.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Template:
     signal: str | None = None
     tags: tuple[str, ...] = ()
     starter: str | None = None
+    notebook: str | None = field(default=None, repr=False)
     programs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def resources(self) -> Resources:
@@ -189,10 +191,11 @@ def _sense_problems(fields: Mapping[str, Any], folders: list[Path]) -> Iterator[
         if "array" not in rules.types(properties.get(name, {})):
             yield f"array: {name} is not a parameter that is a list"
     for name in fields.get("programs", []):
-        yield from (f"programs: {name}: {wrong}" for wrong in _program_problems(name, folders))
-    starter = fields.get("starter")
-    if starter and not _find(folders, "starters", starter):
-        yield f"starter: {starter}: there is no such file in starters/"
+        problems = _file_problems("jobs", name, folders)
+        yield from (f"programs: {name}: {wrong}" for wrong in problems)
+    if starter := fields.get("starter"):
+        problems = _file_problems("starters", starter, folders)
+        yield from (f"starter: {starter}: {wrong}" for wrong in problems)
     for wrong in script_problems(fields["script"], {*properties, *PLACE_NAMES}):
         yield f"script: {wrong}"
 
@@ -213,10 +216,10 @@ def _rule_problems(rule: Mapping[str, Any]) -> Iterator[str]:
             yield f"default: it {wrong}"
 
 
-def _program_problems(name: str, folders: list[Path]) -> Iterator[str]:
-    path = _find(folders, "jobs", name)
+def _file_problems(kind: str, name: str, folders: list[Path]) -> Iterator[str]:
+    path = _find(folders, kind, name)
     if path is None:
-        yield "there is no such file in jobs/"
+        yield f"there is no such file in {kind}/"
         return
     try:
         if len(path.read_text(encoding="utf-8")) > MAX_PROGRAMS_BYTES // 4:
@@ -230,16 +233,19 @@ def _find(folders: list[Path], kind: str, name: str) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
+def _text(folders: list[Path], kind: str, name: str) -> str:
+    path = _find(folders, kind, name)
+    assert path is not None, "checked before"  # noqa: S101
+    return path.read_text(encoding="utf-8")
+
+
 def _names(value: str | list[str] | None) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value or ())
 
 
 def _template(name: str, fields: Mapping[str, Any], folders: list[Path]) -> Template:
-    programs = {}
-    for program in fields.get("programs", []):
-        path = _find(folders, "jobs", program)
-        assert path is not None, "checked before"  # noqa: S101
-        programs[program] = path.read_text(encoding="utf-8")
+    programs = {name: _text(folders, "jobs", name) for name in fields.get("programs", [])}
+    starter = fields.get("starter")
     return Template(
         name=name,
         title=fields["title"],
@@ -254,7 +260,8 @@ def _template(name: str, fields: Mapping[str, Any], folders: list[Path]) -> Temp
         requeue=fields.get("requeue", False),
         signal=fields.get("signal"),
         tags=tuple(fields.get("tags", [])),
-        starter=fields.get("starter"),
+        starter=starter,
+        notebook=_text(folders, "starters", starter) if starter else None,
         programs=MappingProxyType(programs),
     )
 

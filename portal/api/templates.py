@@ -2,15 +2,18 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import CurrentUser, PartsDep
+from portal.api.deps import CurrentUser, JobsUser, PartsDep
 from portal.api.views import JobResourcesIn, ResourcesOut
+from portal.errors import NotFound
 from portal.parts import Parts
 from portal.services import recipes
 from portal.services.recipes import Wish
 from spawner.templates import Template
+
+NOTEBOOK = "application/x-ipynb+json"
 
 router = APIRouter(tags=["templates"])
 
@@ -82,10 +85,22 @@ async def get_template(name: str, _user: CurrentUser, parts: PartsDep) -> Templa
     )
 
 
+@router.get(
+    "/templates/{name}/starter",
+    response_class=Response,
+    responses={200: {"content": {NOTEBOOK: {}}, "description": "A notebook, to be saved."}},
+)
+async def get_starter(name: str, _user: CurrentUser, parts: PartsDep) -> Response:
+    """The notebook to begin with, under the name that `starter` has."""
+    template = recipes.template(parts, name)
+    if template.notebook is None:
+        raise NotFound("This template has no notebook to begin with.")
+    named = {"Content-Disposition": f'attachment; filename="{template.starter}"'}
+    return Response(template.notebook, media_type=NOTEBOOK, headers=named)
+
+
 @router.post("/templates/{name}/render")
-async def render_template(
-    name: str, body: RenderIn, user: CurrentUser, parts: PartsDep
-) -> RenderOut:
+async def render_template(name: str, body: RenderIn, user: JobsUser, parts: PartsDep) -> RenderOut:
     """The exact script, without submitting it; refused with the same fields as submitting is."""
     recipes.template(parts, name)
     wish = Wish(

@@ -131,6 +131,7 @@ function FromTemplate({
         </Link>
       }
     >
+      {data.starter && !from && <Starter template={data.name} file={data.starter} />}
       <TemplateForm
         template={data}
         environments={environments.data}
@@ -139,6 +140,20 @@ function FromTemplate({
         filled={filled}
       />
     </WithPanel>
+  );
+}
+
+/** The same framework in a notebook, to be opened in a session. */
+function Starter({ template, file }: { template: string; file: string }) {
+  const address = `/api/v1/templates/${encodeURIComponent(template)}/starter`;
+  return (
+    <p className={classes.about}>
+      Or begin with a notebook: save{' '}
+      <a href={address} download={file}>
+        {file}
+      </a>{' '}
+      and drop it into JupyterLab’s list of files.
+    </p>
   );
 }
 
