@@ -245,7 +245,8 @@ class Job(Base):
     """Anything of ours in Slurm. `state` is what is, `wanted` what should be.
 
     `secret_hash` is the SHA-256 of what the node program must show; `version` guards updates: a
-    writer who read an older row gets StaleDataError instead of overwriting.
+    writer who read an older row gets StaleDataError instead of overwriting. `changed_at` is when
+    the row was last written, by which the reconcile loop finds it.
     """
 
     __tablename__ = "jobs"
@@ -261,6 +262,8 @@ class Job(Base):
         Index("ix_jobs_user_id_created_at", "user_id", "created_at"),
         Index("ix_jobs_job_id", "job_id"),
         Index("ix_jobs_state", "state"),
+        Index("ix_jobs_created_at", "created_at"),
+        Index("ix_jobs_changed_at", "changed_at"),
     )
 
     id: Mapped[str] = mapped_column(String(36), primary_key=True, default=new_id)
@@ -281,6 +284,7 @@ class Job(Base):
     node: Mapped[str | None] = mapped_column(String(255))
     secret_hash: Mapped[str] = mapped_column(String(64), default="")
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
+    changed_at: Mapped[datetime | None] = mapped_column(default=utcnow, onupdate=utcnow)
     submitted_at: Mapped[datetime | None]
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]

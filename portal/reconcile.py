@@ -1,21 +1,21 @@
 """One loop: what should be, against what is. Every step can be repeated, after any crash.
 
-It reads the rows that are not settled, asks the watcher (never Slurm itself) what is, writes what
-follows, and starts acts: submit, hand to the hub, cancel, start a TensorBoard. An act runs beside
-the loop, one at a time for each thing; what fails is tried again at a later round.
+It reads the rows for which there may be something to do (services/unsettled.py), asks the watcher
+(never Slurm itself) what is, writes what follows, and starts acts: submit, hand to the hub, cancel,
+start a TensorBoard. An act runs beside the loop, one at a time for each thing; what fails is tried
+again at a later round.
 """
 
 import asyncio
-from collections import Counter
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
 import structlog
-from sqlalchemy import or_, select
+from sqlalchemy import or_, select, update
+from sqlalchemy.orm.exc import StaleDataError
 
 from portal.db import utcnow
-from portal.hub import HubError, HubUnavailable
+from portal.hub import HubUnavailable
 from portal.models import (
     BatchJob,
     Job,
@@ -27,32 +27,31 @@ from portal.models import (
 )
 from portal.parts import Parts
 from portal.services import (
-    arrays,
     jobs,
     launch,
     lifecycle,
-    nodes,
     scalars,
     tensorboards,
     usage,
 )
-from portal.services.changes import RECONCILE
+from portal.services.acts import Acts
+from portal.services.changes import EVERYONE, RECONCILE
 from portal.services.outside import Outside
 from portal.services.store import change
+from portal.services.unsettled import LIVE, Unsettled, load
+from portal.services.watched import Watched
 from spawner.errors import NotFound, SpawnerError
-from spawner.model import SlurmState
 
 log = structlog.get_logger(__name__)
 
 ROUND_S = 5.0
-AGAIN = timedelta(seconds=3)  # between two tries of the same act
 NEVER_SEEN = timedelta(seconds=0)  # after accounting has answered; the watcher waits before
 VANISHED = timedelta(seconds=60)
-MOST_TRIES = 3  # of submitting what Slurm has lost
 MOST_SUBMISSIONS = 20  # at once, of what Slurm's absence has held up
+MOST_CANCELS = 8  # commands at once
+AT_ONCE = 100  # rows that are read and written together, while nobody else is answered
 SUBMIT_PATIENCE = timedelta(seconds=60)  # longer than a request that submits can take
-Act = Callable[[], Awaitable[None]]
-
+_JOBS = Job.metadata.tables[Job.__tablename__]
 
 DIED = "TensorBoard ended by itself, perhaps for lack of memory. You can start it again."
 
@@ -68,127 +67,109 @@ class Reconcile:
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        self._acts: dict[str, asyncio.Task[None]] = {}
-        self._tried: dict[str, datetime] = {}
+        self._acts = Acts(lambda: parts.changes.notify(RECONCILE))
+        self._watched = Watched(parts)
         self._outside = Outside(parts)
-        self._again: Counter[str] = Counter()
+        self._unsettled = Unsettled(parts)
+        self._cancels = asyncio.Semaphore(MOST_CANCELS)
+        self._stale_since: datetime | None = None
 
     async def run(self) -> None:
         """Go round whenever something changed, and every few seconds."""
         async with self.parts.changes.listen(RECONCILE) as listener:
             while True:
                 await self.round(utcnow())
-                await listener.wait(ROUND_S)
+                await listener.wait(0 if self._unsettled.more else ROUND_S)
 
     async def close(self) -> None:
         """End the acts under way; each is repeated after the next start."""
-        for task in self._acts.values():
-            task.cancel()
-        await asyncio.gather(*self._acts.values(), return_exceptions=True)
+        await self._acts.close()
 
     async def round(self, now: datetime) -> None:
-        """Look at everything that is not settled once."""
-        jobs, boards = await self._unsettled()
-        for job in jobs:
-            await self._job(await self._observe(job, now), now)
+        """Look once at all that may have something to be done."""
+        await self._write_stale()
+        due = await self._unsettled.next(now)
+        for at in range(0, len(due), AT_ONCE):
+            await self._look_at(due[at : at + AT_ONCE], now)
+            await asyncio.sleep(0)  # others' turn
+        boards = await self._boards()
         for board in boards:
             await self._board(board, now)
         await self._batches(now)
-        self._hurry(jobs, boards)
-        self._forget_tries({job.id for job in jobs} | {board.id for board in boards})
+        self._hurry(boards)
+        self._acts.forget(self._unsettled, len(self._unsettled) + len(boards))
 
-    async def _unsettled(self) -> tuple[list[Job], list[Tensorboard]]:
-        query = select(Job).where(Job.state != JobState.ENDED)
-        closing = select(Session).where(
-            Session.state == JobState.ENDED, Session.server_env.is_not(None)
-        )
-        boards = select(Tensorboard).where(
+    async def _write_stale(self) -> None:
+        """Since when Slurm doesn't answer concerns every row that has not ended: one statement,
+        which counts as no change of theirs."""
+        since = self.parts.watcher.stale_since
+        if since == self._stale_since:
+            return
+        told = _JOBS.c.stale_since.is_not(None) if since is None else _JOBS.c.stale_since.is_(None)
+        rows = update(_JOBS).where(_JOBS.c.state.in_(LIVE), told)
+        async with self.parts.db.session() as db:
+            await db.execute(rows.values(stale_since=since, changed_at=_JOBS.c.changed_at))
+            await db.commit()
+        self._stale_since = since
+        self.parts.changes.notify(EVERYONE)
+
+    async def _boards(self) -> list[Tensorboard]:
+        query = select(Tensorboard).where(
             or_(Tensorboard.wanted, Tensorboard.state.in_(tensorboards.LIVE))
         )
         async with self.parts.db.session() as db:
-            live = list((await db.scalars(query)).unique())
-            whole: dict[str, Job] = {job.id: job for job in live}
-            # Columns of a kind's own come with it, not one by one outside the database session.
-            for kind in (Session, BatchJob):
-                if any(isinstance(job, kind) for job in live):
-                    own = select(kind).where(kind.state != JobState.ENDED)
-                    found = await db.scalars(own.execution_options(populate_existing=True))
-                    whole |= {job.id: job for job in found.all()}
-            closed = (await db.scalars(closing)).all()
-            return [*whole.values(), *closed], list((await db.scalars(boards)).unique())
+            return list((await db.scalars(query)).unique())
 
     # --- jobs ---------------------------------------------------------------------------------
 
-    async def _observe(self, job: Job, now: datetime) -> Job:
-        """Write what Slurm says of a job; the row as it then is."""
-        if job.state is JobState.ENDED:
-            return job
-        update = self._seen(job, now) or lifecycle.give_up(
-            job, now, timedelta(minutes=self.parts.settings.hub_give_up_minutes)
-        )
-        if update is None or all(getattr(job, key) == value for key, value in update.items()):
-            return job
+    async def _look_at(self, ids: list[str], now: datetime) -> None:
+        """Write what Slurm says of these rows, and start what they call for."""
+        rows = await self._observe(ids, now)
+        self._unsettled.gone(set(ids) - {row.id for row in rows})
+        for row in rows:
+            self._job(row, now)
+            settled, quiet = self._watched.settled(row), self._watched.quiet(row, now)
+            self._unsettled.note(row, settled=settled, quiet=quiet)
 
-        def apply(row: Job) -> None:
-            fresh = self._seen(row, now) or update
-            for column, value in fresh.items():
-                setattr(row, column, value)
+    async def _observe(self, ids: list[str], now: datetime) -> list[Job]:
+        """Write what Slurm says of these rows, all at once unless someone else was quicker with one
+        of them; the rows as they then are."""
+        async with self.parts.db.session() as db:
+            rows = await load(db, ids)
+            kinds = {row.id: type(row) for row in rows}
+            news = [row for row in rows if self._watched.write(row, now)]
+            try:
+                await db.commit()
+            except StaleDataError:
+                found = [await self._write_one(kind, key, now) for key, kind in kinds.items()]
+                return [row for row in found if row is not None]
+        for row in news:
+            self.parts.changes.notify(row.user_id, row.id)
+        return rows
 
-        changed = await change(self.parts.db, type(job), job.id, apply)
-        self.parts.changes.notify(job.user_id, job.id)
-        return changed or job
+    async def _write_one(self, kind: type[Job], row_id: str, now: datetime) -> Job | None:
+        row = await change(self.parts.db, kind, row_id, lambda row: self._watched.write(row, now))
+        if row is not None:
+            self.parts.changes.notify(row.user_id, row.id)
+        return row
 
-    def _seen(self, job: Job, now: datetime) -> lifecycle.Update | None:
-        """What the watcher's last look means for a row, or None where it means nothing."""
-        watcher = self.parts.watcher
-        if watcher.stale_since is not None:
-            return {"stale_since": watcher.stale_since}
-        if isinstance(job, BatchJob):
-            copies = watcher.copies(job.id, job.user.username, job.job_id)
-            ours = [info for info in copies if lifecycle.is_ours(job, info)]
-            if job.array_size is not None and ours:
-                return arrays.observe(job, arrays.of_copies(job, ours), now)
-            info = lifecycle.chosen(ours) or nodes.known(self.parts, job)
-            if job.array_size is not None and info is not None:
-                # None of its tasks is in squeue any more: accounting has them all.
-                return {
-                    "job_id": info.array_job_id or job.job_id,
-                    "usage_due": job.usage_due or now,
-                }
-        else:
-            info = nodes.known(self.parts, job)
-        if info is None or not lifecycle.is_ours(job, info):
-            return self._absent(job, now)
-        update = lifecycle.observe(job, info, now)
-        unchanged = all(getattr(job, key) == value for key, value in update.items())
-        return None if unchanged else update
-
-    def _absent(self, job: Job, now: datetime) -> lifecycle.Update | None:
-        """Slurm answers and doesn't know the job, nor does accounting."""
-        since = self.parts.watcher.unknown_since(job.id, job.user.username)
-        if since is None or now - since < lifecycle.LOST_PATIENCE:
-            return None
-        never_submitted = job.job_id is None and job.wanted is Wanted.RUN
-        to_come = isinstance(job, BatchJob) and not job.external and job.wanted is Wanted.RUN
-        if never_submitted or (to_come and self._again[job.id] < MOST_TRIES):
-            return None
-        return lifecycle.lost(job, now)
-
-    async def _job(self, job: Job, now: datetime) -> None:
+    def _job(self, job: Job, now: datetime) -> None:
         """Start what a row calls for."""
         if job.state is JobState.ENDED:
-            if isinstance(job, Session) and job.server_env is not None:
-                self._act(f"close {job.id}", now, lambda: self._close(job))
+            if alive := self._watched.alive(job):
+                self._acts.start(f"surplus {job.id}", now, lambda: self._cancel(job, alive))
+            elif isinstance(job, Session) and job.server_env is not None:
+                self._acts.start(f"close {job.id}", now, lambda: self._close(job))
         elif job.wanted is Wanted.STOP:
-            self._act(f"stop {job.id}", now, lambda: self._stop(job))
+            self._acts.start(f"stop {job.id}", now, lambda: self._stop(job))
         elif isinstance(job, BatchJob):
             self._batch(job, now)
         elif job.job_id is None and now - job.created_at > SUBMIT_PATIENCE:
             unknown = self.parts.watcher.unknown_since(job.id, job.user.username)
             if isinstance(job, Session) and unknown is not None:
-                self._act(f"submit {job.id}", now, lambda: self._submit(job))
+                self._acts.start(f"submit {job.id}", now, lambda: self._submit(job))
         elif isinstance(job, Session) and job.target_port and not job.ready_at:
-            self._act(f"adopt {job.id}", now, lambda: self._adopt(job))
+            self._acts.start(f"adopt {job.id}", now, lambda: self._adopt(job))
 
     def _batch(self, job: BatchJob, now: datetime) -> None:
         """A batch job that should run: have it submitted, once."""
@@ -197,45 +178,39 @@ class Reconcile:
         missing = self.parts.watcher.missing_since(job.id, job.user.username)
         patience = NEVER_SEEN if job.job_id is None else VANISHED
         if missing is not None and now - missing >= patience:
-            under_way = sum(key.startswith("again ") for key in self._acts)
-            if under_way < MOST_SUBMISSIONS and self._again[job.id] < MOST_TRIES:
-                self._act(f"again {job.id}", now, lambda: self._submit_again(job))
-        elif self._surplus(job):
-            self._act(f"surplus {job.id}", now, lambda: self._end_surplus(job))
+            few = self._acts.under_way("again") < MOST_SUBMISSIONS
+            if few and self._watched.may_try_again(job):
+                self._acts.start(f"again {job.id}", now, lambda: self._submit_again(job))
+        elif self._watched.surplus(job):
+            self._acts.start(f"surplus {job.id}", now, lambda: self._end_surplus(job))
 
     async def _submit_again(self, job: BatchJob) -> None:
         """Slurm hasn't got the job, or has lost it: its controller forgets what is a few seconds
         old when it is killed. Should it run somewhere after all, the script's claim ends the copy.
         """
-        self._again[job.id] += job.job_id is not None
+        self._watched.again[job.id] += job.job_id is not None
         log.warning("a job is submitted again", job=job.id, slurm=job.job_id)
         await jobs.submit_again(self.parts, job.id, lost=job.job_id)
 
-    def _surplus(self, job: BatchJob) -> set[int]:
-        """Jobs that Slurm made of this one beside the one that it is: after a crash, when an answer
-        was lost. They could only exit."""
-        copies = self.parts.watcher.copies(job.id, job.user.username, job.job_id)
-        live = {
-            info.array_job_id or info.job_id
-            for info in copies
-            if info.state is not SlurmState.ENDED and lifecycle.is_ours(job, info)
-        }
-        return live - {job.job_id}
-
     async def _end_surplus(self, job: BatchJob) -> None:
-        for job_id in self._surplus(job):
+        await self._cancel(job, self._watched.surplus(job))
+
+    async def _cancel(self, job: Job, job_ids: set[int]) -> None:
+        """End copies of a job that Slurm has, though it should not."""
+        for job_id in job_ids:
             log.warning("a second copy of a job is cancelled", job=job.id, slurm=job_id)
             with suppress(NotFound):
-                await self.parts.slurm.cancel(job_id)
+                async with self._cancels:
+                    await self.parts.slurm.cancel(job_id)
 
     async def _batches(self, now: datetime) -> None:
         """What concerns many jobs at once: their use, those from outside, arrays' figures."""
         await self._outside.look(now)
         if self.parts.watcher.stale_since is None:
             if self._outside.history_due(now):
-                self._act("history", now, lambda: self._outside.history(now))
+                self._acts.start("history", now, lambda: self._outside.history(now))
             if due := await usage.due(self.parts, now):
-                self._act("usage", now, lambda: self._collect(due, now))
+                self._acts.start("usage", now, lambda: self._collect(due, now))
 
     async def _collect(self, due: list[BatchJob], now: datetime) -> None:
         await usage.collect(self.parts, due, now)
@@ -271,15 +246,40 @@ class Reconcile:
 
     async def _stop(self, job: Job) -> None:
         """End the job; the hub hears of it once the job has ended, and can't hold it up."""
+        there = job.job_id is not None
         if job.job_id is not None:
-            with suppress(NotFound):
-                if isinstance(job, BatchJob) and job.external:
-                    await self.parts.agents.cancel(job.user.username, job.job_id)
-                else:
-                    await self.parts.slurm.cancel(job.job_id)
+            try:
+                await self._end(job, job.job_id)
+            except NotFound:
+                there = self.parts.watcher.missing_since(job.id, job.user.username) is None
             if isinstance(job, BatchJob):
                 await self._end_surplus(job)
+        if there or not await self._withdraw(job):
             await self.parts.watcher.look()
+
+    async def _end(self, job: Job, job_id: int) -> None:
+        async with self._cancels:
+            if isinstance(job, BatchJob) and job.external:
+                await self.parts.agents.cancel(job.user.username, job_id)
+            else:
+                await self.parts.slurm.cancel(job_id)
+
+    async def _withdraw(self, job: Job) -> bool:
+        """End a job that Slurm hasn't got, as far as anyone knows. Its script's claim is taken
+        first: whatever of it may still come to Slurm can only exit. False if one has begun."""
+        if job.id in self.parts.submitting or lifecycle.from_outside(job):
+            return False
+        if not await self.parts.agents.withdraw(job.user.username, job.id):
+            return False
+
+        def apply(row: Job) -> None:
+            if row.state is not JobState.ENDED and row.job_id == job.job_id:
+                for column, value in lifecycle.lost(row, utcnow()).items():
+                    setattr(row, column, value)
+
+        await change(self.parts.db, type(job), job.id, apply)
+        self.parts.changes.notify(job.user_id, job.id)
+        return True
 
     async def _close(self, session: Session) -> None:
         """An ended session leaves no server in the hub, and no token here."""
@@ -299,7 +299,7 @@ class Reconcile:
         if not board.wanted:
             return
         if board.state is TensorboardState.STARTING and board.started_at is None:
-            self._act(f"board {board.run_id}", now, lambda: self._start_board(board))
+            self._acts.start(f"board {board.run_id}", now, lambda: self._start_board(board))
             return
         host = await tensorboards.host_job(self.parts, board)
         if tensorboards.is_homeless(board, host):
@@ -318,37 +318,9 @@ class Reconcile:
         except SpawnerError as error:
             await tensorboards.try_again_or_fail(self.parts, board, error)
 
-    # --- acts ---------------------------------------------------------------------------------
-
-    def _act(self, key: str, now: datetime, act: Act) -> None:
-        """Start an act unless it is under way or was tried a moment ago."""
-        running = self._acts.get(key)
-        if running is not None and not running.done():
-            return
-        if key in self._tried and now - self._tried[key] < AGAIN:
-            return
-        self._tried[key] = now
-        task = asyncio.create_task(self._guarded(key, act))
-        self._acts[key] = task
-        task.add_done_callback(lambda _: self._acts.pop(key, None))
-
-    async def _guarded(self, key: str, act: Act) -> None:
-        """Run an act; what the world refuses is logged and tried again at a later round."""
-        try:
-            await act()
-        except (SpawnerError, HubError) as error:
-            log.warning("will try again", act=key, error=str(error)[:300])
-        self.parts.changes.notify(RECONCILE)
-
-    def _hurry(self, jobs: list[Job], boards: list[Tensorboard]) -> None:
+    def _hurry(self, boards: list[Tensorboard]) -> None:
         """Slurm is looked at more often while something is on its way."""
-        waiting = any(j.state not in {JobState.RUNNING, JobState.ENDED} for j in jobs)
         starting = any(
             b.state in {TensorboardState.QUEUED, TensorboardState.STARTING} for b in boards
         )
-        self.parts.watcher.hurry = waiting or starting
-
-    def _forget_tries(self, ids: set[str]) -> None:
-        """Keep the memory of tries as small as what is unsettled."""
-        if len(self._tried) > 10 * (len(ids) + 10):
-            self._tried = {k: v for k, v in self._tried.items() if k.split()[-1] in ids}
+        self.parts.watcher.hurry = self._unsettled.on_the_way or starting

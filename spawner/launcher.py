@@ -57,6 +57,7 @@ END_BYTES = 16 << 10
 MAX_TIMEOUT_S = 60.0
 SETTLE_S = 0.3  # an srun that is refused has said so by then
 JOBS = (".local", "share", "portal", "jobs")
+WITHDRAWN = "withdrawn"  # no job's id, so that no script takes it for its own claim
 PR_SET_DUMPABLE = 4
 
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -393,6 +394,19 @@ class Launcher:
             if match is None:
                 raise Refused("Unreachable", "Slurm did not say which job it made.", stderr)
         return {"job_id": int(match[1]), "stderr": stderr[-MAX_STDERR:]}
+
+    def op_withdraw(self, request: Request) -> Result:
+        """Claims a job as its script would (scripts.py, jobscript.py): should Slurm have got it, or
+        get it yet, it can only exit. Says whether it came before every copy of the job."""
+        uuid = want(request, "uuid", str, UUID)
+        with at_home(), opened(descend(self.user, (*JOBS, uuid), make=True)) as folder:
+            try:
+                os.symlink(WITHDRAWN, "claimed", dir_fd=folder)
+            except FileExistsError:
+                with contextlib.suppress(OSError):  # a folder: a session's claim
+                    return {"withdrawn": os.readlink("claimed", dir_fd=folder) == WITHDRAWN}
+                return {"withdrawn": False}
+        return {"withdrawn": True}
 
     def op_cancel(self, request: Request) -> Result:
         return self.scancel(str(want_job_id(request)), want_timeout(request))

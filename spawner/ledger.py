@@ -11,7 +11,7 @@ accounting has answered without it for `LOST_AFTER`. An answer in which at least
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -28,6 +28,7 @@ MAX_ENDED = 10_000
 DOUBTS = 2  # how often an incredible answer is not believed
 
 Key = tuple[str, str]  # UUID, user
+Name = Key | int  # a job of ours, or Slurm's number of one that is not (of an array: that one's)
 
 
 @dataclass
@@ -50,10 +51,11 @@ class Ledger:
     def __init__(self) -> None:
         self.by_id: Mapping[int, JobInfo] = {}
         self.version = 0
-        self._claims: dict[Key, list[JobInfo]] = {}
-        self._outside: dict[int, list[JobInfo]] = {}  # arrays that are not ours
+        self._claims: dict[Key, dict[int, JobInfo]] = {}  # by Slurm's number
+        self._outside: dict[int, dict[int, JobInfo]] = {}  # arrays that are not ours
         self._absent: dict[Key, Absent] = {}
         self._ended: dict[Key, JobInfo] = {}
+        self._changed: set[Name] = set()
         self._doubts = 0
 
     # --- what is known --------------------------------------------------------------------------
@@ -62,23 +64,35 @@ class Ledger:
         """A job as last known. Of several copies the one with this id, else one that has not
         ended, else the first. A job from `outside` the portal has no UUID: its id
         names it."""
-        claims = self._claims.get(key, [])
-        if claims:
-            return min(claims, key=lambda j: (j.job_id != job_id, _is_ended(j), j.job_id))
+        if claims := self._claims.get(key):
+            return min(claims.values(), key=lambda j: (j.job_id != job_id, _is_ended(j), j.job_id))
         if key in self._ended:
             return self._ended[key]
-        other = self.by_id.get(job_id) if outside and job_id is not None else None
-        if other is not None and other.uuid is None and other.user == key[1]:
+        if outside and (other := self._from_outside(key[1], job_id)) is not None:
             return other
         absent = self._absent.get(key)
         return absent.last if absent else None
 
+    def _from_outside(self, user: str, job_id: int | None) -> JobInfo | None:
+        found = self.by_id.get(job_id) if job_id is not None else None
+        return found if found and found.uuid is None and found.user == user else None
+
+    def shown(self, key: Key, job_id: int | None, outside: bool) -> tuple[JobInfo, ...]:
+        """All that squeue shows of a job at this moment, its copies and tasks."""
+        one = self._from_outside(key[1], job_id) if outside else None
+        return self.copies(key, job_id) or ((one,) if one else ())
+
     def copies(self, key: Key, job_id: int | None) -> tuple[JobInfo, ...]:
         """All that squeue shows of this UUID and user; of an array from outside, of its id."""
-        claims = self._claims.get(key)
-        if claims is None and job_id is not None:
-            claims = [job for job in self._outside.get(job_id, ()) if job.user == key[1]]
-        return tuple(claims or ())
+        if claims := self._claims.get(key):
+            return tuple(claims.values())
+        tasks = self._outside.get(job_id, {}) if job_id is not None else {}
+        return tuple(job for job in tasks.values() if job.user == key[1])
+
+    def take_changed(self) -> set[Name]:
+        """What squeue has shown differently, or no longer, since this was last asked."""
+        changed, self._changed = self._changed, set()
+        return changed
 
     def forget(self, key: Key) -> None:
         """What was asked about this job so far is void."""
@@ -109,32 +123,53 @@ class Ledger:
     def squeue(self, jobs: Iterable[JobInfo], now: datetime) -> bool:
         """Take an answer in; False when it isn't to be believed (yet)."""
         by_id = {job.job_id: job for job in jobs}
-        if self._incredible(by_id) and self._doubts < DOUBTS:
+        gone = self.by_id.keys() - by_id.keys()
+        if self._incredible(gone) and self._doubts < DOUBTS:
             self._doubts += 1
             return False
         self._doubts = 0
-        claims: dict[Key, list[JobInfo]] = {}
-        outside: dict[int, list[JobInfo]] = {}
-        for job in by_id.values():
-            if job.uuid is not None:
-                claims.setdefault((job.uuid, job.user), []).append(job)
-            elif job.array_job_id is not None:
-                outside.setdefault(job.array_job_id, []).append(job)
-        for key in self._claims.keys() - claims.keys():
-            self._vanished(key, now)
-        for key in claims:
-            self._absent.pop(key, None)
-        self.version += claims != self._claims
-        self.by_id, self._claims, self._outside = by_id, claims, outside
+        before = self.by_id
+        # Most records are the very same objects as before (parse.Squeue): 20,000 cost little.
+        changed = [job for job in by_id.values() if _differs(before.get(job.job_id), job)]
+        left = [before[job_id] for job_id in gone]
+        left += [before[job.job_id] for job in changed if job.job_id in before]
+        last = {key: self.find(key, None) for job in left if (key := _key(job)) is not None}
+        for job in left:
+            self._group(job).pop(job.job_id, None)
+        for job in changed:
+            self._group(job)[job.job_id] = job
+        for key, job_before in last.items():
+            if not self._claims[key]:
+                del self._claims[key]
+                self._vanished(key, job_before, now)
+        for job in left:
+            if job.uuid is None and not self._group(job):
+                self._outside.pop(job.array_job_id or 0, None)
+        for job in changed:
+            if (found := _key(job)) is not None:
+                self._absent.pop(found, None)
+        self.version += any(job.uuid is not None for job in (*left, *changed))
+        self._changed.update(name for job in (*left, *changed) for name in _names(job))
+        self.by_id = by_id
         return True
 
-    def _incredible(self, by_id: Mapping[int, JobInfo]) -> bool:
-        live = {job_id for job_id, job in self.by_id.items() if not _is_ended(job)}
-        vanished = len(live - by_id.keys())
-        return vanished >= 5 and vanished * 5 >= len(live)
+    def _group(self, job: JobInfo) -> dict[int, JobInfo]:
+        """The records of the same name as this one's, by Slurm's number."""
+        key = _key(job)
+        if key is not None:
+            return self._claims.setdefault(key, {})
+        if job.array_job_id is not None:
+            return self._outside.setdefault(job.array_job_id, {})
+        return {}  # its number is all it has: `by_id`
 
-    def _vanished(self, key: Key, now: datetime) -> None:
-        last = self.find(key, None)
+    def _incredible(self, gone: Collection[int]) -> bool:
+        """Whether at least a fifth of all that lived, and five, have vanished at once."""
+        vanished = sum(not _is_ended(self.by_id[job_id]) for job_id in gone)
+        if vanished < 5:
+            return False
+        return vanished * 5 >= sum(not _is_ended(job) for job in self.by_id.values())
+
+    def _vanished(self, key: Key, last: JobInfo | None, now: datetime) -> None:
         if last is None:
             return
         if _is_ended(last):
@@ -158,13 +193,14 @@ class Ledger:
         self, asked: Mapping[Key, Absent], jobs: Iterable[JobInfo] | None, now: datetime
     ) -> None:
         """Take in the answer to `asked`; None when there was none."""
-        known = list(jobs or ())
+        known = _by_name(jobs or ())
         for key, absent in asked.items():
             absent.next_ask = now + absent.pause
             absent.pause = min(2 * absent.pause, LONGEST_PAUSE)
             if jobs is None or self._absent.get(key) is not absent:
                 continue
-            ended = [job for job in known if _is_ended(job) and _is_it(key, absent, job)]
+            named = (*known.get(key, ()), *known.get(absent.job_id or 0, ()))
+            ended = [job for job in named if _is_it(key, absent, job)]
             if ended:
                 found = max(ended, key=lambda job: (job.job_id == absent.job_id, job.job_id))
                 del self._absent[key]
@@ -186,8 +222,32 @@ class Ledger:
             del self._ended[next(iter(self._ended))]
 
 
+def _differs(old: JobInfo | None, new: JobInfo) -> bool:
+    return old is not new and old != new
+
+
+def _key(job: JobInfo) -> Key | None:
+    return None if job.uuid is None else (job.uuid, job.user)
+
+
+def _names(job: JobInfo) -> tuple[Name, ...]:
+    if (key := _key(job)) is not None:
+        return (key,)
+    return (job.job_id,) if job.array_job_id is None else (job.job_id, job.array_job_id)
+
+
 def _is_ended(job: JobInfo) -> bool:
     return job.state is SlurmState.ENDED
+
+
+def _by_name(jobs: Iterable[JobInfo]) -> dict[Name, list[JobInfo]]:
+    """Those that have ended, by our name and by Slurm's numbers."""
+    found: dict[Name, list[JobInfo]] = {}
+    for job in filter(_is_ended, jobs):
+        key = _key(job)
+        for name in {job.job_id, job.array_job_id or job.job_id, *((key,) if key else ())}:
+            found.setdefault(name, []).append(job)
+    return found
 
 
 def _is_it(key: Key, absent: Absent, job: JobInfo) -> bool:

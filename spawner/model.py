@@ -75,7 +75,7 @@ class JobKey:
     submit_time: datetime
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class JobInfo:
     """One job as squeue or sacct tells it. `name` is the user's own text.
 

@@ -1,4 +1,4 @@
-"""What Slurm prints, read into model.py's words, and what is put on sbatch's command line. Pure.
+"""What Slurm prints, read into model.py's words. Pure.
 
 **Why a job's name can't forge a record.** A name or comment may hold any text: newlines, bars, a
 whole line that looks like another user's job. squeue and sacct print it as it is. So fields are
@@ -20,12 +20,8 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from spawner.model import JobInfo, JobSpec, NodeInfo, Outcome, PartitionInfo, SlurmState
+from spawner.model import JobInfo, NodeInfo, Outcome, PartitionInfo, SlurmState
 
-JOB_FOLDER = ".local/share/portal/jobs"
-"""Where a job's own folder lies, under the user's home (the launcher makes it)."""
-
-COMMENT = "portal:"
 _UUID = re.compile(r"portal:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 
 # squeue's letters: job id, the array's, its tasks, user, state, partition, account, QOS, nodes,
@@ -89,8 +85,28 @@ def squeue_format(mark: str) -> str:
 
 def parse_squeue(text: str, mark: str) -> list[JobInfo]:
     """All jobs in squeue's answer. A state that this module doesn't know leaves its job out."""
-    jobs = (_squeue_job(fields) for fields in _squeue_records(text, mark))
-    return [job for job in jobs if job is not None]
+    return Squeue().jobs(text, mark)
+
+
+class Squeue:
+    """squeue's answers one after another: a record that is what it was before is the same object
+    again. Of 20,000 that wait nearly all are, and neither read nor compared anew."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, JobInfo | None] = {}
+
+    def jobs(self, text: str, mark: str) -> list[JobInfo]:
+        """As parse_squeue."""
+        known: dict[str, JobInfo | None] = {}
+        jobs: list[JobInfo] = []
+        for fields in _squeue_records(text, mark):
+            record = "\0".join(fields)  # which no field of a C program's can hold
+            job = self._known[record] if record in self._known else _squeue_job(fields)
+            known[record] = job
+            if job is not None:
+                jobs.append(job)
+        self._known = known
+        return jobs
 
 
 def parse_sacct(text: str, mark: str) -> list[JobInfo]:
@@ -360,56 +376,3 @@ def count_gpus(gres: str) -> dict[str, int]:
         name = rest[0] if len(rest) > 1 else "gpu"
         counts[name] = counts.get(name, 0) + int(rest[-1])
     return {name: count for name, count in counts.items() if count}
-
-
-# --- sbatch -------------------------------------------------------------------------------------
-
-
-def sbatch_options(spec: JobSpec) -> list[str]:
-    """Every option that the portal controls, so that nothing in a script changes it.
-
-    `--export=ALL` passes on the environment that the launcher built, and that alone. `NONE` would
-    set SLURM_EXPORT_ENV=NONE in the job, and every srun in it would then start without PATH; a
-    script that wants the user's login environment begins with `#!/bin/bash -l`.
-    """
-    resources = spec.resources
-    optional = {
-        "partition": resources.partition,
-        "account": resources.account,
-        "qos": resources.qos,
-        "gres": _gres(resources.gpus, resources.gpu_type),
-        "mem": f"{math.ceil(resources.memory_gb * 1024)}M" if resources.memory_gb else None,
-        "time": str(resources.time_limit_minutes) if resources.time_limit_minutes else None,
-        "signal": spec.signal,
-        "array": spec.array,
-    }
-    return [
-        "--parsable",
-        f"--job-name={_printable(spec.name)}",
-        f"--comment={COMMENT}{spec.uuid}",
-        f"--nodes={resources.nodes}",
-        "--ntasks-per-node=1",
-        f"--cpus-per-task={resources.cpus}",
-        *(f"--{name}={value}" for name, value in optional.items() if value),
-        f"--output={_log_path(spec.uuid, spec.stdout)}",
-        f"--error={_log_path(spec.uuid, spec.stderr)}",
-        "--open-mode=append",
-        "--requeue" if spec.requeue else "--no-requeue",
-        "--propagate=NONE",
-        "--export=ALL",
-    ]
-
-
-def _gres(gpus: int, gpu_type: str | None) -> str | None:
-    if gpus <= 0:
-        return None
-    return f"gpu:{gpu_type}:{gpus}" if gpu_type else f"gpu:{gpus}"
-
-
-def _log_path(uuid: str, path: str) -> str:
-    """Slurm reads a relative path from the job's working directory, which is the home."""
-    return path if path.startswith("/") else f"{JOB_FOLDER}/{uuid}/{path}"
-
-
-def _printable(name: str) -> str:
-    return "".join(c for c in name if c.isprintable())[:64] or "portal"

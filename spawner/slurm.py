@@ -55,6 +55,7 @@ class Slurm:
         self._bin_dir = Path(bin_dir)
         self._timeout_s = timeout_s
         self._environment = {"TZ": "UTC0", "LC_ALL": "C.UTF-8", "SLURM_BITSTR_LEN": "0"}
+        self._squeue = parse.Squeue()
         if slurm_conf:
             self._environment["SLURM_CONF"] = str(slurm_conf)
 
@@ -64,7 +65,7 @@ class Slurm:
         arguments = ["squeue", "--noheader", "--all", "--states=all"]
         environment = {"SQUEUE_FORMAT": parse.squeue_format(mark)}
         text = await self._ask(arguments, environment)
-        return await _parsed(lambda: parse.parse_squeue(text, mark))
+        return await _parsed(lambda: self._squeue.jobs(text, mark))
 
     async def accounting(
         self, since: datetime, job_ids: Collection[int] | None = None

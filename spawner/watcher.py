@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from spawner.errors import SlurmError
-from spawner.ledger import Ledger
+from spawner.ledger import Ledger, Name
 from spawner.model import ClusterInfo, JobInfo, JobUsage, NodeInfo, PartitionInfo
 
 log = logging.getLogger(__name__)
@@ -137,6 +137,16 @@ class Watcher:
         """All that squeue shows under this id of this user: an array's tasks, or, after a crash of
         Slurm's controller, a job that was submitted twice."""
         return self._ledger.copies((uuid, user), job_id)
+
+    def shown(self, uuid: str, user: str, job_id: int | None, outside: bool) -> tuple[JobInfo, ...]:
+        """All that squeue shows of a job at this moment, its copies and tasks."""
+        return self._ledger.shown((uuid, user), job_id, outside)
+
+    def take_changed(self) -> set[Name]:
+        """What squeue has shown differently since this was last asked: (UUID, user) of our jobs,
+        Slurm's number of others. For one reader; what becomes of a job that squeue no longer
+        shows is not told."""
+        return self._ledger.take_changed()
 
     def forget(self, uuid: str, user: str) -> None:
         """The job is submitted again: what was (not) found of it so far means nothing now."""

@@ -298,6 +298,7 @@ async def cancel(parts: Parts, job: BatchJob, *, by: User, ip: str = "") -> Batc
             raise Conflict(f"This job has ended already: {how}.")
         row.wanted = Wanted.STOP
         row.state = JobState.STOPPING
+        row.reason = row.advice = None  # why it waited is no longer what matters
         row.stop_requested_at = row.stop_requested_at or utcnow()
 
     changed = await change(parts.db, BatchJob, job.id, apply)

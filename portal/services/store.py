@@ -16,7 +16,7 @@ ATTEMPTS = 8
 
 
 async def change(
-    db: Database, kind: type[Row], row_id: str, apply: Callable[[Row], None]
+    db: Database, kind: type[Row], row_id: str, apply: Callable[[Row], object]
 ) -> Row | None:
     """Apply a change to a row and commit. None if there is no such row.
 

@@ -39,16 +39,11 @@ def context(chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Brows
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
     context.set_default_timeout(PATIENCE_MS)
     yield context
-    keep_pictures(context, request.node.name)
-    context.close()
-
-
-def keep_pictures(context: BrowserContext, name: str) -> None:
-    """What its pages show, in the folder that PORTAL_TEST_PICTURES names."""
     pictures = os.environ.get("PORTAL_TEST_PICTURES")
     if pictures:
         for number, page in enumerate(context.pages):
-            page.screenshot(path=Path(pictures) / f"{name}-{number}.png")
+            page.screenshot(path=Path(pictures) / f"{request.node.name}-{number}.png")
+    context.close()
 
 
 @pytest.fixture

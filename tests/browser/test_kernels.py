@@ -11,12 +11,12 @@ from pathlib import Path
 from secrets import token_hex
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser import jupyterlab as jl
-from tests.browser.conftest import keep_pictures
 from tests.live import Live
 
+LogIn = Callable[[Page, str], None]
 SESSION = f"kernels-{token_hex(2)}"
 NOTEBOOK = "one-click.ipynb"
 SLOW_S = 120
@@ -68,58 +68,40 @@ LANGUAGES = [
 
 @dataclass(frozen=True)
 class Started:
-    """A running session, and a browser in which its owner is logged in."""
-
     url: str
     node: str
-    browser: BrowserContext
 
 
 @pytest.fixture(scope="module")
 def session(portal: Live, chromium: Browser) -> Iterator[Started]:
     """A session of alice's for the whole file."""
-    browser = chromium.new_context(viewport={"width": 1280, "height": 900})
-    api, origin = f"{portal.base_url}/api/v1", {"Origin": portal.base_url}
+    context = chromium.new_context(extra_http_headers={"Origin": portal.base_url})
+    api = f"{portal.base_url}/api/v1"
     login = {"username": "alice", "password": portal.users["alice"]}
-    assert browser.request.post(f"{api}/login", data=login, headers=origin).ok
+    assert context.request.post(f"{api}/login", data=login).ok
     wanted = {"environment": "python3", "name": SESSION, "resources": {"memory_gb": 6}}
-    made = browser.request.post(f"{api}/sessions", data=wanted, headers=origin)
+    made = context.request.post(f"{api}/sessions", data=wanted)
     assert made.ok, made.text()
-
-    def running() -> bool:
-        now = browser.request.get(f"{api}/sessions/{made.json()['id']}").json()
+    deadline = time.monotonic() + SLOW_S
+    while (now := context.request.get(f"{api}/sessions/{made.json()['id']}").json())[
+        "state"
+    ] != "running":
         assert now["state"] != "ended", now["reason"]
-        return bool(now["state"] == "running")
-
-    wait_until(running)
-    now = browser.request.get(f"{api}/sessions/{made.json()['id']}").json()
-    yield Started(f"{portal.base_url}{now['url']}", now["node"], browser)
-    browser.close()
+        assert time.monotonic() < deadline, now
+        time.sleep(0.1)
+    context.close()
+    yield Started(f"{portal.base_url}{now['url']}", now["node"])
     portal.exec_as("alice", ["scancel", "--user=alice"])
-    portal.exec_as("alice", ["/bin/sh", "-c", f"rm -f Untitled*.ipynb {NOTEBOOK} in-terminal"])
+    portal.exec_as("alice", ["/bin/sh", "-c", "rm -f Untitled*.ipynb one-click.ipynb in-terminal"])
 
 
 @pytest.fixture
-def page(session: Started, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A new tab; what it and those it opened show at the end is kept as pictures."""
-    session.browser.set_default_timeout(jl.SLOW_MS)
-    yield session.browser.new_page()
-    keep_pictures(session.browser, request.node.name)
-    for tab in session.browser.pages:
-        tab.close()
-
-
-@pytest.fixture
-def lab(page: Page, session: Started) -> Page:
+def lab(context: BrowserContext, log_in: LogIn, session: Started) -> Page:
+    """JupyterLab of the session, in a browser that is logged in."""
+    page = context.new_page()
+    log_in(page, "alice")
     jl.open_launcher(page, session.url)
     return page
-
-
-@pytest.fixture
-def card(page: Page, portal: Live) -> Locator:
-    """The session's card on the portal's own page."""
-    page.goto(portal.base_url)
-    return page.get_by_role("article").filter(has_text=SESSION).first
 
 
 def test_the_session_s_own_kernel_comes_first_and_the_others_beside_it(
@@ -190,24 +172,27 @@ def test_a_slider_moves_a_value_of_python(lab: Page) -> None:
 
 
 def test_a_terminal_is_one_click_away_on_the_node_and_in_each_environment(
-    portal: Live, page: Page, card: Locator, session: Started
+    portal: Live, context: BrowserContext, log_in: LogIn, session: Started
 ) -> None:
+    page = context.new_page()
+    log_in(page, "alice")
+    card = page.get_by_role("article").filter(has_text=SESSION).first
     said = portal.state / "home" / "alice" / "in-terminal"
     for place, shows in (
         ("On the node", f"{session.node}  no\n"),
         ("In R", f"{session.node} r yes\n"),
     ):
         card.get_by_role("button", name="Terminal").click()
-        with session.browser.expect_page() as opened:
+        with context.expect_page() as opened:
             page.get_by_role("menuitem", name=place).click()
         say_in_terminal(opened.value, said)
         wait_until(lambda: said.exists() and said.read_text().endswith("\n"))
         assert said.read_text() == shows
-        said.unlink()
-    answer = page.goto(f"{session.url}portal/terminal/env_none")
-    assert answer is not None
-    assert answer.status == 404
-    expect(page.get_by_text(re.compile("has no such environment"))).to_be_visible()
+        portal.exec_as("alice", ["rm", str(said)])
+        opened.value.close()
+    with context.expect_page() as opened:
+        page.evaluate("url => { window.open(url) }", f"{session.url}portal/terminal/env_none")
+    expect(opened.value.get_by_text(re.compile("has no such environment"))).to_be_visible()
 
 
 def say_in_terminal(terminal: Page, file: Path) -> None:
@@ -223,9 +208,12 @@ def say_in_terminal(terminal: Page, file: Path) -> None:
 
 
 def test_a_notebook_of_the_session_is_run_as_a_job_by_one_click(
-    portal: Live, page: Page, card: Locator
+    portal: Live, context: BrowserContext, log_in: LogIn, session: Started
 ) -> None:
     write_notebook(portal)
+    page = context.new_page()
+    log_in(page, "alice")
+    card = page.get_by_role("article").filter(has_text=SESSION).first
     card.get_by_text("Run a notebook as a job").click()
     card.get_by_role("link", name=f"Run ~/{NOTEBOOK} as a job").click()
 

@@ -16,7 +16,7 @@ from cluster.paths import Paths
 from spawner.catalog import Catalog
 from spawner.jobscript import JobPlace, Rendered, render_job, render_script
 from spawner.model import JobSpec, Resources
-from spawner.parse import sbatch_options
+from spawner.sbatch import sbatch_options
 from spawner.templates import check_parameters, load_templates
 from tests.live import Live
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from spawner import agent
+from spawner import agent, channel
 from spawner.agent import Agents
 from spawner.errors import (
     BadRequest,
@@ -168,7 +168,7 @@ async def test_no_sudo(tmp_path: Path) -> None:
 
 
 async def test_never_greets(sudo: Sudo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent, "START_S", 0.3)
+    monkeypatch.setattr(channel, "START_S", 0.3)
     agents = sudo.agents(NEVER_GREETS)
     with pytest.raises(LauncherUnavailable, match="does not answer"):
         await agents.call("alice", "ping")

@@ -176,6 +176,36 @@ def error_of(answer: Any) -> tuple[str, str]:
     return answer["error"]["type"], answer["error"]["message"]
 
 
+class TestWithdraw:
+    """A job that Slurm may yet get is claimed before it."""
+
+    def test_before_anything_is_there_and_once_more(self, launcher: Process) -> None:
+        for _ in range(2):
+            assert launcher.ask("withdraw", uuid=UUID)["result"] == {"withdrawn": True}
+
+    def test_a_copy_that_comes_later_does_nothing(self, launcher: Process, place: Place) -> None:
+        """The first lines of both kinds of scripts."""
+        launcher.ask("withdraw", uuid=UUID)
+        claimed = place.jobs / UUID / "claimed"
+        assert claimed.readlink() != Path("4711")
+        with pytest.raises(FileExistsError):
+            claimed.mkdir()
+        with pytest.raises(FileExistsError):
+            claimed.symlink_to("4711")
+
+    def test_one_that_has_begun_stays(self, launcher: Process, place: Place) -> None:
+        claimed = place.job_file("stdout.log").with_name("claimed")
+        claimed.symlink_to("4711")
+        assert launcher.ask("withdraw", uuid=UUID)["result"] == {"withdrawn": False}
+        claimed.unlink()
+        claimed.mkdir()
+        assert launcher.ask("withdraw", uuid=UUID)["result"] == {"withdrawn": False}
+
+    def test_a_missing_home_is_said(self, launcher: Process, place: Place) -> None:
+        shutil.rmtree(place.home)
+        assert error_of(launcher.ask("withdraw", uuid=UUID))[0] == "HomeUnavailable"
+
+
 def until(condition: Callable[[], bool], bound_s: float = 30.0) -> None:
     end = time.monotonic() + bound_s
     while not condition():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from spawner import parse
 from spawner.model import JobInfo, JobSpec, Outcome, Resources, SlurmState
 from spawner.parse import BadOutput
+from spawner.sbatch import sbatch_options
 
 RECORDED = Path(__file__).parents[1] / "data" / "slurm" / "22.05.8"
 MARK = "Mk7_recorded"
@@ -150,6 +151,21 @@ class TestHostile:
         found = [(j.job_id, j.user, j.slurm_state) for j in parse.parse_squeue(text, "#MARK#")]
         assert found == [job[:3] for job in jobs if job[2] != "NOVEL_STATE"]
 
+    @given(jobs, jobs)
+    def test_one_answer_after_another(
+        self,
+        first: list[tuple[int, str, str, str, str]],
+        second: list[tuple[int, str, str, str, str]],
+    ) -> None:
+        """What was read before changes nothing of what is read; what is as before is the same."""
+        squeue = parse.Squeue()
+        for mark, jobs in (("#ONE#", first), ("#TWO#", second)):
+            text = "".join(squeue_record(mark, *job) for job in jobs)
+            assert squeue.jobs(text, mark) == parse.parse_squeue(text, mark)
+        again = "".join(squeue_record("#THREE#", *job) for job in second)
+        kept = squeue.jobs(text, "#TWO#")
+        assert all(a is b for a, b in zip(squeue.jobs(again, "#THREE#"), kept, strict=True))
+
     @given(jobs)
     def test_sacct(self, jobs: list[tuple[int, str, str, str, str]]) -> None:
         text = "".join(
@@ -278,9 +294,7 @@ class TestSbatch:
 
     def options(self, **resources: object) -> list[str]:
         wanted = Resources(**resources)  # type: ignore[arg-type]
-        return parse.sbatch_options(
-            JobSpec(self.spec.uuid, self.spec.name, wanted, self.spec.script)
-        )
+        return sbatch_options(JobSpec(self.spec.uuid, self.spec.name, wanted, self.spec.script))
 
     def test_all_that_can_be_asked_for(self) -> None:
         options = self.options(
@@ -299,7 +313,7 @@ class TestSbatch:
 
     def test_an_array_and_a_warning_that_come_back_to_the_queue(self) -> None:
         spec = replace(self.spec, array="0-9", signal="B:USR1@60", requeue=True)
-        options = parse.sbatch_options(spec)
+        options = sbatch_options(spec)
         assert {"--array=0-9", "--signal=B:USR1@60", "--requeue"} <= set(options)
         assert not any(option.startswith("--array") for option in self.options())
 
@@ -319,7 +333,7 @@ class TestSbatch:
 
     @given(st.text(st.characters(codec="utf-8")))
     def test_any_name_is_one_harmless_argument(self, name: str) -> None:
-        options = parse.sbatch_options(JobSpec(self.spec.uuid, name, Resources(), ""))
+        options = sbatch_options(JobSpec(self.spec.uuid, name, Resources(), ""))
         (argument,) = [o for o in options if o.startswith("--job-name=")]
         assert argument.isprintable()
         assert len(argument) > len("--job-name=")

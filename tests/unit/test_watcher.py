@@ -61,6 +61,27 @@ class TestLedger:
         assert ledger.find(KEY, None) == second
         assert ledger.find(KEY, 1) == first
 
+    def test_what_is_shown_differently_is_told_once(self) -> None:
+        ledger = Ledger()
+        other = job(8, uuid=None)
+        ledger.squeue([job(7), other], NOW)
+        assert ledger.take_changed() == {KEY, 8}
+        ledger.squeue([job(7), other], NOW)
+        assert ledger.take_changed() == set()
+        ledger.squeue([job(7, state=SlurmState.COMPLETING), job(9)], NOW)
+        assert ledger.take_changed() == {KEY, 8}
+        assert ledger.copies(KEY, None) == (job(7, state=SlurmState.COMPLETING), job(9))
+        ledger.squeue([], NOW)
+        assert ledger.take_changed() == {KEY}
+        assert ledger.shown(KEY, None, False) == ()
+
+    def test_one_from_outside_is_named_by_its_number(self) -> None:
+        ledger = Ledger()
+        ledger.squeue([job(8, uuid=None)], NOW)
+        assert ledger.shown(KEY, 8, True) == (job(8, uuid=None),)
+        assert ledger.shown(KEY, 8, False) == ()
+        assert ledger.shown((UUID, "bob"), 8, True) == ()
+
     def test_absence_is_never_the_end(self) -> None:
         ledger = Ledger()
         ledger.squeue([job()], NOW)

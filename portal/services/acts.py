@@ -1,0 +1,60 @@
+"""What the reconcile loop has begun: each act runs beside it, one at a time for each thing.
+
+A key is a word and the id of the row that it is about: "stop 5b1c…".
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Container
+from datetime import datetime, timedelta
+
+import structlog
+
+from portal.hub import HubError
+from spawner.errors import SpawnerError
+
+log = structlog.get_logger(__name__)
+
+AGAIN = timedelta(seconds=3)  # between two tries of the same act
+Act = Callable[[], Awaitable[None]]
+
+
+class Acts:
+    """Those under way, and when each was tried last. `ended` is called after each."""
+
+    def __init__(self, ended: Callable[[], None]) -> None:
+        self._ended = ended
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._tried: dict[str, datetime] = {}
+
+    def start(self, key: str, now: datetime, act: Act) -> None:
+        """Start an act unless it is under way or was tried a moment ago."""
+        if key in self._running or (key in self._tried and now - self._tried[key] < AGAIN):
+            return
+        self._tried[key] = now
+        task = asyncio.create_task(self._guarded(key, act))
+        self._running[key] = task
+        task.add_done_callback(lambda _: self._running.pop(key, None))
+
+    def under_way(self, word: str) -> int:
+        """How many of this sort run now."""
+        return sum(key.startswith(f"{word} ") for key in self._running)
+
+    def forget(self, known: Container[str], count: int) -> None:
+        """Keep the memory of tries as small as what is `known`, `count` rows."""
+        if len(self._tried) > 10 * (count + 10):
+            kept = {key: at for key, at in self._tried.items() if key.split()[-1] in known}
+            self._tried = kept
+
+    async def close(self) -> None:
+        """End those under way; each is repeated after the next start."""
+        for task in self._running.values():
+            task.cancel()
+        await asyncio.gather(*self._running.values(), return_exceptions=True)
+
+    async def _guarded(self, key: str, act: Act) -> None:
+        """Run an act; what the world refuses is logged and tried again at a later round."""
+        try:
+            await act()
+        except (SpawnerError, HubError) as error:
+            log.warning("will try again", act=key, error=str(error)[:300])
+        self._ended()

@@ -1,0 +1,229 @@
+"""One launcher of one user, spoken to in one JSON object a line, and what of it is believed.
+
+It runs as its user, so what it answers is that user's word: lines are bounded, types are checked,
+and one that misbehaves is left. The portal may not signal what sudo started: one that is no longer
+wanted has its input closed, and then ends by itself. Deadlines are kept by the launcher; the one
+kept here is longer, and only for launchers that no longer answer at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from spawner.errors import (
+    BadRequest,
+    HomeUnavailable,
+    LauncherUnavailable,
+    NotFound,
+    PathRefused,
+    Rejected,
+    SpawnerError,
+    Unreachable,
+)
+from spawner.reasons import explain_rejection
+
+log = logging.getLogger(__name__)
+
+MAX_LINE = 1 << 20
+MAX_REQUEST = 1 << 20
+START_S = 10.0
+MAX_DISCARDED = 1 << 23
+_MAX_STDERR = 2000
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class UserInfo:
+    """A user as the machine that launches knows them."""
+
+    username: str
+    uid: int
+    gid: int
+    home: str
+    shell: str
+
+
+class Channel:
+    """One launcher: a request at a time, answers matched by their number."""
+
+    def __init__(self, username: str, process: asyncio.subprocess.Process) -> None:
+        assert process.stdin and process.stdout and process.stderr  # noqa: S101 - asked for
+        self.username = username
+        self.ended = False
+        self.used_s = time.monotonic()
+        self.user: UserInfo
+        self._process = process
+        self._stdin, self._stdout = process.stdin, process.stdout
+        self._numbers = itertools.count(1)
+        self._turn = asyncio.Lock()
+        self._exchanges: set[asyncio.Task[dict[str, Any]]] = set()
+        self._stderr = b""
+        self._complaints = asyncio.create_task(self._read_stderr(process.stderr))
+
+    @classmethod
+    async def start(cls, username: str, command: list[str]) -> Channel:
+        """Start one, in a session of its own: a signal to the portal's terminal isn't for it."""
+        pipe = asyncio.subprocess.PIPE
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                env={},
+                cwd="/",
+                limit=MAX_LINE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise LauncherUnavailable(f"{command[0]} can't be run: {error.strerror}.") from error
+        return cls(username, process)
+
+    async def greet(self) -> None:
+        """Hear who it says it is."""
+        self.user = _user(self.username, await self._receive(START_S))
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._exchanges)
+
+    @property
+    def usable(self) -> bool:
+        """Whether it still listens: users end their own processes as they like."""
+        return not self.ended and not self.gone and not self._stdout.at_eof()
+
+    @property
+    def gone(self) -> bool:
+        return self._process.returncode is not None
+
+    async def request(self, frame: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
+        """The result of one request. A caller who goes away doesn't leave half an exchange."""
+        exchange = asyncio.create_task(self._exchange(frame, timeout_s))
+        self._exchanges.add(exchange)
+        exchange.add_done_callback(self._done)
+        return await asyncio.shield(exchange)
+
+    def _done(self, exchange: asyncio.Task[dict[str, Any]]) -> None:
+        self._exchanges.discard(exchange)
+        if not exchange.cancelled() and (error := exchange.exception()):
+            log.debug("launcher of %s: %s", self.username, error)
+
+    async def _exchange(self, frame: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
+        async with self._turn:
+            if self.ended:
+                raise LauncherUnavailable("The program that acts for you has ended.")
+            self.used_s = time.monotonic()
+            number = next(self._numbers)
+            line = json.dumps({"id": number, **frame}).encode() + b"\n"
+            if len(line) > MAX_REQUEST:
+                raise BadRequest("This is too much at once.")
+            with contextlib.suppress(ConnectionError):  # then there is no answer to be read
+                self._stdin.write(line)
+                await self._stdin.drain()
+            answer = await self._receive(timeout_s)
+            self.used_s = time.monotonic()
+            if type(answer.get("id")) is not int or answer["id"] != number:
+                self.close()
+                raise nonsense()
+            return _result(answer)
+
+    async def _receive(self, timeout_s: float) -> dict[str, Any]:
+        try:
+            async with asyncio.timeout(timeout_s):
+                line = await self._stdout.readuntil(b"\n")
+            answer = json.loads(line)
+        except asyncio.IncompleteReadError as error:
+            self.close()
+            raise await self._died() from error
+        except TimeoutError as error:
+            self.close()
+            raise LauncherUnavailable(
+                "The program that acts for you does not answer; perhaps your home directory "
+                "doesn't."
+            ) from error
+        except (asyncio.LimitOverrunError, ValueError, RecursionError) as error:
+            self.close()
+            raise nonsense() from error
+        if not isinstance(answer, dict):
+            self.close()
+            raise nonsense()
+        return answer
+
+    async def _died(self) -> LauncherUnavailable:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1):
+                await asyncio.shield(self._complaints)
+        stderr = self._stderr.decode(errors="replace")
+        log.warning("launcher of %s ended: %s", self.username, stderr[-300:].strip())
+        return LauncherUnavailable("The portal could not act for you on the cluster.", stderr)
+
+    async def _read_stderr(self, stream: asyncio.StreamReader) -> None:
+        while chunk := await stream.read(4096):
+            self._stderr = (self._stderr + chunk)[-_MAX_STDERR:]
+
+    def close(self) -> None:
+        """Take its input away: it ends by itself, once it is rid of what it has to say."""
+        if not self.ended:
+            self.ended = True
+            self._stdin.close()
+            self._drain = asyncio.create_task(self._discard())
+
+    async def _discard(self) -> None:
+        async with self._turn:
+            left = MAX_DISCARDED
+            while left > 0 and (chunk := await self._stdout.read(1 << 16)):
+                left -= len(chunk)
+
+    async def wait(self) -> None:
+        """Until it has ended."""
+        await self._process.wait()
+
+
+def nonsense() -> LauncherUnavailable:
+    return LauncherUnavailable("The program that acts for you answered nonsense.")
+
+
+def typed(fields: Mapping[str, Any], key: str, kind: type[_T]) -> _T:
+    value = fields.get(key)
+    if type(value) is not kind:
+        raise nonsense()
+    return value
+
+
+def _user(username: str, hello: Mapping[str, Any]) -> UserInfo:
+    if hello.get("hello") != 1 or hello.get("username") != username:
+        raise nonsense()
+    home, shell = typed(hello, "home", str), typed(hello, "shell", str)
+    if not home.startswith("/") or not home.isprintable():
+        raise nonsense()
+    return UserInfo(username, typed(hello, "uid", int), typed(hello, "gid", int), home, shell)
+
+
+def _result(answer: Mapping[str, Any]) -> dict[str, Any]:
+    if answer.get("ok") is True:
+        return typed(answer, "result", dict)
+    error = typed(answer, "error", dict)
+    kind, message = typed(error, "type", str), typed(error, "message", str)[:500]
+    stderr = str(error.get("stderr") or "")[:8192]
+    if kind == "Rejected":
+        why = explain_rejection(stderr)
+        raise Rejected(why.code, why.text, why.advice, stderr)
+    raise _ERRORS.get(kind, LauncherUnavailable)(message, stderr)
+
+
+_ERRORS: Mapping[str, type[SpawnerError]] = {
+    "Unreachable": Unreachable,
+    "NotFound": NotFound,
+    "HomeUnavailable": HomeUnavailable,
+    "PathRefused": PathRefused,
+    "BadRequest": BadRequest,
+}
