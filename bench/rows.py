@@ -28,10 +28,12 @@ from portal.models import Job, JobKind, JobState, Role, Session, User, WebSessio
 from portal.services.accounts import hash_token
 from spawner.model import Outcome
 from spawner.parse import squeue_format
+from spawner.reasons import explain_reason
 
 MARK = "@MARK@"
 FIRST_JOB_ID = 1_000_000
 CHUNK = 5_000
+REASON = "Priority"
 RESOURCES = {
     "partition": "cpu", "nodes": 1, "gpus": 0, "gpu_type": None, "cpus": 1, "memory_gb": 1.0,
     "time_limit_minutes": 240, "account": "research", "qos": None,
@@ -120,6 +122,7 @@ def _row(person: dict[str, Any], name: str, number: int) -> dict[str, Any]:
         "resources": RESOURCES,
         "job_id": FIRST_JOB_ID + number,
         "created_at": at,
+        "changed_at": at,
         "submitted_at": at,
         "submit_time": at.replace(microsecond=0),
         "logdir": f"/home/{person['username']}/portal/runs/{name}",
@@ -144,9 +147,12 @@ def _running(scene: Scene, people: list[dict[str, Any]]) -> Iterator[dict[str, A
 
 
 def _queued(scene: Scene, people: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """They have waited for a while, so the portal has said why."""
+    why = explain_reason(REASON)
+    assert why is not None  # noqa: S101 - a reason that Slurm gives every day
     for number in range(scene.running, scene.running + scene.queued):
         row = _row(people[number % len(people)], f"q{number}", number)
-        yield {**row, "state": JobState.QUEUED}
+        yield {**row, "state": JobState.QUEUED, "reason": why.text, "advice": why.advice}
 
 
 def _ended(scene: Scene, people: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -159,6 +165,7 @@ def _ended(scene: Scene, people: list[dict[str, Any]]) -> Iterator[dict[str, Any
             "state": JobState.ENDED,
             "outcome": Outcome.COMPLETED,
             "created_at": begun,
+            "changed_at": begun,
             "submitted_at": begun,
             "submit_time": begun.replace(microsecond=0),
             "started_at": begun,
@@ -193,7 +200,7 @@ def _squeue_line(row: dict[str, Any], username: str) -> str:
         "T": "RUNNING" if running else "PENDING",
         "P": "cpu", "a": "research", "q": "normal", "N": "node03" if running else "",
         "V": submitted, "S": submitted if running else "N/A", "e": "N/A", "l": "4:00:00",
-        "r": "None" if running else "Priority", "k": f"portal:{row['id']}", "j": row["name"],
+        "r": "None" if running else REASON, "k": f"portal:{row['id']}", "j": row["name"],
     }  # fmt: skip
     fields = squeue_format(MARK).split(MARK)[1:]
     return "".join(MARK + _field(values, field) for field in fields) + "\n"
