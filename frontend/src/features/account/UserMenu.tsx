@@ -64,7 +64,7 @@ export function UserMenu() {
           ))}
           <Menu.Divider />
           <Menu.Item component={Link} to="/shared">
-            TensorBoards shared with you
+            Shared with you
           </Menu.Item>
           <Menu.Item onClick={() => setChanging(true)}>Change password…</Menu.Item>
           <Menu.Item onClick={() => void logOut()}>Log out</Menu.Item>

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import type { Job } from '@/api/types';
 import { TensorboardLink } from '@/features/sessions/TensorboardLink';
 import { useAct } from '@/features/sessions/useAct';
+import { ShareButton } from '@/features/tensorboard/ShareButton';
 import { isLive } from '@/live/reducer';
 import { Icon } from '@/ui/icons';
 import { cancelJob, removeJob } from './actions';
@@ -13,11 +14,13 @@ interface Props {
   job: Job;
   /** on the page that shows the log itself there is no way to it */
   withLog?: boolean;
+  /** whether others may look at its TensorBoard: then that can be taken back, whatever it shows */
+  shared?: boolean;
   onRemoved: () => void;
 }
 
 /** What can be done about a job as it stands. */
-export function JobActions({ job, withLog = true, onRemoved }: Props) {
+export function JobActions({ job, withLog = true, shared = false, onRemoved }: Props) {
   const begun = job.started_at !== null;
   const again = !job.external && !isLive(job);
   // Of what was submitted elsewhere only its owner knows where it logs: the job's page asks.
@@ -26,6 +29,9 @@ export function JobActions({ job, withLog = true, onRemoved }: Props) {
     <div className={classes.actions}>
       {board && (
         <TensorboardLink id={job.id} kind="jobs" variant={withLog ? 'subtle' : 'default'} />
+      )}
+      {!withLog && (board || shared) && (
+        <ShareButton of={{ kind: 'jobs', id: job.id }} name={job.name} />
       )}
       {withLog && begun && <JobLogLink job={job} />}
       {again && <RunAgain id={job.id} />}

@@ -11,7 +11,6 @@ import { LogView } from '@/features/log/LogView';
 import type { Stream } from '@/features/log/source';
 import { Reason } from '@/features/sessions/Reason';
 import { TensorboardLine } from '@/features/sessions/TensorboardLine';
-import { ShareButton } from '@/features/tensorboard/ShareButton';
 import { sharedText } from '@/features/tensorboard/sharing';
 import { Notice } from '@/ui/Notice';
 import { StateChip } from '@/ui/StateChip';
@@ -43,6 +42,7 @@ function Detail({ job }: { job: JobDetail }) {
   const navigate = useNavigate();
   const reason = jobReason(job);
   const title = useTemplateTitle(job.template);
+  const others = sharedText(job);
   return (
     <>
       <Link to="/jobs" className={logClasses.back}>
@@ -67,6 +67,7 @@ function Detail({ job }: { job: JobDetail }) {
           <JobActions
             job={job}
             withLog={false}
+            shared={others !== null}
             onRemoved={() => void navigate({ to: '/jobs', replace: true })}
           />
           <TensorboardLine
@@ -74,7 +75,7 @@ function Detail({ job }: { job: JobDetail }) {
             onStop={() => stopJobTensorboard(job.id)}
             stopped={job.tensorboard?.reason != null}
           />
-          <Sharing job={job} />
+          {others && <p className={classes.shared}>Its TensorBoard is shared with {others}.</p>}
         </div>
         {job.array && <TaskTable job={job} array={job.array} />}
         {job.started_at && !job.array && <Log id={job.id} />}
@@ -88,18 +89,6 @@ function Detail({ job }: { job: JobDetail }) {
         )}
       </div>
     </>
-  );
-}
-
-/** Who else may look at its TensorBoard, once there may be something to see. */
-function Sharing({ job }: { job: JobDetail }) {
-  const others = sharedText(job);
-  if (job.logdir === null && job.tensorboard === null) return null;
-  return (
-    <div className={classes.sharing}>
-      <ShareButton of={{ kind: 'jobs', id: job.id }} name={job.name} />
-      {others && <span>Its TensorBoard is shared with {others}.</span>}
-    </div>
   );
 }
 

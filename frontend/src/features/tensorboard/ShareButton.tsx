@@ -20,7 +20,7 @@ export function ShareButton({ of, name, compact = false }: Props) {
   return (
     <>
       <Button {...look} onClick={() => setOpened(true)}>
-        {compact ? 'Share TensorBoard' : 'Share its TensorBoard'}
+        Share TensorBoard
       </Button>
       <ShareDialog of={of} name={name} opened={opened} onClose={() => setOpened(false)} />
     </>
