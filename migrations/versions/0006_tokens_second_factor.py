@@ -1,6 +1,6 @@
 """Access tokens, and the second factor of a login.
 
-Revision: 0006, after 0004
+Revision: 0006, after 0005
 """
 
 import sqlalchemy as sa
