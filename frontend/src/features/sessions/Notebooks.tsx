@@ -91,7 +91,7 @@ function List({ items }: { items: Notebook[] }) {
               renderRoot={(props) => (
                 <Link to="/jobs/new" search={notebookSearch(notebook)} {...props} />
               )}
-              size="compact-md"
+              size="compact-sm"
               variant="default"
               aria-label={`Run ${notebook.path} as a job`}
               leftSection={<Icon name="play" size={15} />}

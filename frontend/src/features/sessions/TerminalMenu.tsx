@@ -6,6 +6,9 @@ import { Icon } from '@/ui/icons';
 import classes from './SessionCard.module.css';
 import { terminalPlaces } from './terminals';
 
+/** As high as there is room for, and scrolled where that isn't enough. */
+const FITTING = { flip: true, shift: true, size: { padding: 8 } } as const;
+
 interface Props {
   session: Session;
   /** where its JupyterLab is */
@@ -16,7 +19,7 @@ interface Props {
 export function TerminalMenu({ session, url }: Props) {
   const { data } = useQuery(environmentsQuery);
   return (
-    <Menu position="bottom-start" width={300} shadow="md">
+    <Menu position="bottom-start" width={300} shadow="md" middlewares={FITTING}>
       <Menu.Target>
         <Button
           variant="default"
