@@ -82,11 +82,45 @@ def test_from_a_template_to_tensorboard(
     expect(board.locator("card-view line-chart").first).to_be_visible()
     assert re.search(r"/tensorboard/[0-9a-f-]{36}/", board.url)
 
+    share_with_bob(page, context, log_in, board.url)
+
     page.get_by_role("link", name="Run again").click()
     expect(page.get_by_label("Epochs")).to_have_value("12")
     expect(page.get_by_label("Name, optional")).to_have_value(JOB)
 
     refuse_bob(portal, context, log_in, job_url, board.url)
+
+
+def share_with_bob(page: Page, alices: BrowserContext, log_in: LogIn, board_url: str) -> None:
+    """From alice's page of the job: bob finds it, opens it, and loses it again."""
+    page.get_by_role("button", name="Share TensorBoard").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("User name").fill("nobody-of-this-name")
+    dialog.get_by_role("button", name="Share", exact=True).click()
+    expect(dialog.get_by_text("There is nobody of this user name.")).to_be_visible()
+    dialog.get_by_label("User name").fill("bob")
+    dialog.get_by_role("button", name="Share", exact=True).click()
+    expect(dialog.get_by_role("listitem").filter(has_text="bob")).to_be_visible()
+
+    browser = alices.browser
+    assert browser is not None
+    bobs = browser.new_context()
+    his = bobs.new_page()
+    log_in(his, "bob")
+    open_jobs(his)
+    his.get_by_role("link", name="Shared with you").click()
+    card = his.get_by_role("article").filter(has_text=JOB)
+    with bobs.expect_page() as opened:
+        card.get_by_role("link", name="Open TensorBoard").click()
+    assert opened.value.url.startswith(board_url.partition("#")[0])
+    opened.value.locator("card-view", has_text="loss").first.wait_for(timeout=SOON_MS)
+
+    dialog.get_by_role("button", name="Take back from bob").click()
+    expect(dialog.get_by_role("listitem").filter(has_text="bob")).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(his.get_by_text("Nobody shares a TensorBoard with you")).to_be_visible()
+    bobs.close()
 
 
 def refuse_bob(
