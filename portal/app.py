@@ -25,20 +25,22 @@ from portal.api import (
     jobs,
     login,
     node,
+    second_factor,
     sessions,
     shares,
     spa,
     templates,
     tensorboard_proxy,
     tensorboards,
+    tokens,
 )
 from portal.api.health import Checks
 from portal.api.middleware import BodyLimit, OriginCheck, SecurityHeaders
 from portal.api.schema import api_schema
 from portal.db import Database
+from portal.directory import open_directory
 from portal.errors import SlurmUnreachable, install_error_handlers
 from portal.hub import Hub
-from portal.ldap import Directory
 from portal.metrics import CountRequests, Metrics
 from portal.parts import Parts
 from portal.reconcile import Reconcile
@@ -59,6 +61,8 @@ LOOP_PAUSE_S = 1.0
 API = "/api/v1"
 API_ROUTERS = (
     login,
+    tokens,
+    second_factor,
     environments,
     catalog,
     cluster,
@@ -123,7 +127,8 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
     async with AsyncExitStack() as stack:
         parts = await _open(settings, stack)
-        directory = Directory(settings)
+        directory = open_directory(settings)
+        stack.callback(directory.close)
         app.state.parts = parts
         app.state.db = parts.db
         app.state.http = parts.http

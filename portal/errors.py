@@ -2,11 +2,15 @@
 
     PortalError
       LoginRequired            401 login-required
+        InvalidToken           401 login-required, of an access token
       WrongCredentials         401 wrong-credentials
         AccountLocked          401 wrong-credentials, another sentence
         PasswordExpired        401 wrong-credentials, another sentence
+        WrongCode              401 wrong-code, of a second factor
       PasswordRequired         403 password-required
+      EnrolmentRequired        403 second-factor-enrolment-required
       Forbidden                403 forbidden
+        InsufficientScope      403 insufficient-scope, of an access token
       OriginRefused            403 origin-refused
       NotFound                 404 not-found
       MethodNotAllowed         405 method-not-allowed
@@ -83,6 +87,14 @@ class LoginRequired(PortalError):
     title = "Please log in"
 
 
+class InvalidToken(LoginRequired):
+    def __init__(self) -> None:
+        super().__init__(
+            "This access token isn't valid. It may have expired or been revoked.",
+            headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
+        )
+
+
 class WrongCredentials(PortalError):
     status = 401
     slug = "wrong-credentials"
@@ -97,16 +109,39 @@ class PasswordExpired(WrongCredentials):
     title = "The password has expired"
 
 
+class WrongCode(WrongCredentials):
+    slug = "wrong-code"
+    title = "The code isn't right"
+
+
 class PasswordRequired(PortalError):
     status = 403
     slug = "password-required"
     title = "Please enter your password again"
 
 
+class EnrolmentRequired(PortalError):
+    status = 403
+    slug = "second-factor-enrolment-required"
+    title = "Please set up a second factor first"
+
+
 class Forbidden(PortalError):
     status = 403
     slug = "forbidden"
     title = "You may not do this"
+
+
+class InsufficientScope(Forbidden):
+    slug = "insufficient-scope"
+    title = "This access token may not do this"
+
+    def __init__(self, scope: str) -> None:
+        challenge = f'Bearer error="insufficient_scope", scope="{scope}"'
+        super().__init__(
+            f"This access token doesn't have the scope {scope}.",
+            headers={"WWW-Authenticate": challenge},
+        )
 
 
 class OriginRefused(PortalError):

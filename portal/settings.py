@@ -29,6 +29,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from portal.models import Role
 from portal.registry_auth import registry_hosts
 from portal.settings_directory import DirectorySettings
 from portal.settings_types import AbsolutePath
@@ -144,6 +145,9 @@ class Settings(DirectorySettings, BaseSettings):
     login_attempts: PositiveInt = 10
     login_attempts_per_address: PositiveInt = 60
     login_window_minutes: PositiveFloat = 10.0
+    access_token_max_days: PositiveInt = 365
+    second_factor_required_for: list[Role] = []
+    second_factor_key_file: AbsolutePath | None = None
     tensorboard_idle_minutes: PositiveFloat = 30.0
     hub_give_up_minutes: PositiveFloat = 5.0
 
@@ -170,6 +174,11 @@ class Settings(DirectorySettings, BaseSettings):
     def database(self) -> str:
         """The database's URL; by default SQLite in the state folder."""
         return self.database_url or f"sqlite+aiosqlite:///{self.state_dir / 'portal.db'}"
+
+    @property
+    def second_factor_key(self) -> Path:
+        """The file with the key of second factors' secrets; by default beside the database."""
+        return self.second_factor_key_file or self.state_dir / "second-factor.key"
 
     @property
     def migrates_at_start(self) -> bool:

@@ -1,12 +1,16 @@
 """What routes ask for in their signatures: who may call them, and the live objects they use.
 
 Every route names exactly one guard of `GUARDS`, or a dependency that leads to one; a test walks all
-routes and fails for one that doesn't.
+routes and fails for one that doesn't. What an access token needs stands there too: a route of
+`CurrentUser` can be read with the scope `read`, `SessionsUser` changes things with `sessions`,
+`JobsUser` with `jobs`, `Admin` and `FreshAdmin` want `admin`; `CurrentWebSession` and
+`FreshPassword` take no token at all.
 """
 
 import hmac
 import ipaddress
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Any
 
@@ -15,12 +19,18 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.requests import HTTPConnection
 
 from portal import errors
+from portal.api.bearer import bearer, has_bearer
 from portal.db import Database, utcnow
-from portal.models import Role, User, WebSession
+from portal.models import AccessToken, HalfLogin, Role, User, WebSession
+from portal.origin import SAFE_METHODS
 from portal.parts import Parts
-from portal.services import accounts
+from portal.services import accounts, tokens
+from portal.services.audit import came_with_token
 from portal.services.people import People
+from portal.services.tokens import Scope
 from portal.settings import Settings
+
+ONLY_BROWSERS = "An access token can't do this. Use the portal's pages."
 
 # --- the live objects ---------------------------------------------------------------------------
 
@@ -92,33 +102,121 @@ def anyone() -> None:
     """Nobody needs to be logged in for this."""
 
 
-async def web_session(
+@dataclass(frozen=True)
+class Identity:
+    """Who a request comes from: by a browser's web session, or by an access token of theirs."""
+
+    user: User
+    session: WebSession | None = None
+    token: AccessToken | None = None
+
+    def allowed(self, scope: Scope) -> User:
+        """The user, who may do everything of theirs, and a token what its scopes say."""
+        if self.token is not None and scope.value not in self.token.scopes:
+            raise errors.InsufficientScope(scope.value)
+        return self.user
+
+
+async def identity(
     connection: HTTPConnection, settings: SettingsDep, database: DatabaseDep
-) -> WebSession:
-    """The caller's web session, kept alive by this request; raises LoginRequired."""
-    token = connection.cookies.get(settings.cookie_name, "")
-    found = await accounts.resume(database, settings, token)
+) -> Identity:
+    """Whoever is logged in, their web session kept alive by this request, or whose token it is.
+
+    A request that shows a token stands or falls by it: its cookie isn't looked at. That is why the
+    origin check lets it pass. Raises LoginRequired, InvalidToken, EnrolmentRequired.
+    """
+    if has_bearer(connection):
+        token = await tokens.use(database, settings, bearer(connection))
+        came_with_token(token.name)
+        return Identity(token.user, token=token)
+    cookie = connection.cookies.get(settings.cookie_name, "")
+    found = await accounts.resume_any(database, settings, cookie)
     if found is None:
         raise errors.LoginRequired
-    return found
+    if accounts.must_enrol(found, settings):
+        raise errors.EnrolmentRequired("Your role needs a second factor. Please set one up.")
+    return Identity(found.user, session=found)
+
+
+CurrentIdentity = Annotated[Identity, Depends(identity)]
+
+
+def no_token(connection: HTTPConnection) -> None:
+    """Refuses access tokens: what is behind this is for browsers."""
+    if has_bearer(connection):
+        raise errors.Forbidden(ONLY_BROWSERS)
+
+
+def web_session(who: CurrentIdentity) -> WebSession:
+    """The caller's web session; a token is refused, whatever its scopes."""
+    if who.session is None:
+        raise errors.Forbidden(ONLY_BROWSERS)
+    return who.session
 
 
 CurrentWebSession = Annotated[WebSession, Depends(web_session)]
 
 
-def current_user(session: CurrentWebSession) -> User:
-    """Whoever is logged in."""
-    return session.user
+async def enrolling_session(
+    connection: HTTPConnection,
+    settings: SettingsDep,
+    database: DatabaseDep,
+    _no_token: Annotated[None, Depends(no_token)],
+) -> WebSession:
+    """The caller's web session, even if a second factor is still missing: to set one up."""
+    cookie = connection.cookies.get(settings.cookie_name, "")
+    found = await accounts.resume_any(database, settings, cookie)
+    if found is None:
+        raise errors.LoginRequired
+    return found
+
+
+EnrollingSession = Annotated[WebSession, Depends(enrolling_session)]
+
+
+async def half_login(
+    connection: HTTPConnection,
+    settings: SettingsDep,
+    database: DatabaseDep,
+    _no_token: Annotated[None, Depends(no_token)],
+) -> HalfLogin:
+    """A login whose password was right and whose code is still to come."""
+    found = await accounts.half_login(database, connection.cookies.get(settings.cookie_name, ""))
+    if found is None:
+        raise errors.LoginRequired("Please begin again with your user name and password.")
+    return found
+
+
+CurrentHalfLogin = Annotated[HalfLogin, Depends(half_login)]
+
+
+def current_user(who: CurrentIdentity, connection: HTTPConnection) -> User:
+    """Whoever is logged in. A token may only read: what changes anything names its own scope."""
+    if who.token is not None and connection.scope["method"] not in SAFE_METHODS:
+        raise errors.Forbidden(ONLY_BROWSERS)
+    return who.allowed(Scope.READ)
+
+
+def sessions_user(who: CurrentIdentity) -> User:
+    """Whoever is logged in, to change sessions or TensorBoards."""
+    return who.allowed(Scope.SESSIONS)
+
+
+def jobs_user(who: CurrentIdentity) -> User:
+    """Whoever is logged in, to submit or change jobs, or to try out what they would be."""
+    return who.allowed(Scope.JOBS)
 
 
 CurrentUser = Annotated[User, Depends(current_user)]
+SessionsUser = Annotated[User, Depends(sessions_user)]
+JobsUser = Annotated[User, Depends(jobs_user)]
 
 
-def admin(user: CurrentUser) -> User:
+def admin(who: CurrentIdentity) -> User:
     """An administrator; anyone else gets 403."""
-    if user.role is not Role.ADMIN:
+    if who.user.role is not Role.ADMIN:
         raise errors.Forbidden("Only administrators may do this.")
-    return user
+    return who.allowed(Scope.ADMIN)
 
 
 Admin = Annotated[User, Depends(admin)]
@@ -138,12 +236,32 @@ def fresh_password(session: CurrentWebSession, settings: SettingsDep) -> User:
 FreshPassword = Annotated[User, Depends(fresh_password)]
 
 
-def fresh_admin(user: Admin, _fresh: FreshPassword) -> User:
-    """An administrator who gave the password not long ago; for every change an admin makes."""
+def fresh_enrolling(session: EnrollingSession, settings: SettingsDep) -> WebSession:
+    """As `fresh_password`, even if a second factor is still missing."""
+    if not password_is_fresh(session, settings):
+        raise errors.PasswordRequired
+    return session
+
+
+FreshEnrolling = Annotated[WebSession, Depends(fresh_enrolling)]
+
+
+def fresh_admin(user: Admin, who: CurrentIdentity, settings: SettingsDep) -> User:
+    """An administrator who gave the password not long ago, or a token of theirs, which no page of
+    a user's can show; for every change an admin makes."""
+    if who.session is not None and not password_is_fresh(who.session, settings):
+        raise errors.PasswordRequired
     return user
 
 
 FreshAdmin = Annotated[User, Depends(fresh_admin)]
+
+
+async def still_open(database: Database, settings: Settings, who: Identity) -> bool:
+    """Whether what let a stream in still would."""
+    if who.token is not None:
+        return await tokens.is_valid(database, who.token.id)
+    return who.session is not None and await accounts.is_open(database, settings, who.session.id)
 
 
 def loopback_only(connection: HTTPConnection) -> None:
@@ -163,16 +281,25 @@ def internal_secret(
         raise errors.LoginRequired("This address wants the internal secret.")
 
 
-def bearer(connection: HTTPConnection) -> str:
-    """The token of `Authorization: Bearer …`, or an empty string."""
-    scheme, _, token = connection.headers.get("authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else ""
-
-
-GUARDS: set[Callable[..., Any]] = {anyone, web_session, loopback_only}
+GUARDS: set[Callable[..., Any]] = {
+    anyone,
+    identity,
+    enrolling_session,
+    half_login,
+    loopback_only,
+}
 """The functions that decide who enters. A module with a guard of its own (the node programs'
 secret) adds it here."""
 
+SCOPES: dict[Callable[..., Any], Scope] = {
+    current_user: Scope.READ,
+    sessions_user: Scope.SESSIONS,
+    jobs_user: Scope.JOBS,
+    admin: Scope.ADMIN,
+}
+"""What a token needs for the routes that name one of these; others refuse tokens."""
+
 Anyone = Depends(anyone)
+NoToken = Depends(no_token)
 LoopbackOnly = Depends(loopback_only)
 InternalSecret = Depends(internal_secret)

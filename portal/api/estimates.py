@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import CurrentUser, PartsDep
+from portal.api.deps import JobsUser, PartsDep
 from portal.api.views import JobResourcesIn, ResourcesOut
 from portal.services import estimates
 
@@ -44,7 +44,7 @@ class EstimateOut(BaseModel):
 
 
 @router.post("/estimates")
-async def estimate(body: EstimateIn, user: CurrentUser, parts: PartsDep) -> EstimateOut:
+async def estimate(body: EstimateIn, user: JobsUser, parts: PartsDep) -> EstimateOut:
     """When a job with these resources would start, were it submitted now. Answers are kept for
     half a minute, and Slurm is asked only so often (429 with Retry-After)."""
     found = await estimates.estimate(

@@ -8,13 +8,13 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from portal.api.cluster import ClusterOut, cluster_out
-from portal.api.deps import CurrentWebSession, PartsDep
+from portal.api.deps import CurrentIdentity, CurrentUser, Identity, PartsDep, still_open
 from portal.api.job_views import JobOut, jobs_out
 from portal.api.streams import PING, sse, sse_response
 from portal.api.views import SessionOut, sessions_out
 from portal.models import User
 from portal.parts import Parts
-from portal.services import accounts, jobs, sessions
+from portal.services import jobs, sessions
 from portal.services.changes import EVERYONE
 
 router = APIRouter(tags=["events"])
@@ -33,13 +33,14 @@ class Snapshot(BaseModel):
 
 
 @router.get("/events", response_class=StreamingResponse)
-async def events(session: CurrentWebSession, parts: PartsDep) -> StreamingResponse:
+async def events(_user: CurrentUser, who: CurrentIdentity, parts: PartsDep) -> StreamingResponse:
     """`snapshot`, then `session`, `session_removed` {id}, `job`, `job_removed` {id} and `cluster`;
     comments keep it open."""
-    return sse_response(_events(parts, session.user, session.id))
+    return sse_response(_events(parts, who))
 
 
-async def _events(parts: Parts, user: User, web_session_id: str) -> AsyncIterator[bytes]:
+async def _events(parts: Parts, who: Identity) -> AsyncIterator[bytes]:
+    user = who.user
     async with parts.changes.listen(user.id, EVERYONE) as listener:
         shown, shown_jobs = await _sessions(parts, user), await _jobs(parts, user)
         cluster = cluster_out(parts)
@@ -49,7 +50,7 @@ async def _events(parts: Parts, user: User, web_session_id: str) -> AsyncIterato
         yield sse("snapshot", first.model_dump_json())
         while not parts.changes.closed:
             signalled = await listener.wait(PING_S)
-            if not await accounts.is_open(parts.db, web_session_id):
+            if not await still_open(parts.db, parts.settings, who):
                 return
             if not signalled:
                 yield PING

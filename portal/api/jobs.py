@@ -7,7 +7,7 @@ from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import ClientIp, CurrentUser, PartsDep
+from portal.api.deps import ClientIp, CurrentUser, JobsUser, PartsDep
 from portal.api.job_views import JobDetail, JobOut, job_fields, jobs_out
 from portal.api.logs import LogPiece, Stream, follow
 from portal.api.streams import sse_response
@@ -51,7 +51,7 @@ IdempotencyKey = Annotated[str | None, Header(min_length=1, max_length=200)]
 @router.post("/jobs", status_code=201)
 async def submit_job(
     body: JobIn,
-    user: CurrentUser,
+    user: JobsUser,
     parts: PartsDep,
     ip: ClientIp,
     idempotency_key: IdempotencyKey = None,
@@ -88,14 +88,14 @@ async def get_job(job_id: str, user: CurrentUser, parts: PartsDep) -> JobDetail:
 
 
 @router.post("/jobs/{job_id}/cancel", status_code=202)
-async def cancel_job(job_id: str, user: CurrentUser, parts: PartsDep, ip: ClientIp) -> JobDetail:
+async def cancel_job(job_id: str, user: JobsUser, parts: PartsDep, ip: ClientIp) -> JobDetail:
     """End a job. One that has ended already is refused with how it ended (409)."""
     job = await jobs.cancel(parts, await jobs.get(parts, user, job_id), by=user, ip=ip)
     return await detail(parts, job)
 
 
 @router.delete("/jobs/{job_id}", status_code=204)
-async def remove_job(job_id: str, user: CurrentUser, parts: PartsDep, ip: ClientIp) -> Response:
+async def remove_job(job_id: str, user: JobsUser, parts: PartsDep, ip: ClientIp) -> Response:
     """Take an ended job off the list; its files stay."""
     await jobs.remove(parts, await jobs.get(parts, user, job_id), by=user, ip=ip)
     return Response(status_code=204)

@@ -11,18 +11,24 @@ from portal import models
 from portal.api.deps import (
     Anyone,
     ClientIp,
+    CurrentHalfLogin,
+    CurrentIdentity,
     CurrentUser,
     CurrentWebSession,
     DatabaseDep,
     FreshPassword,
+    NoToken,
     PeopleDep,
     SettingsDep,
     password_is_fresh,
 )
-from portal.ldap import MAX_PASSWORD_LENGTH, MAX_USERNAME_LENGTH
+from portal.directory.contract import MAX_PASSWORD_LENGTH, MAX_USERNAME_LENGTH
 from portal.services import accounts
-from portal.services.accounts import Accounts, Caller
+from portal.services.accounts import Accounts, LoggedIn
+from portal.services.attempts import Caller
 from portal.services.people import groups_of
+from portal.services.second_factor import MAX_CODE_LENGTH
+from portal.settings import Settings
 
 router = APIRouter(tags=["login"])
 
@@ -46,11 +52,28 @@ class Me(User):
     password_fresh: bool
 
 
+class LoginOut(User):
+    """Who has logged in. `second_factor`: `none`, that was all; `required`, a code must follow;
+    `enrolment-required`, nothing works until a second factor has been set up.
+    `second_factor_was_reset`: an administrator has taken it away."""
+
+    second_factor: accounts.Next
+    second_factor_was_reset: bool
+
+
 class LoginRequest(BaseModel):
     model_config = ConfigDict(str_strip_whitespace=False, extra="forbid")
 
     username: str = Field(min_length=1, max_length=MAX_USERNAME_LENGTH)
     password: str = Field(min_length=1, max_length=MAX_PASSWORD_LENGTH)
+
+
+class CodeIn(BaseModel):
+    """Six digits of the authenticator app, or a recovery code."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    code: str = Field(min_length=1, max_length=MAX_CODE_LENGTH)
 
 
 class ReauthRequest(BaseModel):
@@ -79,30 +102,55 @@ AccountsDep = Annotated[Accounts, Depends(_accounts)]
 CallerDep = Annotated[Caller, Depends(_caller)]
 
 
-@router.post("/login", dependencies=[Anyone])
+@router.post("/login", dependencies=[Anyone, NoToken])
 async def login(
     body: LoginRequest,
     response: Response,
     settings: SettingsDep,
     service: AccountsDep,
     caller: CallerDep,
-) -> User:
-    """Check the password with the directory and set the cookie."""
-    user, token = await accounts.login(service, body.username.strip(), body.password, caller)
+) -> LoginOut:
+    """Check the password with the directory and set the cookie. `second_factor` says whether that
+    was all: with `required` a code must follow within five minutes."""
+    found = await accounts.login(service, body.username.strip(), body.password, caller)
+    return _let_in(response, settings, found)
+
+
+@router.post("/login/second-factor")
+async def login_second_factor(
+    body: CodeIn,
+    half: CurrentHalfLogin,
+    response: Response,
+    settings: SettingsDep,
+    service: AccountsDep,
+    caller: CallerDep,
+) -> LoginOut:
+    """Complete a login with a code of the authenticator app, or with a recovery code."""
+    found = await accounts.complete_login(service, half, body.code, caller)
+    return _let_in(response, settings, found)
+
+
+def _let_in(response: Response, settings: Settings, found: LoggedIn) -> LoginOut:
+    """The cookie, and what the browser is told."""
+    half = found.next is accounts.Next.CODE
+    whole_s = int(settings.web_session_hours * 3600)
     response.set_cookie(
         settings.cookie_name,
-        token,
-        max_age=int(settings.web_session_hours * 3600),
+        found.token,
+        max_age=int(accounts.HALF_LOGIN.total_seconds()) if half else whole_s,
         path="/",
         secure=settings.secure_cookies,
         httponly=True,
         samesite="lax",
     )
     response.headers["Cache-Control"] = "no-store"
-    return User.model_validate(user)
+    user = User.model_validate(found.user)
+    return LoginOut(
+        **user.model_dump(), second_factor=found.next, second_factor_was_reset=found.told_reset
+    )
 
 
-@router.post("/logout", status_code=204, dependencies=[Anyone])
+@router.post("/logout", status_code=204, dependencies=[Anyone, NoToken])
 async def logout(
     request: Request,
     response: Response,
@@ -112,9 +160,11 @@ async def logout(
 ) -> None:
     """End the web session, if there is one, and forget the cookie."""
     token = request.cookies.get(settings.cookie_name, "")
-    session = await accounts.resume(database, settings, token, touch=False)
+    session = await accounts.resume_any(database, settings, token, touch=False)
     if session is not None:
         await accounts.logout(database, session, caller)
+    else:
+        await accounts.forget_half_login(database, token)
     response.delete_cookie(
         settings.cookie_name,
         path="/",
@@ -125,10 +175,10 @@ async def logout(
 
 
 @router.get("/me")
-async def me(session: CurrentWebSession, settings: SettingsDep) -> Me:
-    """Who is logged in."""
-    user = User.model_validate(session.user)
-    return Me(**user.model_dump(), password_fresh=password_is_fresh(session, settings))
+async def me(user: CurrentUser, who: CurrentIdentity, settings: SettingsDep) -> Me:
+    """Who is logged in, or whose access token this is."""
+    fresh = who.session is not None and password_is_fresh(who.session, settings)
+    return Me(**User.model_validate(user).model_dump(), password_fresh=fresh)
 
 
 class MyGroups(BaseModel):

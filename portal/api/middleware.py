@@ -10,6 +10,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 
+from portal.api.bearer import has_bearer
 from portal.errors import OriginRefused, TooLarge, problem_response
 from portal.origin import origin_allowed
 from portal.settings import Settings
@@ -91,9 +92,14 @@ class BodyLimit:
 
 
 class OriginCheck:
-    """Refuses what a foreign page makes a browser send; `EXEMPT` act on no cookie."""
+    """Refuses what a foreign page makes a browser send; `EXEMPT` act on no cookie.
+
+    Nor does anything of the API look at the cookie of a request that has an access token: see
+    api/deps.py.
+    """
 
     EXEMPT = ("/internal/", "/node/")
+    TAKE_TOKENS = "/api/v1/"
 
     def __init__(self, app: App, settings: Settings) -> None:
         self.app = app
@@ -114,10 +120,12 @@ class OriginCheck:
         await problem_response(refusal)(scope, receive, send)
 
     def _allowed(self, connection: HTTPConnection) -> bool:
+        takes_token = connection.scope["path"].startswith(self.TAKE_TOKENS)
         return origin_allowed(
             method=connection.scope.get("method", "GET"),
             websocket=connection.scope["type"] == "websocket",
             has_cookie=self.settings.cookie_name in connection.cookies,
+            has_token=takes_token and has_bearer(connection),
             origin=connection.headers.get("origin"),
             sec_fetch_site=connection.headers.get("sec-fetch-site"),
             own_origins=self.settings.origins,

@@ -6,7 +6,8 @@ from fastapi import APIRouter, Depends, Query, Response
 from pydantic import AwareDatetime, BaseModel, Field
 from starlette.requests import HTTPConnection
 
-from portal.api.deps import GUARDS, PartsDep, bearer
+from portal.api.bearer import bearer
+from portal.api.deps import GUARDS, PartsDep
 from portal.models import Session, Tensorboard
 from portal.services import nodes, tensorboards
 

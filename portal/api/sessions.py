@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import Admin, ClientIp, CurrentUser, FreshAdmin, PartsDep
+from portal.api.deps import Admin, ClientIp, CurrentUser, FreshAdmin, PartsDep, SessionsUser
 from portal.api.logs import LogPiece, Stream, follow
 from portal.api.streams import sse_response
 from portal.api.views import ResourcesIn, SessionOut, sessions_out
@@ -39,7 +39,7 @@ class SessionPage(BaseModel):
 
 @router.post("/sessions", status_code=201)
 async def start_session(
-    body: SessionIn, user: CurrentUser, parts: PartsDep, ip: ClientIp
+    body: SessionIn, user: SessionsUser, parts: PartsDep, ip: ClientIp
 ) -> SessionOut:
     """Start a session. What can never run is refused with the field; what must wait is queued."""
     session = await sessions.create(
@@ -71,7 +71,7 @@ async def get_session(session_id: str, user: CurrentUser, parts: PartsDep) -> Se
     "/sessions/{session_id}", status_code=202, responses={204: {"description": "Removed"}}
 )
 async def stop_session(
-    session_id: str, user: CurrentUser, parts: PartsDep, ip: ClientIp
+    session_id: str, user: SessionsUser, parts: PartsDep, ip: ClientIp
 ) -> Response:
     """Stop a session (202); one that has ended is taken off the list (204)."""
     session = await sessions.get(parts, user, session_id)

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from pydantic import BaseModel
 
-from portal.api.deps import ClientIp, CurrentUser, PartsDep, PeopleDep
+from portal.api.deps import ClientIp, CurrentUser, JobsUser, PartsDep, PeopleDep, SessionsUser
 from portal.services import jobs, sessions, shares
 from portal.services.shares import SharedWith, Whom
 
@@ -38,7 +38,7 @@ async def job_shares(job_id: str, user: CurrentUser, parts: PartsDep) -> SharesO
 async def share_job(
     job_id: str,
     username: Username,
-    user: CurrentUser,
+    user: JobsUser,
     parts: PartsDep,
     people: PeopleDep,
     ip: ClientIp,
@@ -50,7 +50,7 @@ async def share_job(
 
 @router.delete("/jobs/{job_id}/shares/{username}")
 async def unshare_job(
-    job_id: str, username: Username, user: CurrentUser, parts: PartsDep, ip: ClientIp
+    job_id: str, username: Username, user: JobsUser, parts: PartsDep, ip: ClientIp
 ) -> SharesOut:
     """Take that back: the next request of theirs is refused."""
     job = await jobs.get(parts, user, job_id)
@@ -61,7 +61,7 @@ async def unshare_job(
 async def share_job_with_group(
     job_id: str,
     group: Group,
-    user: CurrentUser,
+    user: JobsUser,
     parts: PartsDep,
     people: PeopleDep,
     ip: ClientIp,
@@ -73,7 +73,7 @@ async def share_job_with_group(
 
 @router.delete("/jobs/{job_id}/shares/groups/{group:path}")
 async def unshare_job_with_group(
-    job_id: str, group: Group, user: CurrentUser, parts: PartsDep, ip: ClientIp
+    job_id: str, group: Group, user: JobsUser, parts: PartsDep, ip: ClientIp
 ) -> SharesOut:
     """Take that back."""
     job = await jobs.get(parts, user, job_id)
@@ -90,7 +90,7 @@ async def session_shares(session_id: str, user: CurrentUser, parts: PartsDep) ->
 async def share_session(
     session_id: str,
     username: Username,
-    user: CurrentUser,
+    user: SessionsUser,
     parts: PartsDep,
     people: PeopleDep,
     ip: ClientIp,
@@ -102,7 +102,7 @@ async def share_session(
 
 @router.delete("/sessions/{session_id}/shares/{username}")
 async def unshare_session(
-    session_id: str, username: Username, user: CurrentUser, parts: PartsDep, ip: ClientIp
+    session_id: str, username: Username, user: SessionsUser, parts: PartsDep, ip: ClientIp
 ) -> SharesOut:
     """Take that back: the next request of theirs is refused."""
     session = await sessions.get(parts, user, session_id)
@@ -113,7 +113,7 @@ async def unshare_session(
 async def share_session_with_group(
     session_id: str,
     group: Group,
-    user: CurrentUser,
+    user: SessionsUser,
     parts: PartsDep,
     people: PeopleDep,
     ip: ClientIp,
@@ -126,7 +126,7 @@ async def share_session_with_group(
 
 @router.delete("/sessions/{session_id}/shares/groups/{group:path}")
 async def unshare_session_with_group(
-    session_id: str, group: Group, user: CurrentUser, parts: PartsDep, ip: ClientIp
+    session_id: str, group: Group, user: SessionsUser, parts: PartsDep, ip: ClientIp
 ) -> SharesOut:
     """Take that back."""
     session = await sessions.get(parts, user, session_id)

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import ClientIp, CurrentUser, PartsDep, PeopleDep
+from portal.api.deps import ClientIp, CurrentUser, JobsUser, PartsDep, PeopleDep, SessionsUser
 from portal.api.views import TensorboardOut
 from portal.errors import NotFound
 from portal.models import JobKind, JobState, TensorboardState
@@ -86,7 +86,7 @@ async def list_tensorboards(
 @router.put("/sessions/{session_id}/tensorboard")
 async def start_tensorboard(
     session_id: str,
-    user: CurrentUser,
+    user: SessionsUser,
     parts: PartsDep,
     ip: ClientIp,
     body: TensorboardIn | None = None,
@@ -108,7 +108,7 @@ async def get_tensorboard(session_id: str, user: CurrentUser, parts: PartsDep) -
 
 @router.delete("/sessions/{session_id}/tensorboard", status_code=204)
 async def stop_tensorboard(
-    session_id: str, user: CurrentUser, parts: PartsDep, ip: ClientIp
+    session_id: str, user: SessionsUser, parts: PartsDep, ip: ClientIp
 ) -> Response:
     """End this session's TensorBoard, if there is one."""
     board = await tensorboards.of_parent(parts, await sessions.get(parts, user, session_id))
@@ -120,7 +120,7 @@ async def stop_tensorboard(
 @router.put("/jobs/{job_id}/tensorboard")
 async def start_job_tensorboard(
     job_id: str,
-    user: CurrentUser,
+    user: JobsUser,
     parts: PartsDep,
     ip: ClientIp,
     body: TensorboardIn | None = None,
@@ -142,7 +142,7 @@ async def get_job_tensorboard(job_id: str, user: CurrentUser, parts: PartsDep) -
 
 @router.delete("/jobs/{job_id}/tensorboard", status_code=204)
 async def stop_job_tensorboard(
-    job_id: str, user: CurrentUser, parts: PartsDep, ip: ClientIp
+    job_id: str, user: JobsUser, parts: PartsDep, ip: ClientIp
 ) -> Response:
     """End this job's TensorBoard, if there is one."""
     board = await tensorboards.of_parent(parts, await jobs.get(parts, user, job_id))

@@ -1,35 +1,34 @@
 """Logging in, staying logged in, and being asked for the password again.
 
-The directory alone knows passwords; the browser holds a random token, the database its hash.
+The directory alone knows passwords; the browser holds a random token, the database its hash. Who
+has a second factor is logged in by a password and a code: between the two there is a half login,
+which opens nothing. Who needs one and has none gets a web session in which they can only enrol.
 """
 
-import hashlib
-import math
 import re
 import secrets
-from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 
-import anyio
-import structlog
-from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlalchemy import delete, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal import errors
 from portal.db import Database, utcnow
-from portal.ldap import Directory, Person
-from portal.models import LoginFailure, Role, User, WebSession
-from portal.services import people
+from portal.directory.contract import Directory, Person
+from portal.models import AccessToken, HalfLogin, Role, User, WebSession
+from portal.services import people, second_factor
+from portal.services.attempts import Attempt, Caller, counted
 from portal.services.audit import Action, record
+from portal.services.hashes import hash_token
 from portal.settings import USERNAME_PATTERN, Settings
-
-log = structlog.get_logger(__name__)
 
 TOUCH_EVERY = timedelta(minutes=1)
 TOKEN_BYTES = 32
 MAX_TOKEN_LENGTH = 100
+HALF_LOGIN = timedelta(minutes=5)
 
 
 @dataclass(frozen=True)
@@ -41,23 +40,28 @@ class Accounts:
     directory: Directory
 
 
+class Next(StrEnum):
+    """What a login still needs."""
+
+    NOTHING = "none"
+    CODE = "required"
+    ENROLMENT = "enrolment-required"
+
+
 @dataclass(frozen=True)
-class Caller:
-    """Where a request comes from, for the rate limit and the audit."""
+class LoggedIn:
+    """What came of a login: the cookie's token, and what it is good for. `next` is NOTHING for a
+    web session; else the token opens only what `next` says. `told_reset`: the person should hear
+    that an administrator has taken their second factor away."""
 
-    ip: str
-    user_agent: str = ""
+    user: User
+    token: str
+    next: Next
+    told_reset: bool = False
 
 
-def hash_token(token: str) -> str:
-    """SHA-256 is enough for 256 random bits; a slow hash is for what people choose."""
-    return hashlib.sha256(token.encode()).hexdigest()
-
-
-async def login(
-    accounts: Accounts, username: str, password: str, caller: Caller
-) -> tuple[User, str]:
-    """Check the password and open a web session; returns the user and the cookie's token.
+async def login(accounts: Accounts, username: str, password: str, caller: Caller) -> LoggedIn:
+    """Check the password and open a web session, or for those enrolled half of one.
 
     Raises TooManyAttempts, WrongCredentials (AccountLocked, PasswordExpired), Forbidden for the
     disabled and for those outside the portal's groups, DirectoryUnavailable.
@@ -65,17 +69,67 @@ async def login(
     person = await _check(accounts, username, password, caller, Action.LOGIN_FAILED)
     async with accounts.database.session() as db:
         user = await _upsert(db, accounts.settings, person)
-        if user.disabled_at is not None:
-            record(db, Action.LOGIN_FAILED, actor=user, detail={"why": "disabled"}, ip=caller.ip)
-            await db.commit()
-            raise errors.Forbidden("Your account in this portal is switched off.")
-        user.last_login_at = utcnow()
+        await _refuse_disabled(db, user, caller)
         await people.remember(db, user, person.groups)
-        token = _open_web_session(db, accounts.settings, user, caller)
-        await db.execute(delete(WebSession).where(WebSession.expires_at < utcnow()))
-        record(db, Action.LOGIN, actor=user, ip=caller.ip)
-        await db.commit()
-        return user, token
+        for table in (WebSession, HalfLogin):
+            await db.execute(delete(table).where(table.expires_at < utcnow()))
+        if await second_factor.is_enrolled(db, user.id):
+            token = _open_half_login(db, user)
+            record(db, Action.LOGIN_HALF, actor=user, ip=caller.ip)
+            await db.commit()
+            return LoggedIn(user, token, Next.CODE)
+        session, token = _web_session(accounts.settings, user, caller, password_at=utcnow())
+        return await _finish(db, accounts.settings, user, session, token, caller)
+
+
+async def complete_login(
+    accounts: Accounts, half: HalfLogin, code: str, caller: Caller
+) -> LoggedIn:
+    """The other half of a login: a code of the app or a recovery code opens the web session.
+
+    Raises WrongCode, TooManyAttempts; LoginRequired when the half login was used or ended.
+    """
+    settings, user = accounts.settings, half.user
+    way = await second_factor.accept(accounts.database, settings, user, code, caller)
+    async with accounts.database.session() as db:
+        current = await db.get(HalfLogin, half.id)
+        if current is None:
+            raise errors.LoginRequired
+        await db.delete(current)
+        await _refuse_disabled(db, current.user, caller)
+        session, token = _web_session(
+            settings, current.user, caller, password_at=current.created_at
+        )
+        session.second_factor_at = utcnow()
+        return await _finish(db, settings, current.user, session, token, caller, way)
+
+
+async def _refuse_disabled(db: AsyncSession, user: User, caller: Caller) -> None:
+    if user.disabled_at is None:
+        return
+    record(db, Action.LOGIN_FAILED, actor=user, detail={"why": "disabled"}, ip=caller.ip)
+    await db.commit()
+    raise errors.Forbidden("Your account in this portal is switched off.")
+
+
+async def _finish(
+    db: AsyncSession,
+    settings: Settings,
+    user: User,
+    session: WebSession,
+    token: str,
+    caller: Caller,
+    way: second_factor.Way | None = None,
+) -> LoggedIn:
+    """Write the web session and the login down."""
+    user.last_login_at = utcnow()
+    db.add(session)
+    detail = {"second_factor": way.value} if way else {}
+    record(db, Action.LOGIN, actor=user, detail=detail, ip=caller.ip)
+    await db.commit()
+    must = way is None and second_factor.required_of(user, settings)
+    told = second_factor.told_reset(user, utcnow())
+    return LoggedIn(user, token, Next.ENROLMENT if must else Next.NOTHING, told)
 
 
 async def confirm_password(
@@ -107,7 +161,8 @@ async def change_password(
     Raises InvalidInput with the directory's own reason for refusing.
     """
     user = session.user
-    async with _counted(accounts, user.username, caller, Action.PASSWORD_REFUSED):
+    attempt = Attempt(user.username, caller, Action.PASSWORD_REFUSED)
+    async with counted(accounts.database, accounts.settings, attempt):
         await accounts.directory.change_password(user.username, current, new)
     async with accounts.database.session() as db:
         await db.execute(
@@ -124,13 +179,48 @@ async def logout(database: Database, session: WebSession, caller: Caller) -> Non
         await db.commit()
 
 
+async def half_login(database: Database, token: str) -> HalfLogin | None:
+    """The half login that a cookie's token is, its user loaded."""
+    if not 0 < len(token) <= MAX_TOKEN_LENGTH:
+        return None
+    async with database.session() as db:
+        half = await db.scalar(select(HalfLogin).where(HalfLogin.token_hash == hash_token(token)))
+    if half is None or half.user.disabled_at is not None or half.expires_at <= utcnow():
+        return None
+    return half
+
+
+async def forget_half_login(database: Database, token: str) -> None:
+    """Give a half login up."""
+    async with database.session() as db:
+        await db.execute(delete(HalfLogin).where(HalfLogin.token_hash == hash_token(token)))
+        await db.commit()
+
+
+def must_enrol(session: WebSession, settings: Settings) -> bool:
+    """Whether this web session opens nothing until its owner has set up a second factor.
+
+    Those enrolled give a code at every login; so who gave none has none.
+    """
+    return session.second_factor_at is None and second_factor.required_of(session.user, settings)
+
+
 async def resume(
     database: Database, settings: Settings, token: str, *, touch: bool = True
 ) -> WebSession | None:
-    """The web session that a cookie's token opens, its user loaded; None when it opens nothing.
+    """The web session that a cookie's token opens, its user loaded; None when it opens nothing,
+    or nothing but the enrolment.
 
     Each use keeps the session alive, up to its fixed end; `touch=False` only looks.
     """
+    session = await resume_any(database, settings, token, touch=touch)
+    return None if session is None or must_enrol(session, settings) else session
+
+
+async def resume_any(
+    database: Database, settings: Settings, token: str, *, touch: bool = True
+) -> WebSession | None:
+    """As `resume`, and also a web session in which its owner must still enrol."""
     if not 0 < len(token) <= MAX_TOKEN_LENGTH:
         return None
     now = utcnow()
@@ -149,13 +239,20 @@ async def resume(
         return session
 
 
-async def is_open(database: Database, web_session_id: str) -> bool:
+async def is_open(database: Database, settings: Settings, web_session_id: str) -> bool:
     """Whether a web session still is: for a stream, which was let in long ago."""
     async with database.session() as db:
         session = await db.get(WebSession, web_session_id)
-    if session is None or session.user.disabled_at is not None:
+    if session is None or session.user.disabled_at is not None or must_enrol(session, settings):
         return False
     return utcnow() < session.expires_at
+
+
+async def end_all(db: AsyncSession, user_id: str) -> None:
+    """Everything that lets this person in: web sessions, half logins, access tokens. In the
+    caller's transaction, which is what disables them."""
+    for table in (WebSession, HalfLogin, AccessToken):
+        await db.execute(delete(table).where(table.user_id == user_id))
 
 
 async def by_username(database: Database, username: str) -> User | None:
@@ -191,71 +288,11 @@ async def _check(
     accounts: Accounts, username: str, password: str, caller: Caller, refused: Action
 ) -> Person:
     """The person, if the password is right and they may be here."""
-    async with _counted(accounts, username, caller, refused):
+    attempt = Attempt(username, caller, refused)
+    async with counted(accounts.database, accounts.settings, attempt):
         person = await accounts.directory.authenticate(username, password)
         admit(person, accounts.settings)
         return person
-
-
-@asynccontextmanager
-async def _counted(
-    accounts: Accounts, username: str, caller: Caller, refused: Action
-) -> AsyncIterator[None]:
-    """One attempt with a password, counted before it is made, so that many at once count too.
-
-    Success forgets the username's failures; when the directory failed, nobody did. `refused` is
-    what the audit calls a failure.
-    """
-    attempt = await _begin_attempt(accounts, username, caller)
-    mine = LoginFailure.username == username.lower()
-    forget = LoginFailure.id == attempt
-    try:
-        yield
-    except (errors.WrongCredentials, errors.Forbidden) as error:
-        async with accounts.database.session() as db:
-            why = {"why": type(error).__name__}
-            record(db, refused, actor=username.lower(), detail=why, ip=caller.ip)
-            await db.commit()
-        raise
-    except BaseException:
-        await _forget(accounts.database, forget)
-        raise
-    await _forget(accounts.database, mine)
-
-
-async def _forget(database: Database, which: ColumnElement[bool]) -> None:
-    with anyio.CancelScope(shield=True):
-        async with database.session() as db:
-            await db.execute(delete(LoginFailure).where(which))
-            await db.commit()
-
-
-async def _begin_attempt(accounts: Accounts, username: str, caller: Caller) -> int:
-    """Note the attempt; raises TooManyAttempts when the name or the address has had its share."""
-    settings = accounts.settings
-    now = utcnow()
-    window = timedelta(minutes=settings.login_window_minutes)
-    async with accounts.database.session() as db:
-        await db.execute(delete(LoginFailure).where(LoginFailure.at < now - window))
-        attempt = LoginFailure(username=username.lower(), ip=caller.ip, at=now)
-        db.add(attempt)
-        await db.flush()
-        for column, value, limit in (
-            (LoginFailure.username, attempt.username, settings.login_attempts),
-            (LoginFailure.ip, attempt.ip, settings.login_attempts_per_address),
-        ):
-            found = select(func.count(), func.min(LoginFailure.at)).where(column == value)
-            count, oldest = (await db.execute(found)).one()
-            if count > limit:
-                # No audit row: a flood must not fill the database. Rolled back: waiting helps.
-                log.warning("login throttled", by=column.key, value=value[:64], ip=caller.ip)
-                raise errors.TooManyAttempts(_seconds_until(oldest + window, now))
-        await db.commit()
-        return attempt.id
-
-
-def _seconds_until(then: datetime, now: datetime) -> int:
-    return max(1, math.ceil((then - now).total_seconds()))
 
 
 async def _upsert(db: AsyncSession, settings: Settings, person: Person) -> User:
@@ -272,19 +309,34 @@ async def _upsert(db: AsyncSession, settings: Settings, person: Person) -> User:
     return user
 
 
-def _open_web_session(db: AsyncSession, settings: Settings, user: User, caller: Caller) -> str:
+def _web_session(
+    settings: Settings, user: User, caller: Caller, *, password_at: datetime
+) -> tuple[WebSession, str]:
+    """A web session, not yet written, and the cookie's token."""
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    now = utcnow()
+    session = WebSession(
+        token_hash=hash_token(token),
+        user_id=user.id,
+        created_at=now,
+        last_seen_at=now,
+        password_at=password_at,
+        expires_at=now + timedelta(hours=settings.web_session_hours),
+        ip=caller.ip,
+        user_agent=caller.user_agent[:300],
+    )
+    return session, token
+
+
+def _open_half_login(db: AsyncSession, user: User) -> str:
     token = secrets.token_urlsafe(TOKEN_BYTES)
     now = utcnow()
     db.add(
-        WebSession(
+        HalfLogin(
             token_hash=hash_token(token),
             user_id=user.id,
             created_at=now,
-            last_seen_at=now,
-            password_at=now,
-            expires_at=now + timedelta(hours=settings.web_session_hours),
-            ip=caller.ip,
-            user_agent=caller.user_agent[:300],
+            expires_at=now + HALF_LOGIN,
         )
     )
     return token

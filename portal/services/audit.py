@@ -1,5 +1,6 @@
 """The record of who did what. One function, one list of things that are worth recording."""
 
+from contextvars import ContextVar
 from enum import StrEnum
 from typing import Any
 
@@ -12,6 +13,9 @@ log = structlog.get_logger(__name__)
 
 MAX_DETAIL_CHARS = 500
 
+_token: ContextVar[str] = ContextVar("audit_token", default="")
+"""The name of the access token that this request came with; each request is a task of its own."""
+
 
 class Action(StrEnum):
     """Every act that leaves a trace; a name, once used, keeps its meaning."""
@@ -22,6 +26,15 @@ class Action(StrEnum):
     PASSWORD_CONFIRMED = "password.confirmed"  # noqa: S105
     PASSWORD_REFUSED = "password.refused"  # noqa: S105
     PASSWORD_CHANGED = "password.changed"  # noqa: S105
+    LOGIN_HALF = "login.half"
+    SECOND_FACTOR_ON = "second_factor.on"
+    SECOND_FACTOR_OFF = "second_factor.off"
+    SECOND_FACTOR_REFUSED = "second_factor.refused"
+    SECOND_FACTOR_RESET = "second_factor.reset"
+    RECOVERY_CODE_USED = "recovery_code.used"
+    RECOVERY_CODES_NEW = "recovery_codes.new"
+    TOKEN_CREATED = "token.created"  # noqa: S105
+    TOKEN_REVOKED = "token.revoked"  # noqa: S105
     SESSION_START = "session.start"
     SESSION_STOP = "session.stop"
     SESSION_REMOVE = "session.remove"
@@ -36,6 +49,11 @@ class Action(StrEnum):
     IMAGE_IMPORT = "image.import"
     IMAGE_CANCEL = "image.cancel"
     IMAGE_DELETE = "image.delete"
+
+
+def came_with_token(name: str) -> None:
+    """From now on this request's events say which of the actor's tokens it was."""
+    _token.set(name)
 
 
 def record(
@@ -53,6 +71,8 @@ def record(
         key: value[:MAX_DETAIL_CHARS] if isinstance(value, str) else value
         for key, value in (detail or {}).items()
     }
+    if token := _token.get():
+        bounded["token"] = token
     db.add(
         AuditEvent(
             actor_id=actor.id if isinstance(actor, User) else None,

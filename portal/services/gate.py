@@ -12,11 +12,12 @@ from datetime import datetime, timedelta
 from enum import Enum, auto
 from typing import Any
 
-from sqlalchemy import Select, and_, bindparam, select
+from sqlalchemy import Boolean, Select, and_, bindparam, or_, select
 
 from portal.db import Database, utcnow
-from portal.models import Job, JobKind, JobState, Session, User, Wanted, WebSession
+from portal.models import Job, JobKind, JobState, Role, Session, User, Wanted, WebSession
 from portal.services import accounts
+from portal.services.hashes import hash_token
 from portal.settings import USERNAME_PATTERN, Settings
 
 SERVER_PATTERN = r"^[a-z](?:[a-z0-9]|-(?=[a-z0-9])){0,29}$"
@@ -104,6 +105,12 @@ class Login:
     last_seen_at: datetime
 
 
+_MAY_DO_WITHOUT = [
+    and_(User.role == role, bindparam(f"{role.value}_without", type_=Boolean)) for role in Role
+]
+"""The roles whose logins need no second factor."""
+
+
 def open_login(*columns: Any) -> Select[Any]:
     """The login that a cookie's token opens, and more columns, of what the caller joins to it.
 
@@ -119,6 +126,7 @@ def open_login(*columns: Any) -> Select[Any]:
             WebSession.expires_at > bindparam("now"),
             WebSession.last_seen_at > bindparam("idle_since"),
             User.disabled_at.is_(None),
+            or_(WebSession.second_factor_at.is_not(None), *_MAY_DO_WITHOUT),
         )
     )
 
@@ -126,10 +134,12 @@ def open_login(*columns: Any) -> Select[Any]:
 def login_parameters(settings: Settings, token: str) -> dict[str, Any]:
     now = utcnow()
     idle = timedelta(hours=settings.web_session_idle_hours)
+    required = settings.second_factor_required_for
     return {
-        "token_hash": accounts.hash_token(token),
+        "token_hash": hash_token(token),
         "now": now,
         "idle_since": now - idle,
+        **{f"{role.value}_without": role not in required for role in Role},
     }
 
 

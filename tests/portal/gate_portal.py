@@ -18,7 +18,7 @@ from sqlalchemy import create_engine
 from sqlalchemy.orm import Session as DbSession
 
 from portal.db import Database, utcnow
-from portal.ldap import Directory
+from portal.directory import open_directory
 from portal.models import (
     Base,
     JobState,
@@ -31,7 +31,7 @@ from portal.models import (
 )
 from portal.parts import Parts
 from portal.serve import server_config
-from portal.services.accounts import hash_token
+from portal.services.hashes import hash_token
 from portal.services.people import People
 from portal.settings import Settings
 from tests.portal.gate_world import Answer, Upstream, read_answer, wait_until
@@ -168,7 +168,7 @@ async def only_what_routes_use(app: FastAPI) -> AsyncIterator[None]:
     app.state.db = Database(settings.database)
     jar = aiohttp.DummyCookieJar()
     async with aiohttp.ClientSession(cookie_jar=jar, auto_decompress=False) as http:
-        app.state.people = People(app.state.db, Directory(settings))
+        app.state.people = People(app.state.db, open_directory(settings))
         app.state.parts = Parts(
             settings=settings,
             db=app.state.db,

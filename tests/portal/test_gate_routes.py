@@ -10,8 +10,8 @@ from sqlalchemy.dialects import sqlite
 
 from portal.db import utcnow
 from portal.models import JobState, Session, User, Wanted, WebSession
-from portal.services.accounts import hash_token
 from portal.services.gate import LOOK
+from portal.services.hashes import hash_token
 from spawner.model import Outcome
 from tests.portal.gate_portal import TARGET, Real, problem
 from tests.portal.gate_world import HOME, PAGE, wait_until, world

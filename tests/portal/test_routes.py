@@ -9,7 +9,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
 
 from portal.api import deps
-from portal.api.deps import GUARDS, admin, anyone, loopback_only, web_session
+from portal.api.deps import GUARDS, admin, anyone, identity, loopback_only
 from portal.app import bare_app
 from tests.portal.conftest import Browser, Portal
 
@@ -96,10 +96,17 @@ def asked_paths(guard: Any) -> list[tuple[str, str]]:
     return found
 
 
+NEEDS_LOGIN = [
+    place
+    for guard in (identity, deps.enrolling_session, deps.half_login)
+    for place in asked_paths(guard)
+]
+
+
 @pytest.mark.anyio
 class TestWalk:
     async def test_nobody_enters(self, browser: Browser) -> None:
-        for method, path in asked_paths(web_session):
+        for method, path in NEEDS_LOGIN:
             answer = await browser.send(method, path, json={} if method != "GET" else None)
             assert answer.status == 401, (method, path, answer)
             assert answer.slug == "login-required"
@@ -107,13 +114,13 @@ class TestWalk:
     async def test_a_made_up_cookie_does_not_help(self, portal: Portal) -> None:
         cookie = {"Cookie": f"{portal.settings.cookie_name}={'A' * 43}"}
         async with portal.browser() as browser:
-            for method, path in asked_paths(web_session):
+            for method, path in NEEDS_LOGIN:
                 answer = await browser.send(method, path, headers=cookie)
                 assert answer.status == 401, (method, path, answer)
 
     async def test_a_user_is_no_admin(self, browser: Browser) -> None:
         await browser.login("alice")
-        for method, path in asked_paths(web_session):
+        for method, path in asked_paths(identity):
             if "/admin/" in path:
                 answer = await browser.send(method, path, json={} if method != "GET" else None)
                 assert (answer.status, answer.slug) == (403, "forbidden"), (method, path)

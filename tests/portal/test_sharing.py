@@ -23,7 +23,7 @@ from portal.models import (
     WebSession,
 )
 from portal.services import people, viewers
-from portal.services.accounts import hash_token
+from portal.services.hashes import hash_token
 from tests.portal.conftest import Browser, Portal, RunPortal
 from tests.portal.gate_world import Seen, Upstream, reply
 from tests.portal.slapd import free_port
