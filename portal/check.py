@@ -4,6 +4,8 @@ import asyncio
 import getpass
 import os
 import re
+import shutil
+import stat
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +19,13 @@ from portal.services.shelf import Shelf, places
 from portal.settings import Settings
 from spawner.catalog import CatalogError, Environment, availability
 from spawner.errors import SlurmError
+from spawner.pull import PATH
 from spawner.runtimes import Container, Modules, Virtualenv
 from spawner.slurm import Slurm
 
 OPERATORS = {"Operator", "Administrator"}
 NOBODY = "portal-check"
+PACKER = "mksquashfs"
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ async def check(settings: Settings) -> AsyncIterator[Finding]:
     yield _launcher(settings)
     for finding in _catalog(settings):
         yield finding
+    yield imports(settings)
     yield await _hub(settings)
 
 
@@ -142,6 +147,36 @@ def _environment_advice(environment: Environment) -> str:
             return "Let modules_init name the file that makes `module` known to bash."
         case Virtualenv(prefix):
             return f"Make {prefix}, readable by everybody, or correct `prefix`."
+
+
+def imports(settings: Settings) -> Finding:
+    """Whether images can be imported where that is wished for; the credentials file has been looked
+    at with the settings."""
+    folder = settings.image_import_dir
+    if folder is None:
+        return Finding("image imports (off)")
+    return Finding("image imports", *(_folder_problem(folder) or _tools_problem(settings) or ()))
+
+
+def _folder_problem(folder: Path) -> tuple[str, str] | None:
+    try:
+        mode = stat.S_IMODE(folder.stat().st_mode)
+    except OSError as error:
+        return f"{folder}: {error.strerror}", "Make it, or correct image_import_dir."
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return f"{folder} can't be written to", "Let the portal's account own it."
+    if mode & 0o005 != 0o005:
+        return f"{folder} is closed to users (mode {mode:04o})", f"Run: chmod 0755 {folder}"
+    return None
+
+
+def _tools_problem(settings: Settings) -> tuple[str, str] | None:
+    if not os.access(settings.apptainer_path, os.X_OK):
+        problem = f"{settings.apptainer_path} can't be run on this machine"
+        return problem, "Install Apptainer here too, or correct apptainer_path."
+    if shutil.which(PACKER, path=PATH) is None:
+        return f"{PACKER} is missing", "Install squashfs-tools on this machine."
+    return None
 
 
 async def _hub(settings: Settings) -> Finding:

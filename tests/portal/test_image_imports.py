@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
+from portal import check
 from portal.models import AuditEvent, ImageImport, JobState, Session, User
 from tests import registry as registries
-from tests.portal.conftest import Browser, Portal, RunPortal
+from tests.portal.conftest import Browser, MakeSettings, Portal, RunPortal
 from tests.registry import Registry, Relay
 
 pytestmark = pytest.mark.anyio
@@ -375,6 +376,21 @@ async def test_credentials_are_used_and_never_shown(
 def _database(folder: Path) -> bytes:
     """All that is on the disk of it."""
     return b"".join(path.read_bytes() for path in folder.glob("portal.db*"))
+
+
+def test_what_is_missing_is_told_beforehand(
+    make_settings: MakeSettings, imported: Path, tmp_path: Path
+) -> None:
+    assert check.imports(make_settings()) == check.Finding("image imports (off)")
+    assert check.imports(make_settings(image_import_dir=imported)).problem is None
+    for mode, problem in ((0o700, "is closed to users"), (0o755, None)):
+        imported.chmod(mode)
+        found = check.imports(make_settings(image_import_dir=imported))
+        assert (problem or "") in (found.problem or "")
+        assert (found.problem is None) == (problem is None)
+    for name in ("image_import_dir", "apptainer_path"):
+        wrong = {"image_import_dir": imported, name: tmp_path / "none"}
+        assert check.imports(make_settings(**wrong)).problem
 
 
 async def test_importing_can_be_off(browser: Browser) -> None:

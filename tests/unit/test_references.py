@@ -1,0 +1,112 @@
+"""References to images, and names of their files: what passes, and what is said of the rest."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spawner.references import (
+    Reference,
+    ReferenceProblem,
+    check_file,
+    parse_reference,
+    parse_registry,
+)
+
+DIGEST = "sha256:" + "0a" * 32
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("docker://debian", "docker://docker.io/library/debian:latest"),
+        ("docker://debian:12", "docker://docker.io/library/debian:12"),
+        (" docker://nvidia/digits:6.0 ", "docker://docker.io/nvidia/digits:6.0"),
+        ("docker://kaixhin/torch", "docker://docker.io/kaixhin/torch:latest"),
+        ("docker://NVCR.io/nvidia/pytorch:24.05-py3", "docker://nvcr.io/nvidia/pytorch:24.05-py3"),
+        ("docker://localhost/a/b/c", "docker://localhost/a/b/c:latest"),
+        ("docker://127.0.0.1:5000/a__b/c.d-e:V_1", "docker://127.0.0.1:5000/a__b/c.d-e:V_1"),
+        ("docker://[::1]:5000/a", "docker://[::1]:5000/a:latest"),
+        (f"docker://debian@{DIGEST}", f"docker://docker.io/library/debian@{DIGEST}"),
+        (f"oras://ghcr.io/team/tool@{DIGEST}", f"oras://ghcr.io/team/tool@{DIGEST}"),
+    ],
+)
+def test_references_say_all_of_it(text: str, whole: str) -> None:
+    found = parse_reference(text)
+    assert found.text == whole
+    assert parse_reference(whole) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "docker://host/name:tag"),
+        ("debian:12", "docker://host/name:tag"),
+        ("library://user/collection/x", "Libraries need"),
+        ("shub://x/y", "no more images"),
+        ("https://example.org/x.sif", "plain download"),
+        ("docker-daemon://x", "docker://host/name:tag"),
+        ("docker://", "isn't one that a registry can have"),
+        ("docker://Debian", "isn't one that a registry can have"),
+        ("docker://host.example//x", "isn't one that a registry can have"),
+        ("docker://a/../b", "isn't one that a registry can have"),
+        ("docker://debian:", "The tag"),
+        ("docker://debian:-x", "The tag"),
+        ("docker://debian 12", "isn't one that a registry can have"),
+        ("docker://debian\n", "docker://docker.io"),
+        ("docker://x$(id)", "isn't one that a registry can have"),
+        ("docker://ho_st.example/x", "isn't a registry's host"),
+        ("docker://host:99999/x", "isn't a registry's host"),
+        ("docker://-host.example/x", "isn't a registry's host"),
+        ("oras://team/x", "Name the registry"),
+        ("docker://debian@sha256:12", "The digest"),
+        (f"docker://debian:12@{DIGEST}", "not both"),
+        ("docker://me:word@example.org/x", "image_import_auth_file"),
+        ("docker://me@example.org/x", "image_import_auth_file"),
+        (f"docker://me:word@example.org/x@{DIGEST}", "image_import_auth_file"),
+        ("docker://" + "a" * 500, "at most 500"),
+    ],
+)
+def test_what_can_t_be_used_is_told(text: str, words: str) -> None:
+    if text.endswith("\n"):  # white space around it is nobody's wish
+        assert words in parse_reference(text).text
+        return
+    with pytest.raises(ReferenceProblem, match=words.replace("(", r"\(")) as refused:
+        parse_reference(text)
+    assert "word@" not in str(refused.value)
+
+
+@given(st.text(max_size=80), st.sampled_from(["docker://", "oras://", ""]))
+def test_whatever_is_typed_becomes_one_plain_word_or_is_refused(rest: str, scheme: str) -> None:
+    try:
+        found = parse_reference(scheme + rest)
+    except ReferenceProblem as problem:
+        assert str(problem)
+        return
+    assert isinstance(found, Reference)
+    assert found.text.isascii()
+    assert found.text.isprintable()
+    assert not set(found.text) & set(" '\"\\$`;&|<>(){}*?#!~")
+
+
+@pytest.mark.parametrize("name", ["a.sif", "pytorch-2.4_cpu.sif", "9.sif"])
+def test_file_names(name: str) -> None:
+    assert check_file(name) == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("", ".sif", "a", "a.img", ".a.sif", "-a.sif", "a/b.sif", "../a.sif", "ä.sif", "a b.sif"),
+        *("a.sif\n", "a" * 97 + ".sif"),
+    ],
+)
+def test_other_file_names_are_refused(name: str) -> None:
+    with pytest.raises(ReferenceProblem):
+        check_file(name)
+
+
+def test_registries_are_hosts() -> None:
+    assert parse_registry(" Registry.example:5000 ") == "registry.example:5000"
+    for text in ("", "https://x", "x/y", "x:0", "x:y", "me@x"):
+        with pytest.raises(ReferenceProblem, match="isn't a registry's host"):
+            parse_registry(text)
