@@ -13,8 +13,8 @@ from pathlib import Path
 from sqlalchemy.exc import SQLAlchemyError
 
 from portal.db import Database, sqlite_file
+from portal.directory import open_directory
 from portal.hub import Hub, HubError
-from portal.ldap import Directory
 from portal.services.shelf import Shelf, places
 from portal.settings import Settings
 from spawner.catalog import CatalogError, Environment, availability
@@ -55,7 +55,7 @@ class Inspector(Slurm):
 async def check(settings: Settings) -> AsyncIterator[Finding]:
     """All findings, in the order in which things are best repaired."""
     yield await _database(settings)
-    for health in await Directory(settings).health():
+    for health in await open_directory(settings).health():
         yield Finding(f"directory {health.url}", health.cause, _directory_advice(health.cause))
     for finding in await _slurm(settings):
         yield finding

@@ -1,4 +1,19 @@
 """The directory: who there is, whose password is right, and changes to people and groups.
 
-`contract` says what the rest of the portal may ask.
+    contract                     what the rest of the portal may ask: words, protocol, errors
+    service                      that contract, in threads
+      login                      passwords, as people use them
+      reading, groups            people and groups in pages; who is in which group
+      writing, writing_groups    changes, in OpenLDAP
+        checks, numbers          what may be new, and which number it gets
+        changes                  one step after another, and what is left when one fails
+      connections                servers, TLS, fail-over
+      mapping                    attributes to people, words to filters
+
+Only this package talks LDAP. It decides nothing about roles and knows no database.
 """
+
+from portal.directory.contract import Directory
+from portal.directory.service import open_directory
+
+__all__ = ["Directory", "open_directory"]

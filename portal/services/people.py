@@ -15,8 +15,8 @@ from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.db import Database, utcnow
+from portal.directory.contract import MAX_GROUPS, Directory
 from portal.errors import DirectoryUnavailable
-from portal.ldap import MAX_GROUPS, Directory
 from portal.models import GROUP_NAME_LENGTH, GroupMembership, User
 
 log = structlog.get_logger(__name__)

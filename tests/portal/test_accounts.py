@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import select, update
 
 from portal.db import utcnow
+from portal.directory.contract import Person
 from portal.errors import Forbidden
-from portal.ldap import Person
 from portal.models import AuditEvent, User, WebSession
 from portal.services import accounts
 from portal.services.audit import Action

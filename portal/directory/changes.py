@@ -1,0 +1,170 @@
+"""Sending changes to one server, and saying truly what became of them.
+
+Before anything was sent, a failure lets another server try. After that it doesn't: the error says
+what is done and what isn't, in words for the administrator who asked.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from portal.directory.connections import (
+    FAILURES,
+    MODIFY_ADD,
+    MODIFY_DELETE,
+    MODIFY_REPLACE,
+    REFERRAL,
+    SUCCESS,
+    Link,
+    Result,
+    Servers,
+    ServerTrouble,
+    TakesNoChanges,
+    explain,
+)
+from portal.errors import Conflict, DirectoryReadOnly, DirectoryUnfinished
+
+log = structlog.get_logger(__name__)
+
+ASSERTION = "1.3.6.1.1.12"  # RFC 4528
+NO_SUCH_ATTRIBUTE = 16
+CONSTRAINT_VIOLATION = 19
+VALUE_EXISTS = 20
+ENTRY_EXISTS = 68
+CLASS_VIOLATION = 65
+ASSERTION_FAILED = 122
+_INSUFFICIENT_ACCESS = 50
+_BUSY = frozenset({51, 52})
+_EQUALITY_MATCH = 0xA3
+_OCTET_STRING = 0x04
+
+Values = list[Any]
+Modifications = dict[str, list[tuple[str, Values]]]
+"""By attribute: MODIFY_ADD, MODIFY_DELETE or MODIFY_REPLACE, and values."""
+
+
+@dataclass
+class Change:
+    """One change in the making, of one step or several. `done` and `pending` are halves of
+    sentences: "ada's entry was made"."""
+
+    link: Link
+    servers: Servers
+    done: list[str] = field(default_factory=list)
+    pending: str | None = None
+
+    def add(self, dn: str, classes: list[str], attributes: dict[str, Any], words: str) -> int:
+        """SUCCESS, ENTRY_EXISTS or CONSTRAINT_VIOLATION."""
+        present = {name: value for name, value in attributes.items() if value not in (None, "")}
+        send = lambda: self.link.connection.add(dn, classes, present)  # noqa: E731
+        return self._send(send, words, {ENTRY_EXISTS, CONSTRAINT_VIOLATION})
+
+    def modify(
+        self, dn: str, changes: Modifications, words: str, fine: set[int], seen: str = ""
+    ) -> int:
+        """SUCCESS or one of `fine`. With `seen`, an entryCSN, only while the entry has it still;
+        else ASSERTION_FAILED."""
+        controls = [assertion("entryCSN", seen)] if seen else None
+        send = lambda: self.link.connection.modify(dn, changes, controls=controls)  # noqa: E731
+        return self._send(send, words, fine | {ASSERTION_FAILED} if seen else fine)
+
+    def delete(self, dn: str, words: str, fine: set[int]) -> int:
+        return self._send(lambda: self.link.connection.delete(dn), words, fine)
+
+    def asserts(self) -> bool:
+        """Whether this server compares and changes in one step."""
+        return ASSERTION in self.servers.features(self.link).controls
+
+    def send(self, act: Callable[[], Any], words: str) -> Result:
+        """Whatever the server's answer is, if it is one."""
+        self.pending, self.link.changing = words, words
+        act()
+        result = self.link.result()
+        self.pending, self.link.changing = None, None
+        if result["result"] == SUCCESS:
+            self.done.append(words)
+        return result
+
+    def _send(self, act: Callable[[], Any], words: str, fine: set[int]) -> int:
+        result = self.send(act, words)
+        code = int(result["result"])
+        if code == SUCCESS or code in fine:
+            return code
+        raise _refusal(result)
+
+
+@contextmanager
+def change(servers: Servers, link: Link) -> Iterator[Change]:
+    """A change as the account that writes."""
+    link.bind_writer()
+    making = Change(link, servers)
+    try:
+        yield making
+    except FAILURES as error:
+        if not making.done and making.pending is None:
+            raise  # nothing is changed: the next server may do it
+        log.warning("a change broke off", url=link.url, cause=explain(error), done=making.done)
+        raise DirectoryUnfinished(unfinished(making.done, making.pending)) from error
+
+
+def unfinished(done: list[str], pending: str | None) -> str:
+    """What state remains, in a few sentences."""
+    parts = ["The directory stopped answering in the middle."]
+    if done:
+        parts.append(f"This is done: {'; '.join(done)}.")
+    if pending:
+        parts.append(f"It isn't known whether this is done: {pending}.")
+    parts.append("Look again, and do what is missing once more.")
+    return " ".join(parts)
+
+
+def _refusal(result: Result) -> Exception:
+    """What another result of a change means."""
+    code, message = result["result"], str(result["message"])[:200]
+    if code == REFERRAL:
+        return TakesNoChanges("it is a replica, which takes no changes")
+    if code in _BUSY:
+        return ServerTrouble(f"change: {result['description']} {message}")
+    if code == _INSUFFICIENT_ACCESS:
+        return DirectoryReadOnly(
+            "The portal's account (ldap_write_dn) may not change this in the directory."
+        )
+    words = f"{result['description']}: {message}" if message else str(result["description"])
+    return Conflict(f"The directory refused this ({words}).")
+
+
+def assertion(attribute: str, value: str) -> tuple[str, bool, bytes]:
+    """The assertion control: the change happens only if `attribute` equals `value` then."""
+    content = _ber(_OCTET_STRING, attribute.encode()) + _ber(_OCTET_STRING, value.encode())
+    return ASSERTION, True, _ber(_EQUALITY_MATCH, content)
+
+
+def _ber(tag: int, content: bytes) -> bytes:
+    size = len(content)
+    if size < 0x80:
+        return bytes([tag, size]) + content
+    length = size.to_bytes((size.bit_length() + 7) // 8, "big")
+    return bytes([tag, 0x80 | len(length)]) + length + content
+
+
+def add_value(attribute: str, value: str) -> Modifications:
+    return {attribute: [(MODIFY_ADD, [value])]}
+
+
+def remove_value(attribute: str, value: str) -> Modifications:
+    return {attribute: [(MODIFY_DELETE, [value])]}
+
+
+def replace(values: dict[str, str | None]) -> Modifications:
+    """Each attribute gets this one value; None removes it, be it there or not."""
+    return {
+        name: [(MODIFY_REPLACE, [] if value is None else [value])] for name, value in values.items()
+    }
+
+
+def swap_value(attribute: str, old: str, new: str) -> Modifications:
+    """In one step, and only if the old value is there: otherwise NO_SUCH_ATTRIBUTE."""
+    return {attribute: [(MODIFY_DELETE, [old]), (MODIFY_ADD, [new])]}

@@ -1,0 +1,153 @@
+"""Passwords, as people use them: is it right, whose is it, and a new one in its place."""
+
+import secrets
+import warnings
+from typing import Any
+
+import structlog
+
+from portal.directory import groups
+from portal.directory.connections import (
+    BASE,
+    NO_SUCH_OBJECT,
+    SUBTREE,
+    SUCCESS,
+    Link,
+    Result,
+    Servers,
+    ServerTrouble,
+    changing,
+)
+from portal.directory.contract import Person
+from portal.directory.mapping import Entry, Mapping
+from portal.errors import (
+    AccountLocked,
+    FieldError,
+    InvalidInput,
+    PasswordExpired,
+    WrongCredentials,
+)
+from portal.ppolicy import (
+    CONTROL_OID,
+    REQUEST_CONTROL,
+    PolicyError,
+    active_directory_error,
+    change_refusal,
+    decode_control,
+)
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # ldap3 uses pyasn1's older names
+    from ldap3.utils.dn import escape_rdn
+
+log = structlog.get_logger(__name__)
+
+_INVALID_CREDENTIALS = 49
+_UNWILLING = 53
+# Results of a bind that speak about the account, whatever the password was.
+_NOT_THIS_ACCOUNT = frozenset({_INVALID_CREDENTIALS, NO_SUCH_OBJECT, 48, 34, _UNWILLING})
+# Results of a new password that speak about the password, or whose it is.
+REFUSALS = frozenset({19, _UNWILLING, 50})
+
+
+def authenticate(servers: Servers, link: Link, username: str, password: str) -> Person:
+    """The person, by a bind with the password. Raises WrongCredentials and its kin."""
+    settings, mapping = link.settings, Mapping(link.settings)
+    if settings.ldap_user_dn_template is not None:
+        dn = settings.ldap_user_dn_template.format(username=escape_rdn(username))
+        _bind_person(link, dn, password)
+        attributes = mapping.person_attributes
+        entry = one(link, dn, "(objectClass=*)", BASE, attributes)
+    else:
+        entry = find_entry(link, username)
+        if entry is None:
+            # As much work as for someone who exists, so that time tells nobody who does.
+            _bind_person(link, f"cn={secrets.token_hex(8)},{settings.ldap_user_base}", "-")
+            raise WrongCredentials
+        _bind_person(link, entry["dn"], password)
+        link.bind_reader()
+    if entry is None:
+        raise WrongCredentials
+    return person_with_groups(servers, link, entry, username)
+
+
+def find(servers: Servers, link: Link, username: str) -> Person | None:
+    entry = find_entry(link, username)
+    return person_with_groups(servers, link, entry, username) if entry is not None else None
+
+
+def person_with_groups(servers: Servers, link: Link, entry: Entry, typed: str) -> Person:
+    """As whoever is bound on the link sees them."""
+    mapping = Mapping(link.settings)
+    username = mapping.person(entry, typed).username
+    return mapping.person(entry, typed, groups.of(servers, link, username, entry["dn"]))
+
+
+def change_password(link: Link, username: str, current: str, new: str) -> None:
+    """As the person themselves, by the password modify operation."""
+    template = link.settings.ldap_user_dn_template
+    if template is not None:
+        dn = template.format(username=escape_rdn(username))
+    else:
+        entry = find_entry(link, username)
+        if entry is None:
+            raise WrongCredentials
+        dn = entry["dn"]
+    _bind_person(link, dn, current, may_be_expired=True)
+    with changing(link, "Your password may have been changed or not: try to log in with both."):
+        link.connection.extend.standard.modify_password(
+            dn, current, new, controls=[REQUEST_CONTROL]
+        )
+    result = link.result()
+    if result["result"] == SUCCESS:
+        return
+    if result["result"] not in REFUSALS:
+        raise ServerTrouble(f"password change: {result['description']}")
+    sentence = change_refusal(policy_error(result), str(result["message"]))
+    raise InvalidInput(sentence, errors=[FieldError("new_password", sentence)])
+
+
+def find_entry(link: Link, username: str) -> Entry | None:
+    """The entry of that username, as the account that searches sees it."""
+    link.bind_reader()
+    mapping = Mapping(link.settings)
+    base = link.settings.ldap_user_base or ""
+    return one(link, base, mapping.one_person(username), SUBTREE, mapping.person_attributes)
+
+
+def one(link: Link, base: str, query: str, scope: Any, attributes: list[str]) -> Entry | None:
+    """The one entry that matches; none when there are several, for then nobody knows whose."""
+    entries = link.search(base, query, scope, attributes, size_limit=2)
+    if len(entries) > 1:
+        log.warning("several entries match one name", base=base)
+    return entries[0] if len(entries) == 1 else None
+
+
+def policy_error(result: Result) -> PolicyError | None:
+    control = (result.get("controls") or {}).get(CONTROL_OID)
+    value = control.get("value") if control else None
+    return decode_control(value) if isinstance(value, bytes) else None
+
+
+def _bind_person(link: Link, dn: str, password: str, *, may_be_expired: bool = False) -> None:
+    """Check the password by binding with it; the control tells a locked account apart."""
+    result = link.try_bind(dn, password, [REQUEST_CONTROL])
+    policy = policy_error(result)
+    if policy is None:
+        policy = active_directory_error(str(result["message"]))
+    if policy is PolicyError.ACCOUNT_LOCKED:
+        raise AccountLocked(
+            "This account is locked in the directory, usually after too many wrong passwords. "
+            "Wait a while, or ask your administrators to unlock it."
+        )
+    if policy is PolicyError.PASSWORD_EXPIRED and result["result"] != SUCCESS:
+        raise PasswordExpired("Your password has expired; ask your administrators for help.")
+    if policy is PolicyError.CHANGE_AFTER_RESET and not may_be_expired:
+        raise PasswordExpired(
+            "Your password was reset and must be changed before you can log in here: log in to "
+            "the cluster by ssh, or run passwd, and choose a new one."
+        )
+    if result["result"] in _NOT_THIS_ACCOUNT:
+        raise WrongCredentials
+    if result["result"] != SUCCESS:
+        raise ServerTrouble(f"login: {result['description']}")

@@ -1,0 +1,428 @@
+"""People: made, edited, removed, locked, disabled, and given one-time passwords, in OpenLDAP.
+
+Every function works on one server as the account that writes. Steps are ordered so that what is
+left by a failure in the middle lets nobody in: a person without a password, one in fewer groups.
+"""
+
+import re
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import structlog
+
+from portal.directory import checks, groups, numbers, writing_groups
+from portal.directory.changes import (
+    ASSERTION_FAILED,
+    CONSTRAINT_VIOLATION,
+    ENTRY_EXISTS,
+    Change,
+    Modifications,
+    add_value,
+    change,
+    remove_value,
+    replace,
+)
+from portal.directory.connections import (
+    MODIFY_ADD,
+    MODIFY_DELETE,
+    NO_SUCH_OBJECT,
+    SUBTREE,
+    SUCCESS,
+    Link,
+    Servers,
+)
+from portal.directory.contract import Created, Edit, NewPerson, OneTimePassword, Person
+from portal.directory.login import REFUSALS, one, policy_error
+from portal.directory.mapping import (
+    DESCRIPTION,
+    GIVEN_NAME,
+    LOCKED,
+    RESET,
+    SURNAME,
+    VERSION,
+    Entry,
+    Mapping,
+    equals,
+    first,
+    texts,
+)
+from portal.errors import (
+    Conflict,
+    DirectoryChanged,
+    FieldError,
+    InvalidInput,
+    NotFound,
+    PortalError,
+    invalid_input,
+)
+from portal.ppolicy import CONTROL_OID, REQUEST_CONTROL, change_refusal
+from portal.settings_directory import LOCKED_FOR_GOOD
+
+log = structlog.get_logger(__name__)
+
+CLASSES = ["inetOrgPerson", "posixAccount"]
+# without what is easily mistaken for something else when it is read out or copied by hand
+_ALPHABET = "abcdefghjkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+_PASSWORD_PARTS, _PASSWORD_PART_LENGTH = 4, 4
+_TRIES = 5
+# how an entry remembers what `disable` has put away
+_DISABLED = re.compile(r"portal-disabled shell=(\S+) locked=(\S+)")
+_NONE = "-"
+
+
+# --- creating -------------------------------------------------------------------------------------
+
+
+def create(servers: Servers, link: Link, new: NewPerson) -> Created:
+    with change(servers, link) as making:
+        _check_new(link, new)
+        for _ in range(_TRIES):
+            uid = _uid_for(making, new)
+            dn = _add_person(making, new, uid)
+            if dn is not None:
+                break
+        else:
+            raise Conflict("Others are taking the same numbers at the moment. Please try again.")
+        try:
+            for name in sorted(new.groups):
+                writing_groups.join(making, name, new.username, dn)
+            password = _set_password(making, dn, new.username, new.password)
+        except PortalError:
+            _take_back(making, new.username, dn)
+            raise
+        return Created(_person(link, new.username), password)
+
+
+def _check_new(link: Link, new: NewPerson) -> None:
+    """Raise InvalidInput with everything that stands against this person."""
+    settings = link.settings
+    found = checks.new_person(new, settings, checks.local_accounts())
+    if not any(error.field == "username" for error in found):
+        found += _name_is_taken(link, new)
+    if new.uid is not None and not any(error.field == "uid" for error in found):
+        if numbers.uids_in_use(link, [new.uid]):
+            found.append(FieldError("uid", f"Somebody has the number {new.uid} already."))
+        elif _own_group(link, new) and numbers.gids_in_use(link, [new.uid]):
+            found.append(FieldError("uid", f"A group has the number {new.uid} already."))
+    if new.gid is not None and not any(error.field == "gid" for error in found):
+        found += _gid_is_nobodys(link, new.gid)
+    unknown = sorted(new.groups - groups.existing(link, sorted(new.groups)))
+    found += [FieldError("groups", f"There is no group {name[:64]}.") for name in unknown]
+    if found:
+        raise invalid_input(found)
+
+
+def _name_is_taken(link: Link, new: NewPerson) -> Iterable[FieldError]:
+    base = link.settings.ldap_user_base or ""
+    if numbers.owners(link, base, Mapping(link.settings).one_person(new.username)):
+        yield FieldError("username", f"There is somebody called {new.username} already.")
+    elif _own_group(link, new) and groups.entry_of(link, new.username, []) is not None:
+        yield FieldError(
+            "username",
+            f"There is a group called {new.username} already, and everybody gets one of their own.",
+        )
+
+
+def _gid_is_nobodys(link: Link, gid: int) -> Iterable[FieldError]:
+    if gid != link.settings.ldap_primary_gid and not numbers.gids_in_use(link, [gid]):
+        yield FieldError("gid", f"No group has the number {gid}.")
+
+
+def _own_group(link: Link, new: NewPerson) -> bool:
+    return new.gid is None and link.settings.ldap_primary_gid is None
+
+
+def _uid_for(making: Change, new: NewPerson) -> int:
+    if new.uid is not None:
+        return new.uid
+    link, local = making.link, checks.local_accounts().numbers
+    own_group = _own_group(link, new)
+
+    def taken(some: list[int]) -> set[int]:
+        used = numbers.uids_in_use(link, some) | (local & set(some))
+        return used | numbers.gids_in_use(link, some) if own_group else used
+
+    return numbers.allot(making, link.settings.ldap_uid_range, taken)
+
+
+def _add_person(making: Change, new: NewPerson, uid: int) -> str | None:
+    """The entry and, where people have them, its own group; None when someone else took the
+    number at the same moment, and another one may do. Raises InvalidInput for what can't be so."""
+    link, settings = making.link, making.link.settings
+    own_group = _own_group(link, new)
+    gid = uid if own_group else new.gid or settings.ldap_primary_gid or uid
+    dn = f"{settings.ldap_username_attribute}={new.username},{settings.ldap_people_base}"
+    attributes = _attributes(link, new, uid, gid)
+    added = making.add(dn, CLASSES, attributes, f"the entry of {new.username} was made")
+    if added == ENTRY_EXISTS:
+        message = f"There is somebody called {new.username} already."
+        raise invalid_input([FieldError("username", message)])
+    clash = added == CONSTRAINT_VIOLATION  # slapd's unique overlay
+    if not clash:
+        query = equals(settings.ldap_uid_attribute, str(uid))
+        clash = len(numbers.owners(link, settings.ldap_user_base or "", query)) > 1
+        if not clash and own_group:
+            clash = not writing_groups.make_own(making, new.username, gid)
+        if clash:
+            _take_back(making, new.username, dn)
+    if clash and new.uid is not None:
+        message = f"Somebody or some group has the number {uid} already."
+        raise invalid_input([FieldError("uid", message)])
+    return None if clash else dn
+
+
+def _attributes(link: Link, new: NewPerson, uid: int, gid: int) -> dict[str, str | int | None]:
+    settings = link.settings
+    name = new.display_name or f"{new.given_name} {new.surname}".strip()
+    return {
+        settings.ldap_username_attribute: new.username,
+        "cn": name,
+        "displayName": name,
+        GIVEN_NAME: new.given_name,
+        SURNAME: new.surname,
+        settings.ldap_mail_attribute: new.email,
+        settings.ldap_uid_attribute: uid,
+        settings.ldap_gid_attribute: gid,
+        settings.ldap_home_attribute: new.home
+        or settings.ldap_home_template.format(username=new.username),
+        settings.ldap_shell_attribute: new.shell or settings.ldap_new_shell,
+    }
+
+
+def _take_back(making: Change, username: str, dn: str) -> None:
+    """Remove an entry just made, and its own group, so that nothing is left of the attempt."""
+    writing_groups.leave_all(making, username, dn)
+    writing_groups.remove_own(making, username, dn)
+    making.delete(dn, f"the entry of {username} was removed again", {NO_SUCH_OBJECT})
+    making.done.clear()
+
+
+# --- passwords ------------------------------------------------------------------------------------
+
+
+def set_password(servers: Servers, link: Link, username: str, text: str | None) -> OneTimePassword:
+    with change(servers, link) as making:
+        if found := checks.password(text):
+            raise invalid_input(found)
+        return _set_password(making, entry_of(link, username)["dn"], username, text)
+
+
+def _set_password(making: Change, dn: str, username: str, text: str | None) -> OneTimePassword:
+    """By the password modify operation, so that the directory hashes it and its policy counts."""
+    link = making.link
+    password = text if text is not None else _make_password()
+    standard = link.connection.extend.standard
+    result = making.send(
+        lambda: standard.modify_password(dn, None, password, controls=[REQUEST_CONTROL]),
+        f"{username} got a new password",
+    )
+    if result["result"] in REFUSALS:
+        sentence = change_refusal(policy_error(result), str(result["message"]))
+        raise InvalidInput(sentence, errors=[FieldError("password", sentence)])
+    if result["result"] != SUCCESS:
+        words = f"{result['description']} {str(result['message'])[:200]}".strip()
+        raise Conflict(f"The directory refused the new password ({words}).")
+    must_change = has_policy(making.servers, link)
+    if must_change:
+        words = f"{username} must change the password at the next login"
+        making.modify(dn, replace({RESET: "TRUE"}), words, set())
+    return OneTimePassword(password, must_change)
+
+
+def has_policy(servers: Servers, link: Link) -> bool:
+    """Whether slapd's ppolicy overlay is there."""
+    return CONTROL_OID in servers.features(link).controls
+
+
+def _make_password() -> str:
+    parts = (
+        "".join(secrets.choice(_ALPHABET) for _ in range(_PASSWORD_PART_LENGTH))
+        for _ in range(_PASSWORD_PARTS)
+    )
+    return "-".join(parts)
+
+
+# --- editing --------------------------------------------------------------------------------------
+
+
+def edit(servers: Servers, link: Link, username: str, wanted: Edit, version: str) -> Person:
+    with change(servers, link) as making:
+        found = checks.edit(wanted, link.settings)
+        if wanted.gid is not None and not found:
+            found += _gid_is_nobodys(link, wanted.gid)
+        if found:
+            raise invalid_input(found)
+        entry = entry_of(link, username)
+        before = Mapping(link.settings).person(entry, username)
+        if version and version != before.version:
+            raise _changed(username)
+        if wanted.shell is not None and before.disabled:
+            message = f"{username} is disabled: enable them first, then choose the shell."
+            raise Conflict(message, errors=[FieldError("shell", message)])
+        modifications = _edits(link, wanted, entry["dn"])
+        if modifications:
+            seen = version if making.asserts() else ""
+            words = f"{username} was edited"
+            if making.modify(entry["dn"], modifications, words, set(), seen) == ASSERTION_FAILED:
+                raise _changed(username)
+        return _person(link, username)
+
+
+def _changed(username: str) -> DirectoryChanged:
+    return DirectoryChanged(
+        f"Somebody else has changed {username} since you opened this. Look at what is there now, "
+        "and make your change again."
+    )
+
+
+def _edits(link: Link, wanted: Edit, dn: str) -> Modifications:
+    settings = link.settings
+    values: dict[str, str | None] = {
+        GIVEN_NAME: wanted.given_name,
+        SURNAME: wanted.surname,
+        "displayName": wanted.display_name,
+        settings.ldap_mail_attribute: wanted.email,
+        settings.ldap_gid_attribute: None if wanted.gid is None else str(wanted.gid),
+        settings.ldap_home_attribute: wanted.home,
+        settings.ldap_shell_attribute: wanted.shell,
+    }
+    if not dn.lower().startswith("cn="):  # there the entry is named by it
+        values["cn"] = wanted.display_name
+    return replace({name: text or None for name, text in values.items() if text is not None})
+
+
+# --- locked and disabled --------------------------------------------------------------------------
+
+
+def lock(servers: Servers, link: Link, username: str) -> None:
+    with change(servers, link) as making:
+        dn = entry_of(link, username)["dn"]
+        making.modify(dn, replace({LOCKED: LOCKED_FOR_GOOD}), f"{username} was locked", set())
+
+
+def unlock(servers: Servers, link: Link, username: str) -> None:
+    with change(servers, link) as making:
+        entry = entry_of(link, username)
+        if Mapping(link.settings).person(entry, username).disabled:
+            raise Conflict(f"{username} is disabled, which unlocking doesn't end: enable them.")
+        making.modify(entry["dn"], replace({LOCKED: None}), f"{username} was unlocked", set())
+
+
+@dataclass(frozen=True)
+class _PutAway:
+    """What `disable` has remembered: the value itself, the shell and the lock from before."""
+
+    value: str
+    shell: str | None
+    locked: str | None
+
+
+def disable(servers: Servers, link: Link, username: str) -> None:
+    with change(servers, link) as making:
+        for _ in range(_TRIES):
+            entry = entry_of(link, username)
+            if Mapping(link.settings).person(entry, username).disabled:
+                return
+            if _switch(making, entry, _disabling(link, entry), f"{username} was disabled"):
+                return
+        raise _changed(username)
+
+
+def enable(servers: Servers, link: Link, username: str) -> None:
+    with change(servers, link) as making:
+        for _ in range(_TRIES):
+            entry = entry_of(link, username)
+            disabled = Mapping(link.settings).person(entry, username).disabled
+            if not disabled and _put_away(entry) is None:
+                return
+            if _switch(making, entry, _enabling(link, entry), f"{username} was enabled"):
+                return
+        raise _changed(username)
+
+
+def _switch(making: Change, entry: Entry, modifications: Modifications, words: str) -> bool:
+    """All at once, and only if the entry still is what was read."""
+    seen = (first(entry, VERSION) or "") if making.asserts() else ""
+    return making.modify(entry["dn"], modifications, words, set(), seen) == SUCCESS
+
+
+def _disabling(link: Link, entry: Entry) -> Modifications:
+    settings = link.settings
+    shell = first(entry, settings.ldap_shell_attribute)
+    before = _put_away(entry)
+    if shell == settings.ldap_disabled_shell:  # half of it was done, here or by someone else
+        shell = before.shell if before else None
+    locked = first(entry, LOCKED)
+    value = f"portal-disabled shell={shell or _NONE} locked={locked or _NONE}"
+    modifications = replace(
+        {settings.ldap_shell_attribute: settings.ldap_disabled_shell, LOCKED: LOCKED_FOR_GOOD}
+    )
+    if before is None:
+        modifications |= add_value(DESCRIPTION, value)
+    elif before.value != value:
+        modifications |= {DESCRIPTION: [(MODIFY_DELETE, [before.value]), (MODIFY_ADD, [value])]}
+    return modifications
+
+
+def _enabling(link: Link, entry: Entry) -> Modifications:
+    settings = link.settings
+    before = _put_away(entry)
+    modifications = replace({LOCKED: before.locked if before else None})
+    if first(entry, settings.ldap_shell_attribute) == settings.ldap_disabled_shell:
+        shell = (before.shell if before else None) or settings.ldap_new_shell
+        modifications |= replace({settings.ldap_shell_attribute: shell})
+    if before is not None:
+        modifications |= remove_value(DESCRIPTION, before.value)
+    return modifications
+
+
+def _put_away(entry: Entry) -> _PutAway | None:
+    for value in texts(entry, DESCRIPTION):
+        if found := _DISABLED.fullmatch(value):
+            shell, locked = (None if part == _NONE else part for part in found.groups())
+            return _PutAway(value, shell, locked)
+    return None
+
+
+# --- removing -------------------------------------------------------------------------------------
+
+
+def delete(servers: Servers, link: Link, username: str) -> bool:
+    with change(servers, link) as making:
+        entry = _find(link, username)
+        dn = entry["dn"] if entry is not None else None
+        writing_groups.leave_all(making, username, dn)
+        if entry is None or dn is None:
+            return False
+        writing_groups.remove_own(making, username, dn)
+        words = f"the entry of {username} was removed"
+        return making.delete(dn, words, {NO_SUCH_OBJECT}) == SUCCESS
+
+
+# --- looking --------------------------------------------------------------------------------------
+
+
+def _find(link: Link, username: str) -> Entry | None:
+    """The person's entry, as the account that writes sees it."""
+    if not username or not username.isprintable():
+        return None
+    mapping = Mapping(link.settings)
+    attributes = [*mapping.person_attributes, DESCRIPTION]
+    base = link.settings.ldap_user_base or ""
+    return one(link, base, mapping.one_person(username), SUBTREE, attributes)
+
+
+def entry_of(link: Link, username: str) -> Entry:
+    """Raises NotFound."""
+    entry = _find(link, username)
+    if entry is None:
+        raise NotFound(f"There is nobody called {username[:64]} in the directory.")
+    return entry
+
+
+def _person(link: Link, username: str) -> Person:
+    entry = entry_of(link, username)
+    mapping = Mapping(link.settings)
+    own = link.settings.ldap_group_base and groups.direct_names(link, username, entry["dn"])
+    return mapping.person(entry, username, own or ())

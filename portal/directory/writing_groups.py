@@ -1,0 +1,277 @@
+"""Groups: made, removed, joined and left, in OpenLDAP.
+
+A posixGroup names its members (memberUid) and has a number; a groupOfNames holds their DNs (member)
+and is never empty. Which one a group is, its entry says; which one is made, the settings.
+"""
+
+from portal.directory import checks, groups, numbers
+from portal.directory.changes import (
+    CLASS_VIOLATION,
+    CONSTRAINT_VIOLATION,
+    ENTRY_EXISTS,
+    NO_SUCH_ATTRIBUTE,
+    VALUE_EXISTS,
+    Change,
+    add_value,
+    change,
+    remove_value,
+)
+from portal.directory.connections import BASE, NO_SUCH_OBJECT, SUBTREE, SUCCESS, Link, Servers
+from portal.directory.contract import MAX_GROUPS, Group, NewGroup
+from portal.directory.mapping import (
+    DESCRIPTION,
+    Entry,
+    Mapping,
+    any_of,
+    conjunction,
+    equals,
+    first,
+    number,
+    texts,
+)
+from portal.errors import Conflict, FieldError, NotFound, invalid_input
+
+POSIX, OF_NAMES = "posixGroup", "groupOfNames"
+_BY_NAME, _BY_DN = "memberUid", "member"
+_ATTRIBUTES = ["objectClass", _BY_NAME, _BY_DN]
+_TRIES = 5
+
+
+def create_group(servers: Servers, link: Link, new: NewGroup) -> Group:
+    with change(servers, link) as making:
+        members = _check_new(link, new)
+        for _ in range(_TRIES):
+            if _add_group(making, new, members):
+                break
+        else:
+            raise Conflict("Others are taking the same numbers at the moment. Please try again.")
+        made = groups.group(link, new.name)
+        if made is None:
+            raise NotFound(f"The group {new.name} is gone already.")
+        return made
+
+
+def _check_new(link: Link, new: NewGroup) -> dict[str, str]:
+    """The members' DNs by username. Raises InvalidInput with everything that is wrong."""
+    found = checks.new_group(new, link.settings, checks.local_groups())
+    fields = {error.field for error in found}
+    if "name" not in fields and groups.entry_of(link, new.name, []) is not None:
+        found.append(FieldError("name", f"There is a group called {new.name} already."))
+    if new.gid is not None and "gid" not in fields and numbers.gids_in_use(link, [new.gid]):
+        found.append(FieldError("gid", f"A group has the number {new.gid} already."))
+    members = _dns(link, sorted(new.members))
+    unknown = sorted(new.members - set(members))
+    found += [FieldError("members", f"There is nobody called {name[:64]}.") for name in unknown]
+    if found:
+        raise invalid_input(found)
+    return members
+
+
+def _dns(link: Link, usernames: list[str]) -> dict[str, str]:
+    """DNs of people, as the account that writes sees them."""
+    settings, mapping = link.settings, Mapping(link.settings)
+    found = {}
+    for some in groups.batches(usernames):
+        query = conjunction([mapping.people(), any_of(settings.ldap_username_attribute, some)])
+        wanted = [settings.ldap_username_attribute]
+        base = settings.ldap_user_base or ""
+        for entry in link.search(base, query, SUBTREE, wanted, size_limit=2 * groups.AT_ONCE):
+            found[mapping.person(entry, "").username] = entry["dn"]
+    return found
+
+
+def _add_group(making: Change, new: NewGroup, members: dict[str, str]) -> bool:
+    """False when somebody else took the number at the same moment, and another one may do."""
+    link, settings = making.link, making.link.settings
+    attributes: dict[str, object] = {DESCRIPTION: new.description}
+    gid = None
+    if settings.ldap_group_member_attribute == _BY_DN:
+        kind = OF_NAMES
+        attributes[_BY_DN] = sorted(members.values())
+    else:
+        kind = POSIX
+        gid = new.gid if new.gid is not None else _allot_gid(making)
+        attributes |= {settings.ldap_gid_attribute: gid, _BY_NAME: sorted(members)}
+    dn = _dn(link, new.name)
+    attributes[settings.ldap_group_name_attribute] = new.name
+    present = {name: value for name, value in attributes.items() if value != []}
+    added = making.add(dn, [kind], present, f"the group {new.name} was made")
+    if added == ENTRY_EXISTS:
+        message = f"There is a group called {new.name} already."
+        raise invalid_input([FieldError("name", message)])
+    clash = added == CONSTRAINT_VIOLATION
+    if not clash and gid is not None and _is_shared(link, gid):
+        making.delete(dn, f"the group {new.name} was removed again", {NO_SUCH_OBJECT})
+        making.done.clear()
+        clash = True
+    if clash and new.gid is not None:
+        raise invalid_input([FieldError("gid", f"A group has the number {gid} already.")])
+    return not clash
+
+
+def _allot_gid(making: Change) -> int:
+    link, local = making.link, checks.local_groups().numbers
+    return numbers.allot(
+        making,
+        link.settings.ldap_gid_range,
+        lambda some: numbers.gids_in_use(link, some) | (local & set(some)),
+    )
+
+
+def _is_shared(link: Link, gid: int) -> bool:
+    settings, mapping = link.settings, Mapping(link.settings)
+    query = conjunction([mapping.all_groups(), equals(settings.ldap_gid_attribute, str(gid))])
+    return len(numbers.owners(link, settings.ldap_group_base or "", query)) > 1
+
+
+def _dn(link: Link, name: str) -> str:
+    settings = link.settings
+    return f"{settings.ldap_group_name_attribute}={name},{settings.ldap_group_base}"
+
+
+def delete_group(servers: Servers, link: Link, name: str) -> bool:
+    with change(servers, link) as making:
+        entry = groups.entry_of(link, name, _ATTRIBUTES)
+        if entry is None:
+            return False
+        gid = number(entry, link.settings.ldap_gid_attribute)
+        if gid is not None:
+            _refuse_primary(link, name, gid)
+        _leave_by_dn(making, name, entry["dn"])
+        words = f"the group {name} was removed"
+        return making.delete(entry["dn"], words, {NO_SUCH_OBJECT}) == SUCCESS
+
+
+def _refuse_primary(link: Link, name: str, gid: int) -> None:
+    settings, mapping = link.settings, Mapping(link.settings)
+    query = conjunction([mapping.people(), equals(settings.ldap_gid_attribute, str(gid))])
+    wanted = [settings.ldap_username_attribute]
+    entries = link.search(settings.ldap_user_base or "", query, SUBTREE, wanted, size_limit=4)
+    if entries:
+        names = [mapping.person(entry, "").username for entry in entries]
+        who = ", ".join(names[:3]) + (" and others" if len(names) > 3 else "")
+        raise Conflict(f"{name} is the primary group of {who}: give them another one first.")
+
+
+# --- members --------------------------------------------------------------------------------------
+
+
+def add_member(servers: Servers, link: Link, group: str, username: str) -> None:
+    with change(servers, link) as making:
+        dn = _dns(link, [username]).get(username)
+        if dn is None:
+            raise NotFound(f"There is nobody called {username[:64]} in the directory.")
+        join(making, group, username, dn)
+
+
+def join(making: Change, group: str, username: str, dn: str) -> None:
+    """Raises NotFound for a group that isn't there."""
+    entry = _group(making.link, group)
+    by_dn = _holds_dns(entry)
+    step = add_value(_BY_DN, dn) if by_dn else add_value(_BY_NAME, username)
+    making.modify(entry["dn"], step, f"{username} was added to {group}", {VALUE_EXISTS})
+
+
+def remove_member(servers: Servers, link: Link, group: str, username: str) -> None:
+    with change(servers, link) as making:
+        entry = _group(link, group)
+        if not _holds_dns(entry):
+            step = remove_value(_BY_NAME, username)
+            words = f"{username} was removed from {group}"
+            making.modify(entry["dn"], step, words, {NO_SUCH_ATTRIBUTE})
+            return
+        dn = _dns(link, [username]).get(username) or _dn_of_gone(link, entry, username)
+        if dn is not None:
+            _remove_dn(making, entry, group, username, dn)
+
+
+def _dn_of_gone(link: Link, entry: Entry, username: str) -> str | None:
+    """The DN by which a group still names someone who isn't in the directory any more."""
+    own = f"{link.settings.ldap_username_attribute}={username},".casefold()
+    return next((dn for dn in texts(entry, _BY_DN) if dn.casefold().startswith(own)), None)
+
+
+def _remove_dn(making: Change, entry: Entry, group: str, name: str, dn: str) -> None:
+    words = f"{name} was removed from {group}"
+    code = making.modify(
+        entry["dn"], remove_value(_BY_DN, dn), words, {NO_SUCH_ATTRIBUTE, CLASS_VIOLATION}
+    )
+    if code == CLASS_VIOLATION:
+        raise Conflict(_last_one(name, [group]))
+
+
+def _last_one(name: str, of: list[str]) -> str:
+    return (
+        f"{name} is the last member of {', '.join(of)}, and such a group can't be empty: add "
+        "somebody else first, or remove the group."
+    )
+
+
+def leave_all(making: Change, username: str, dn: str | None) -> None:
+    """Take somebody out of every group. Conflict, and nothing changed, when one would be empty."""
+    link = making.link
+    if link.settings.ldap_group_base is None:
+        return
+    if dn is not None:
+        _leave_by_dn(making, username, dn)
+    for entry in _naming(link, equals(_BY_NAME, username)):
+        group = Mapping(link.settings).group(entry).name
+        words = f"{username} was removed from {group}"
+        step = remove_value(_BY_NAME, username)
+        making.modify(entry["dn"], step, words, {NO_SUCH_ATTRIBUTE, NO_SUCH_OBJECT})
+
+
+def _leave_by_dn(making: Change, name: str, dn: str) -> None:
+    link, mapping = making.link, Mapping(making.link.settings)
+    holding = _naming(link, equals(_BY_DN, dn))
+    alone = [mapping.group(entry).name for entry in holding if len(texts(entry, _BY_DN)) == 1]
+    if alone:
+        raise Conflict(_last_one(name, sorted(alone)))
+    for entry in holding:
+        _remove_dn(making, entry, mapping.group(entry).name, name, dn)
+
+
+def _naming(link: Link, query: str) -> list[Entry]:
+    wanted = [link.settings.ldap_group_name_attribute, _BY_DN]
+    base = link.settings.ldap_group_base or ""
+    return link.search(base, query, SUBTREE, wanted, size_limit=MAX_GROUPS)
+
+
+def _group(link: Link, name: str) -> Entry:
+    entry = groups.entry_of(link, name, _ATTRIBUTES)
+    if entry is None:
+        raise NotFound(f"There is no group {name[:64]} in the directory.")
+    return entry
+
+
+def _holds_dns(entry: Entry) -> bool:
+    return OF_NAMES.lower() in {name.lower() for name in texts(entry, "objectClass")}
+
+
+# --- people's own groups --------------------------------------------------------------------------
+
+
+def make_own(making: Change, username: str, gid: int) -> bool:
+    """The group of one person alone; False when its number or name was taken meanwhile."""
+    link = making.link
+    attributes = {
+        link.settings.ldap_group_name_attribute: username,
+        link.settings.ldap_gid_attribute: gid,
+    }
+    words = f"the group {username} was made"
+    added = making.add(_dn(link, username), [POSIX], attributes, words)
+    return added == SUCCESS and not _is_shared(link, gid)
+
+
+def remove_own(making: Change, username: str, dn: str) -> None:
+    """Remove it, if it is there, has its person's number, and nobody else is in it."""
+    link, settings = making.link, making.link.settings
+    if settings.ldap_group_base is None:
+        return
+    entry = groups.entry_of(link, username, _ATTRIBUTES)
+    mine = link.search(dn, "(objectClass=*)", BASE, [settings.ldap_gid_attribute], size_limit=1)
+    if entry is None or not mine or _holds_dns(entry):
+        return
+    same = first(entry, settings.ldap_gid_attribute) == first(mine[0], settings.ldap_gid_attribute)
+    if same and not set(texts(entry, _BY_NAME)) - {username}:
+        making.delete(entry["dn"], f"the group {username} was removed", {NO_SUCH_OBJECT})
