@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser import jupyterlab as jl
+from tests.images import needs
 from tests.live import Live
 
 LogIn = Callable[[Page, str], None]
@@ -27,6 +28,7 @@ class Language:
     """A kernel by its name in the launcher, and the same cells in its language."""
 
     kernel: str
+    image: str
     where: str
     version: str
     plot: str
@@ -48,10 +50,11 @@ PYTHON = {
     "kept": "print('there: %s' % ('kept' in globals()))",
 }
 LANGUAGES = [
-    Language("Python 3.11", version="3.11 True python3", **PYTHON),
-    Language("Python 2.7", version="2.7 True python2", **PYTHON),
+    Language("Python 3.11", "python3", version="3.11 True python3", **PYTHON),
+    Language("Python 2.7", "python2", version="2.7 True python2", **PYTHON),
     Language(
         "R 4.2",
+        "r",
         where=(
             'cat("where", paste(R.version$major, R.version$minor, sep="."),'
             ' file.exists("/.singularity.d"), Sys.getenv("PORTAL_ENVIRONMENT"))'
@@ -104,6 +107,7 @@ def lab(context: BrowserContext, log_in: LogIn, session: Started) -> Page:
     return page
 
 
+@needs("python2", "r")
 def test_the_session_s_own_kernel_comes_first_and_the_others_beside_it(
     lab: Page,
 ) -> None:
@@ -113,7 +117,9 @@ def test_the_session_s_own_kernel_comes_first_and_the_others_beside_it(
     assert kernels[1:] == sorted(kernels[1:], key=str.lower)
 
 
-@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.kernel)
+@pytest.mark.parametrize(
+    "language", [pytest.param(of, marks=needs(of.image), id=of.kernel) for of in LANGUAGES]
+)
 def test_a_kernel_runs_plots_and_obeys(
     portal: Live, lab: Page, session: Started, language: Language
 ) -> None:
@@ -171,6 +177,7 @@ def test_a_slider_moves_a_value_of_python(lab: Page) -> None:
     expect(jl.front(lab).locator(".widget-readout")).to_have_text("77")
 
 
+@needs("r")
 def test_a_terminal_is_one_click_away_on_the_node_and_in_each_environment(
     portal: Live, context: BrowserContext, log_in: LogIn, session: Started
 ) -> None:
@@ -207,6 +214,7 @@ def say_in_terminal(terminal: Page, file: Path) -> None:
     )
 
 
+@needs("r")
 def test_a_notebook_of_the_session_is_run_as_a_job_by_one_click(
     portal: Live, context: BrowserContext, log_in: LogIn, session: Started
 ) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from cluster.client import Client
 from tests.cluster.job_tools import SMALL, log_of, refused, settled
+from tests.images import needs
 from tests.live import Live
 
 pytestmark = pytest.mark.anyio
@@ -54,6 +55,7 @@ def write(portal: Live, name: str, *sources: str) -> None:
     portal.exec_as("alice", ["/bin/sh", "-c", f"cat > {name} <<'END'\n{text}\nEND\n"])
 
 
+@needs("python2", "r")
 async def test_a_notebook_runs_in_the_environment_of_its_language(
     portal: Live, alice: Client
 ) -> None:
@@ -91,6 +93,7 @@ def executed(job: Any, name: str) -> Any:
     return copy
 
 
+@needs("r")
 async def test_an_environment_that_can_t_be_had_is_said_at_its_field(alice: Client) -> None:
     notebook: dict[str, Any] = {"template": "notebook", "parameters": {"notebook": "~/a.ipynb"}}
     for environment, about in (
