@@ -61,6 +61,11 @@ def test_a_program_without_a_cookie_needs_no_origin() -> None:
     assert allowed(origin=None, sec_fetch_site=None, has_cookie=False)
 
 
+def test_a_request_by_token_alone_comes_from_anywhere() -> None:
+    assert allowed(has_token=True, origin=None, sec_fetch_site=None)
+    assert allowed(has_token=True, origin="http://evil.example", sec_fetch_site="cross-site")
+
+
 @pytest.mark.parametrize("method", sorted(SAFE_METHODS))
 def test_reading_is_free(method: str) -> None:
     assert allowed(method=method, origin="http://evil.example", sec_fetch_site="cross-site")
