@@ -103,7 +103,7 @@ class DirectorySettings(BaseModel):
     ldap_new_user_base: str | None = None
     ldap_uid_range: NumberRange = (20000, 59999)
     ldap_gid_range: NumberRange = (20000, 59999)
-    ldap_numbers_dn: str | None = None
+    ldap_numbers_base: str | None = None
     ldap_primary_gid: int | None = Field(default=None, ge=1, le=MAX_NUMBER)
     ldap_home_template: str = "/home/{username}"
     ldap_new_shell: str = Field(default="/bin/bash", pattern=r"^/[!-~]+$")
@@ -141,9 +141,9 @@ class DirectorySettings(BaseModel):
         return self.ldap_new_user_base or self.ldap_user_base or ""
 
     @property
-    def ldap_numbers_entry(self) -> str:
-        """The DN of the entry that counts uid and gid numbers."""
-        return self.ldap_numbers_dn or f"cn=portal-numbers,{self.ldap_people_base}"
+    def ldap_numbers_place(self) -> str:
+        """Where the entries are that count uid and gid numbers."""
+        return self.ldap_numbers_base or self.ldap_people_base
 
 
 Problems = list[tuple[str, str]]
@@ -196,6 +196,10 @@ def _writing_problems(settings: DirectorySettings) -> Problems:
         problems.append(("ldap_write_dn", "needs ldap_user_base, and no ldap_user_dn_template"))
     if "{username}" not in settings.ldap_home_template or settings.ldap_home_template[:1] != "/":
         problems.append(("ldap_home_template", "must be a path from / that contains {username}"))
+    if settings.ldap_primary_gid is None and settings.ldap_group_base is None:
+        problems.append(("ldap_group_base", "is missing, or set ldap_primary_gid for new people"))
+    if settings.ldap_primary_gid is None and settings.ldap_group_member_attribute == "member":
+        problems.append(("ldap_primary_gid", "is missing: these groups have no numbers"))
     if settings.ldap_group_member_attribute == "uniqueMember":
         problems.append(
             ("ldap_group_member_attribute", "must be memberUid or member where groups are changed")
