@@ -430,8 +430,9 @@ class ImageImport(Base):
     """One import of an image from a registry into a file. `state` is what is, `wanted` what should
     be.
 
-    `reference` holds no credentials: one with any is refused before it gets here. `percent` and the
-    bytes are of the phase, null where they aren't known; `size_bytes` and `sha256` are the file's.
+    `reference` holds no credentials: one with any is refused before it gets here. `percent` is of
+    the phase, `bytes_done` what has been fetched, of `bytes_total` once that is known; `size_bytes`
+    and `sha256` are the file's.
     """
 
     __tablename__ = "image_imports"

@@ -58,7 +58,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a pull is. The figures are of the phase, None where they aren't known."""
+    """How far a pull is: `percent` of the phase, and bytes fetched; None where it isn't known."""
 
     phase: Phase = Phase.LOOKING
     percent: int | None = None
@@ -174,11 +174,14 @@ class _Running:
             self._seen = Progress(Phase.PACKING, percent)
 
     def _look(self) -> Progress:
-        """What is known now; while it fetches, what has come so far is the size of the cache."""
+        """What is known now. What has come is the size of the cache; Apptainer doesn't say how much
+        is to come, so the total is known when nothing more does."""
         seen = self._seen
-        if seen.phase is not Phase.FETCHING:
+        if seen.phase is Phase.LOOKING:
             return seen
-        return replace(seen, bytes_done=sum(_sizes(self._order.work / "cache")))
+        fetched = sum(_sizes(self._order.work / "cache"))
+        total = None if seen.phase is Phase.FETCHING else fetched
+        return replace(seen, bytes_done=fetched, bytes_total=total)
 
     def _place(self) -> Place:
         reference = self._order.reference

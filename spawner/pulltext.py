@@ -93,7 +93,7 @@ def _credentials(place: Place) -> str:
 _CAUSES = (
     (
         r"no space left on device|disk quota exceeded",
-        "There is no room left on the disk. An import needs about four times the image's size below"
+        "There is no room left on the disk. An import needs about six times the image's size below"
         " state_dir, and its size once more in image_import_dir.",
     ),
     (

@@ -26,8 +26,8 @@ class ImportIn(BaseModel):
 
 
 class ImportOut(BaseModel):
-    """One import. `percent` and the bytes are those of the phase, null where they aren't known;
-    `size_bytes` and `sha256` are the file's."""
+    """One import. `percent` is the phase's, null where it isn't known; the bytes are those fetched,
+    and their total is known once all have come. `size_bytes` and `sha256` are the file's."""
 
     id: str
     reference: str

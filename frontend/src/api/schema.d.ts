@@ -168,6 +168,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/users/{username}/second-factor/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reset Second Factor
+         * @description Take the second factor of someone away who lost it; they are logged out everywhere, and told
+         *     at their next login.
+         */
+        post: operations["reset_second_factor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/cluster": {
         parameters: {
             query?: never;
@@ -470,9 +491,30 @@ export interface paths {
         put?: never;
         /**
          * Login
-         * @description Check the password with the directory and set the cookie.
+         * @description Check the password with the directory and set the cookie. `second_factor` says whether that
+         *     was all: with `required` a code must follow within five minutes.
          */
         post: operations["login"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login/second-factor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Login Second Factor
+         * @description Complete a login with a code of the authenticator app, or with a recovery code.
+         */
+        post: operations["login_second_factor"];
         delete?: never;
         options?: never;
         head?: never;
@@ -508,7 +550,7 @@ export interface paths {
         };
         /**
          * Me
-         * @description Who is logged in.
+         * @description Who is logged in, or whose access token this is.
          */
         get: operations["me"];
         put?: never;
@@ -573,6 +615,108 @@ export interface paths {
          * @description Give the password again, for acts that ask for it.
          */
         post: operations["reauth"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/second-factor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Second Factor
+         * @description The caller's second factor.
+         */
+        get: operations["get_second_factor"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/second-factor/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Confirm Enrolment
+         * @description The app's first code: the second factor counts from now on, and other browsers are logged
+         *     out.
+         */
+        post: operations["confirm_enrolment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/second-factor/enrolment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin Enrolment
+         * @description A new secret for an authenticator app; an earlier one that was never confirmed is void.
+         */
+        post: operations["begin_enrolment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/second-factor/recovery-codes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Renew Recovery Codes
+         * @description Ten new recovery codes; the old ones are void.
+         */
+        post: operations["renew_recovery_codes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/second-factor/turn-off": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Turn Off Second Factor
+         * @description Do without, or begin anew with another device. Whose role needs a second factor can then
+         *     only set one up.
+         */
+        post: operations["turn_off_second_factor"];
         delete?: never;
         options?: never;
         head?: never;
@@ -883,6 +1027,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Tokens
+         * @description The caller's tokens, expired ones among them for thirty days.
+         */
+        get: operations["list_tokens"];
+        put?: never;
+        /**
+         * Create Token
+         * @description Make a token. A token can't make tokens.
+         */
+        post: operations["create_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{token_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke Token
+         * @description End a token: the next request with it is refused.
+         */
+        delete: operations["revoke_token"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -1032,6 +1220,27 @@ export interface components {
             presets: components["schemas"]["Preset"][];
             /** Stale Since */
             stale_since: string | null;
+        };
+        /**
+         * CodeIn
+         * @description Six digits of the authenticator app, or a recovery code.
+         */
+        CodeIn: {
+            /** Code */
+            code: string;
+        };
+        /**
+         * EnrolmentOut
+         * @description What an authenticator app is given: `qr` is an image as a data address, `secret` the same to
+         *     be typed. It counts once a code has come back.
+         */
+        EnrolmentOut: {
+            /** Qr */
+            qr: string;
+            /** Secret */
+            secret: string;
+            /** Uri */
+            uri: string;
         };
         /**
          * EnvironmentOut
@@ -1191,8 +1400,8 @@ export interface components {
         };
         /**
          * ImportOut
-         * @description One import. `percent` and the bytes are those of the phase, null where they aren't known;
-         *     `size_bytes` and `sha256` are the file's.
+         * @description One import. `percent` is the phase's, null where it isn't known; the bytes are those fetched,
+         *     and their total is known once all have come. `size_bytes` and `sha256` are the file's.
          */
         ImportOut: {
             /** Bytes Done */
@@ -1458,6 +1667,28 @@ export interface components {
             /** Text */
             text: string;
         };
+        /**
+         * LoginOut
+         * @description Who has logged in. `second_factor`: `none`, that was all; `required`, a code must follow;
+         *     `enrolment-required`, nothing works until a second factor has been set up.
+         *     `second_factor_was_reset`: an administrator has taken it away.
+         */
+        LoginOut: {
+            /** Display Name */
+            display_name: string;
+            /** Email */
+            email: string | null;
+            /** Id */
+            id: string;
+            /** Last Login At */
+            last_login_at: string | null;
+            role: components["schemas"]["Role"];
+            second_factor: components["schemas"]["Next"];
+            /** Second Factor Was Reset */
+            second_factor_was_reset: boolean;
+            /** Username */
+            username: string;
+        };
         /** LoginRequest */
         LoginRequest: {
             /** Password */
@@ -1494,6 +1725,40 @@ export interface components {
             /** Items */
             items: string[];
         };
+        /**
+         * NewToken
+         * @description `token` is shown this once; it begins with `dsp_`.
+         */
+        NewToken: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Expired */
+            expired: boolean;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Id */
+            id: string;
+            /** Last Used At */
+            last_used_at: string | null;
+            /** Name */
+            name: string;
+            /** Scopes */
+            scopes: components["schemas"]["Scope"][];
+            /** Token */
+            token: string;
+        };
+        /**
+         * Next
+         * @description What a login still needs.
+         * @enum {string}
+         */
+        Next: "none" | "required" | "enrolment-required";
         /** Node */
         Node: {
             /** Cpus */
@@ -1651,6 +1916,14 @@ export interface components {
             password: string;
         };
         /**
+         * RecoveryCodes
+         * @description Shown this once. Each replaces the app's code once.
+         */
+        RecoveryCodes: {
+            /** Codes */
+            codes: string[];
+        };
+        /**
          * RenderIn
          * @description What a form says so far.
          */
@@ -1736,6 +2009,29 @@ export interface components {
          * @enum {string}
          */
         Role: "user" | "admin";
+        /**
+         * Scope
+         * @description What a token may do; none contains another.
+         * @enum {string}
+         */
+        Scope: "read" | "sessions" | "jobs" | "admin";
+        /**
+         * SecondFactorOut
+         * @description Where the caller stands. `required`: their role can't do without. `reset_at`: when an
+         *     administrator took it away, for thirty days or until they have set up another.
+         */
+        SecondFactorOut: {
+            /** Enrolled At */
+            enrolled_at: string | null;
+            /** Recovery Codes Left */
+            recovery_codes_left: number;
+            /** Required */
+            required: boolean;
+            /** Reset At */
+            reset_at: string | null;
+            /** Username */
+            username: string;
+        };
         /**
          * SeenTensorboard
          * @description A TensorBoard that the caller may look at. `name` and `kind` are those of the session or job
@@ -2016,6 +2312,55 @@ export interface components {
             step: "submitted" | "allocated" | "program" | "called_home" | "server" | "ready";
         };
         /**
+         * TokenIn
+         * @description A token to make. It may do what its `scopes` say: `read` everything of one's own, change
+         *     `sessions` and TensorBoards, submit and change `jobs`, and `admin` for administrators.
+         */
+        TokenIn: {
+            /** Expires In Days */
+            expires_in_days: number;
+            /** Name */
+            name: string;
+            /** Scopes */
+            scopes: components["schemas"]["Scope"][];
+        };
+        /**
+         * TokenOut
+         * @description A token without its text, which nobody can read again; `last_used_at` to the minute.
+         */
+        TokenOut: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Expired */
+            expired: boolean;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Id */
+            id: string;
+            /** Last Used At */
+            last_used_at: string | null;
+            /** Name */
+            name: string;
+            /** Scopes */
+            scopes: components["schemas"]["Scope"][];
+        };
+        /**
+         * Tokens
+         * @description One's own tokens, the newest first, and for how many days one may be made.
+         */
+        Tokens: {
+            /** Items */
+            items: components["schemas"]["TokenOut"][];
+            /** Max Days */
+            max_days: number;
+        };
+        /**
          * UsageOut
          * @description What Slurm's accounting says was used; of an array, of all its tasks together, and the
          *     largest task's memory.
@@ -2034,23 +2379,6 @@ export interface components {
              * @default 0
              */
             restarts: number;
-        };
-        /**
-         * User
-         * @description Someone who may use the portal.
-         */
-        User: {
-            /** Display Name */
-            display_name: string;
-            /** Email */
-            email: string | null;
-            /** Id */
-            id: string;
-            /** Last Login At */
-            last_login_at: string | null;
-            role: components["schemas"]["Role"];
-            /** Username */
-            username: string;
         };
     };
     responses: never;
@@ -2325,6 +2653,35 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["SessionOut"];
                 };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reset_second_factor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description What went wrong */
             default: {
@@ -2957,7 +3314,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["User"];
+                    "application/json": components["schemas"]["LoginOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    login_second_factor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CodeIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoginOut"];
                 };
             };
             /** @description What went wrong */
@@ -3097,6 +3487,161 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["ReauthRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_second_factor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecondFactorOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    confirm_enrolment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CodeIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    begin_enrolment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnrolmentOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    renew_recovery_codes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CodeIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    turn_off_second_factor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CodeIn"];
             };
         };
         responses: {
@@ -3749,6 +4294,97 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["TensorboardPage"];
                 };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_tokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tokens"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TokenIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewToken"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description What went wrong */
             default: {
