@@ -81,22 +81,36 @@ class Trainings:
         self.word = uuid.uuid4().hex
         self.boards = asyncio.Semaphore(BOARDS_AT_ONCE)
         self.found: dict[str, asyncio.Task[Training]] = {}
-        self._ends: dict[str, asyncio.Future[None]] = {}
+        self._ends: dict[str, asyncio.Future[None]] = {}  # by the job's id
 
-    async def submit(self, key: str, *, board: bool = False, **body: Any) -> None:
-        """`board`: whether its TensorBoard is looked at when it has ended."""
-        made = await self.client.api("POST", "/jobs", {**body, "name": f"{key} {self.word}"})
-        self._ends[made["id"]] = asyncio.get_running_loop().create_future()
+    async def submit(self, key: str, *, board: bool = False, **body: Any) -> Any:
+        """Submit a job and follow it; the job. `board`: whether its TensorBoard is looked at."""
+        made = await self._post(key, body)
         self.found[key] = asyncio.create_task(self._follow(made["id"], board), name=key)
+        return made
+
+    def submit_after(self, first: Any, key: str, **body: Any) -> None:
+        """Submit a job when another one has ended, and follow it."""
+        self.found[key] = asyncio.create_task(self._after(first["id"], key, body), name=key)
 
     async def watch(self) -> None:
-        """Tell those who wait as their jobs end, until all have."""
-        while not all(end.done() for end in self._ends.values()):
+        """Tell those who wait as their jobs end, until all have been looked at."""
+        while not all(task.done() for task in self.found.values()):
             path = f"/jobs?q={self.word}&state=ended&limit=100"
             for job in (await self.client.api("GET", path))["items"]:
                 if not self._ends[job["id"]].done():
                     self._ends[job["id"]].set_result(None)
             await asyncio.sleep(0.5)
+
+    async def _post(self, key: str, body: Any) -> Any:
+        made = await self.client.api("POST", "/jobs", {**body, "name": f"{key} {self.word}"})
+        self._ends[made["id"]] = asyncio.get_running_loop().create_future()
+        return made
+
+    async def _after(self, first_id: str, key: str, body: Any) -> Training:
+        await self._ends[first_id]
+        made = await self._post(key, body)
+        return await self._follow(made["id"], board=False)
 
     async def _follow(self, job_id: str, board: bool) -> Training:
         await self._ends[job_id]
@@ -120,20 +134,29 @@ async def trainings(portal: Live) -> AsyncIterator[Trainings]:
     """All of them, ended and looked at; each test takes its own, and meets its own failure."""
     async with portal.login("alice") as alice:
         running = Trainings(alice)
-        for name in EXPECTED:
-            template, given = template_of(name), GIVEN.get(name, {})
-            await running.submit(
-                name,
-                board=name not in PRINTS_ONLY,
-                template=template,
-                parameters={"epochs": EPOCHS, **given},
-                resources=RESOURCES.get(name, {}),
-            )
+        made = {name: await _submit_training(running, name) for name in EXPECTED}
         await _submit_launches(running)
+        if "pytorch" in made:
+            running.submit_after(
+                made["pytorch"],
+                "answers",
+                template="batch-inference",
+                parameters={"model": f"{made['pytorch']['logdir']}/model.pt2", "batch_size": 100},
+                resources={"gpus": 0},
+            )
         async with asyncio.timeout(PATIENCE_S):
             await running.watch()
-            await asyncio.gather(*running.found.values(), return_exceptions=True)
         yield running
+
+
+async def _submit_training(running: Trainings, name: str) -> Any:
+    return await running.submit(
+        name,
+        board=name not in PRINTS_ONLY,
+        template=template_of(name),
+        parameters={"epochs": EPOCHS, **GIVEN.get(name, {})},
+        resources=RESOURCES.get(name, {}),
+    )
 
 
 async def _submit_launches(running: Trainings) -> None:
@@ -212,19 +235,7 @@ async def test_a_model_answers_for_many_inputs(trainings: Trainings) -> None:
     """What the example training saved, over the example's points, in batches."""
     if "pytorch" not in EXPECTED:
         pytest.skip("PORTAL_IMAGES leaves its image out")
-    alice = trainings.client
-    trained = await trainings.found["pytorch"]
-    model = f"{trained.job['logdir']}/model.pt2"
-    running = Trainings(alice)
-    await running.submit(
-        "answers",
-        template="batch-inference",
-        parameters={"model": model, "batch_size": 100},
-        resources={"gpus": 0},
-    )
-    async with asyncio.timeout(PATIENCE_S):
-        await running.watch()
-    done = await running.found["answers"]
+    done = await trainings.found["answers"]
     assert done.job["outcome"] == "completed", done.log
     assert re.search(r"512 of 512 rows, [\d.]+ rows/s", done.log)
     headings, *rows = answers_in(done.job["logdir"])
