@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core';
+import { Button, VisuallyHidden } from '@mantine/core';
 import { useState } from 'react';
 import { Icon } from '@/ui/icons';
 import { ShareDialog } from './ShareDialog';
@@ -20,7 +20,8 @@ export function ShareButton({ of, name, compact = false }: Props) {
   return (
     <>
       <Button {...look} onClick={() => setOpened(true)}>
-        Share TensorBoard
+        Share
+        <VisuallyHidden component="span"> TensorBoard</VisuallyHidden>
       </Button>
       <ShareDialog of={of} name={name} opened={opened} onClose={() => setOpened(false)} />
     </>

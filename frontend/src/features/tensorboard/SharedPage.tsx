@@ -44,7 +44,7 @@ function Nothing() {
         </Title>
         <Text c="dimmed" maw={520}>
           When somebody lets you, or a group you are in, look at the TensorBoard of a job or session
-          of theirs, it stands here. They do so by “Share TensorBoard” on the page of their job.
+          of theirs, it stands here. They do so by “Share” on the page of their job.
         </Text>
       </Stack>
     </Paper>
