@@ -72,7 +72,7 @@ export function ImportForm() {
         <TextInput
           label="Reference"
           description="Where the registry has it. Passwords don't belong here."
-          placeholder="docker://nvcr.io/nvidia/pytorch:24.05-py3"
+          placeholder="docker://pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime"
           classNames={{ input: classes.exact }}
           value={reference}
           onChange={(event) => change(setReference)(event.currentTarget.value)}
@@ -84,7 +84,7 @@ export function ImportForm() {
         <TextInput
           label="File"
           description="What environments call it."
-          placeholder="pytorch-24.05-py3.sif"
+          placeholder="pytorch-2.4.sif"
           classNames={{ input: classes.exact }}
           value={file}
           onChange={(event) => change(setOwn)(event.currentTarget.value)}
