@@ -34,7 +34,9 @@ export function TemplateForm({ template, environments, cluster, from, filled }: 
   const [chosen, setChosen] = useState(() =>
     firstChoice(template, choices, [filled.environment, from?.environment]),
   );
-  const environment = environments.find((known) => known.name === chosen);
+  const environment = environments.find(({ name }) => name === chosen);
+  const known = choices.length === 0 || choices.some(({ name }) => name === filled.environment);
+  const lost = known ? undefined : filled.environment;
   const named = choices.length > 0 ? { environment: chosen } : {};
   const [more, setMore] = useState({ name: from?.name ?? '', logdir: '' });
   const resources = useResources(
@@ -82,6 +84,11 @@ export function TemplateForm({ template, environments, cluster, from, filled }: 
       )}
       {filled.parameters && (
         <Notice tone="info">Filled in by a link. Look it over, then submit it.</Notice>
+      )}
+      {lost !== undefined && (
+        <Notice tone="warning">
+          The link names the environment {lost}, which can’t be used here. Choose another one.
+        </Notice>
       )}
       {choices.length > 0 && (
         <EnvironmentSelect
