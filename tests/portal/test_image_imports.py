@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from portal import check
-from portal.models import AuditEvent, ImageImport, JobState, Session, User
+from portal.db import utcnow
+from portal.models import AuditEvent, ImageImport, ImportState, JobState, Session, User, Wanted
 from tests import registry as registries
 from tests.portal.conftest import Browser, MakeSettings, Portal, RunPortal
 from tests.registry import Registry, Relay
@@ -298,6 +299,29 @@ async def test_an_import_goes_on_after_the_portal_s_end(
     relay.release()
     async with run_portal(**settings) as portal, admin_of(portal) as browser:
         await until(browser, asked["id"], "done")
+        assert nothing_is_left(portal, imported)
+
+
+async def test_what_a_killed_portal_left_is_settled_at_the_next_start(
+    run_portal: RunPortal, imported: Path
+) -> None:
+    """Killed after the file was put in its place, and after a cancellation was asked for."""
+    begun = {"state": ImportState.RUNNING, "reference": "docker://x", "requested_by": "carol"}
+    async with run_portal() as portal, portal.app.state.db.session() as db:  # it imports nothing
+        whole = ImageImport(
+            **begun, file="whole.sif", started_at=utcnow(), size_bytes=5, sha256="0" * 64
+        )
+        unwanted = ImageImport(**begun, file="unwanted.sif", wanted=Wanted.STOP)
+        db.add_all([whole, unwanted])
+        await db.commit()
+    (imported / "whole.sif").write_text("whole")
+    (imported / ".import-of-old.sif").touch()
+    async with run_portal(image_import_dir=imported) as portal, admin_of(portal) as browser:
+        await until(browser, whole.id, "done")
+        await until(browser, unwanted.id, "cancelled")
+        assert [image["file"] for image in (await browser.get(IMAGES)).body["items"]] == [
+            "whole.sif"
+        ]
         assert nothing_is_left(portal, imported)
 
 
