@@ -14,7 +14,7 @@ SUFFIX = "dc=test,dc=example"
 SERVICE_DN = f"cn=portal,{SUFFIX}"
 SERVICE_PASSWORD = "the-service-account"
 PASSWORD = "correct horse battery"
-START_TIMEOUT_S = 10.0
+START_TIMEOUT_S = 120.0
 
 CONFIG = """\
 include {schema}/core.schema
@@ -171,6 +171,17 @@ PEOPLE = "".join(
 )
 
 
+@dataclass(frozen=True)
+class Content:
+    """What a server holds: `config` with the same places to fill in as CONFIG, and its entries."""
+
+    config: str
+    ldif: str
+
+
+LOGINS = Content(CONFIG, BASE + PEOPLE)
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -179,7 +190,7 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[Slapd]:
+def running(folder: Path, content: Content = LOGINS) -> Iterator[Slapd]:
     """Make the certificates and the database, start slapd, and stop it again."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "db").mkdir()
@@ -189,7 +200,7 @@ def running(folder: Path) -> Iterator[Slapd]:
         path for path in map(Path, ("/usr/lib/ldap", "/usr/lib/openldap")) if path.is_dir()
     )
     config.write_text(
-        CONFIG.format(
+        content.config.format(
             schema="/etc/ldap/schema",
             modules=modules,
             folder=folder,
@@ -197,7 +208,7 @@ def running(folder: Path) -> Iterator[Slapd]:
             service=SERVICE_DN,
         )
     )
-    _run("slapadd", "-q", "-f", str(config), input_text=BASE + PEOPLE)
+    _run("slapadd", "-q", "-f", str(config), input_text=content.ldif)
     slapd = Slapd(free_port(), free_port(), folder / "ca.pem", folder / "other-ca.pem")
     urls = f"{slapd.ldap_url} {slapd.ldaps_url}"
     log = (folder / "slapd.log").open("w")
