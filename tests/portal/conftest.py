@@ -47,39 +47,40 @@ MakeSettings = Callable[..., Settings]
 @pytest.fixture
 def make_settings(slapd: Slapd, tmp_path: Path) -> MakeSettings:
     """Settings that work here; keywords replace what a test is about."""
+    return lambda **changes: settings_in(tmp_path, slapd, **changes)
 
-    def make(**changes: Any) -> Settings:
-        secrets = {
-            "internal": INTERNAL_SECRET,
-            "hub": "hub-" + "x" * 32,
-            "ldap": SERVICE_PASSWORD,
-        }
-        for name, text in secrets.items():
-            file = tmp_path / f"{name}.secret"
-            file.touch(mode=0o600)
-            file.write_text(text)
-        values: dict[str, Any] = {
-            "public_url": "http://127.0.0.1:8000",
-            "node_url": "http://127.0.0.1:8002",
-            # nobody's: whatever else this machine runs
-            "hub_url": f"http://127.0.0.1:{free_port()}",
-            "slurm_bin_dir": tmp_path / "no-slurm",
-            "state_dir": tmp_path,
-            "hub_token_file": tmp_path / "hub.secret",
-            "internal_secret_file": tmp_path / "internal.secret",
-            "ldap_urls": [slapd.ldap_url],
-            "ldap_ca_file": slapd.ca,
-            "ldap_bind_dn": SERVICE_DN,
-            "ldap_bind_password_file": tmp_path / "ldap.secret",
-            "ldap_user_base": f"ou=people,{SUFFIX}",
-            "ldap_group_base": f"ou=groups,{SUFFIX}",
-            "ldap_admin_groups": ["portal-admins"],
-            "runtime_dir": tmp_path / "runtime",
-            "image_dir": tmp_path / "images",
-        }
-        return Settings(**{**values, **changes})
 
-    return make
+def settings_in(folder: Path, slapd: Slapd, **changes: Any) -> Settings:
+    """Settings of a portal that keeps its things in this folder."""
+    secrets = {
+        "internal": INTERNAL_SECRET,
+        "hub": "hub-" + "x" * 32,
+        "ldap": SERVICE_PASSWORD,
+    }
+    for name, text in secrets.items():
+        file = folder / f"{name}.secret"
+        file.touch(mode=0o600)
+        file.write_text(text)
+    values: dict[str, Any] = {
+        "public_url": "http://127.0.0.1:8000",
+        "node_url": "http://127.0.0.1:8002",
+        # nobody's: whatever else this machine runs
+        "hub_url": f"http://127.0.0.1:{free_port()}",
+        "slurm_bin_dir": folder / "no-slurm",
+        "state_dir": folder,
+        "hub_token_file": folder / "hub.secret",
+        "internal_secret_file": folder / "internal.secret",
+        "ldap_urls": [slapd.ldap_url],
+        "ldap_ca_file": slapd.ca,
+        "ldap_bind_dn": SERVICE_DN,
+        "ldap_bind_password_file": folder / "ldap.secret",
+        "ldap_user_base": f"ou=people,{SUFFIX}",
+        "ldap_group_base": f"ou=groups,{SUFFIX}",
+        "ldap_admin_groups": ["portal-admins"],
+        "runtime_dir": folder / "runtime",
+        "image_dir": folder / "images",
+    }
+    return Settings(**{**values, **changes})
 
 
 class _Server(uvicorn.Server):

@@ -1,0 +1,250 @@
+"""A real portal, database and slapd, with Slurm and the launchers played by named behaviours."""
+
+from __future__ import annotations
+
+import asyncio
+import textwrap
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from sqlalchemy import insert, select
+
+from portal.models import Job, JobKind, JobState, User, new_id
+from spawner.channel import UserInfo
+from spawner.errors import HomeUnavailable, NotFound, Rejected, Unreachable
+from spawner.model import (
+    JobInfo,
+    JobSpec,
+    JobUsage,
+    NodeInfo,
+    PartitionInfo,
+    Resources,
+    SlurmState,
+)
+from spawner.watcher import Pace, Watcher
+from tests.portal.conftest import Answer, Browser, Portal, running_portal, settings_in
+from tests.portal.slapd import Slapd
+
+Mood = Literal["takes", "refuses", "silent", "hangs", "no home"]
+PEOPLE = ("alice", "bob", "carol")
+OFTEN = Pace(0.5, 0.2, rest_per_minute=6000, hurried_per_minute=6000, burst=1000)
+
+ENVIRONMENT = """
+title: Plain
+language: python
+version: "3"
+runtime: virtualenv
+prefix: {prefix}
+"""
+
+TEMPLATE = """
+title: Every kind
+description: A parameter of each kind.
+environment: plain
+parameters:
+  text: {type: string, title: Text, default: a}
+  whole: {type: integer, title: Whole, minimum: 1, maximum: 9, default: 1}
+  number: {type: number, title: Number, exclusiveMinimum: 0, maximum: 1, default: 0.5}
+  flag: {type: boolean, title: Flag, default: false}
+  choice: {type: string, title: Choice, enum: [one, two], default: one}
+  words: {type: array, title: Words, items: {type: string}, default: []}
+script: |
+  printf '<%s>' {{ text }} {{ words }}
+"""
+
+
+@dataclass
+class FakeSlurm:
+    """`shown` is squeue's answer. `away`: nobody answers."""
+
+    shown: dict[int, JobInfo] = field(default_factory=dict)
+    cancelled: list[int] = field(default_factory=list)
+    away: bool = False
+
+    async def jobs(self) -> list[JobInfo]:
+        self._there()
+        return list(self.shown.values())
+
+    async def accounting(
+        self, since: datetime, job_ids: Collection[int] | None = None
+    ) -> list[JobInfo]:
+        self._there()
+        return []
+
+    async def usage(self, job_ids: Collection[int]) -> list[JobUsage]:
+        self._there()
+        return []
+
+    async def nodes(self) -> tuple[NodeInfo, ...]:
+        gpus = {"v100": 4}
+        small = NodeInfo("node03", "127.0.0.3", "IDLE", ("cpu",), 8, 0, 16384)
+        return (NodeInfo("node01", "127.0.0.1", "IDLE", ("gpu",), 32, 0, 65536, 0, gpus), small)
+
+    async def partitions(self) -> tuple[PartitionInfo, ...]:
+        return (
+            PartitionInfo("cpu", True, "UP", 1440, 60, ("node03",)),
+            PartitionInfo("gpu", False, "UP", 2880, 60, ("node01",)),
+        )
+
+    async def cancel(self, job_id: int) -> None:
+        self._there()
+        if job_id not in self.shown:
+            raise NotFound("gone")
+        self.cancelled.append(job_id)
+
+    def _there(self) -> None:
+        if self.away:
+            raise Unreachable("Slurm did not answer.")
+
+
+@dataclass
+class FakeAgents:
+    """Launchers. `mood` is what becomes of a submission; `submitted` what was; `files` what can be
+    read, by path; `starts` what a forecast says, by GPUs and partition."""
+
+    slurm: FakeSlurm
+    mood: Mood = "takes"
+    submitted: list[tuple[str, JobSpec, Mapping[str, str]]] = field(default_factory=list)
+    files: dict[str, bytes] = field(default_factory=dict)
+    withdrawn: list[str] = field(default_factory=list)
+    starts: dict[Any, datetime | Rejected | None] = field(default_factory=dict)
+    forecasts: list[Resources] = field(default_factory=list)
+    go_on: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def run(self) -> None:
+        await asyncio.Event().wait()
+
+    async def close(self) -> None:
+        self.go_on.set()
+
+    async def info(self, username: str) -> UserInfo:
+        if self.mood == "no home":
+            raise HomeUnavailable("Your home directory doesn't exist.")
+        return UserInfo(username, 20001, 20001, f"/home/{username}", "/bin/bash")
+
+    async def submit(self, username: str, spec: JobSpec, files: Mapping[str, str]) -> int:
+        if self.mood == "hangs":
+            await self.go_on.wait()
+        if self.mood == "silent":
+            raise Unreachable("Slurm did not answer.")
+        if self.mood == "refuses":
+            raise Rejected("invalid-account", "You may not use this account.", "Choose another.")
+        self.submitted.append((username, spec, files))
+        job_id = 100 + len(self.submitted)
+        self.slurm.shown[job_id] = JobInfo(
+            job_id, username, spec.name, SlurmState.QUEUED, "PENDING", uuid=spec.uuid,
+            submit_time=datetime.now(UTC).replace(microsecond=0), reason="Priority",
+            account=spec.resources.account,
+        )  # fmt: skip
+        return job_id
+
+    async def cancel(self, username: str, job_id: int) -> None:
+        await self.slurm.cancel(job_id)
+
+    async def withdraw(self, username: str, uuid: str) -> bool:
+        self.withdrawn.append(uuid)
+        return True
+
+    async def read(
+        self, username: str, path: str, offset: int, limit: int
+    ) -> tuple[bytes, int, int]:
+        data = self.files.get(path, b"")
+        start = max(0, len(data) + offset) if offset < 0 else min(offset, len(data))
+        piece = data[start : start + limit]
+        return piece, len(data), start + len(piece)
+
+    async def forecast(self, username: str, spec: JobSpec) -> datetime | None:
+        resources = spec.resources
+        self.forecasts.append(resources)
+        found = self.starts.get((resources.partition, resources.gpus, resources.time_limit_minutes))
+        found = found or self.starts.get((resources.partition, resources.gpus))
+        if isinstance(found, Rejected):
+            raise found
+        return found
+
+
+@dataclass(frozen=True)
+class World:
+    """A portal with people in it who are logged in, by name."""
+
+    portal: Portal
+    slurm: FakeSlurm
+    agents: FakeAgents
+    people: Mapping[str, Browser]
+
+    @property
+    def parts(self) -> Any:
+        return self.portal.app.state.parts
+
+    async def ask(
+        self, method: str, path: str, body: Any = None, who: str = "alice", key: str | None = None
+    ) -> Answer:
+        headers = {"Idempotency-Key": key} if key else {}
+        return await self.people[who].send(method, f"/api/v1{path}", json=body, headers=headers)
+
+    async def submit(self, who: str = "alice", key: str | None = None, **body: Any) -> Answer:
+        body = body if "template" in body else {"script": "true", **body}
+        return await self.ask("POST", "/jobs", body, who, key)
+
+    async def job(self, **body: Any) -> Any:
+        """A job that was taken."""
+        answer = await self.submit(**body)
+        assert answer.status == 201, answer
+        return answer.body
+
+    async def settled(self, job_id: str, *states: str) -> Any:
+        """A job of alice's, once it is in one of these states."""
+        async with asyncio.timeout(60):
+            while (found := (await self.ask("GET", f"/jobs/{job_id}")).body)["state"] not in states:
+                await asyncio.sleep(0.02)
+        return found
+
+    async def rows(self, count: int, who: str = "bob", **columns: Any) -> list[str]:
+        """As many jobs in someone's history, the newest last; columns are those of all of them."""
+        async with self.portal.app.state.db.session() as db:
+            owner = await db.scalar(select(User.id).where(User.username == who))
+            made = [
+                {
+                    "id": new_id(), "kind": JobKind.JOB, "user_id": owner, "owner_id": owner,
+                    "name": f"old {n}", "state": JobState.ENDED, "resources": asdict(Resources()),
+                    "created_at": datetime.fromtimestamp(1e9 + n // 2, UTC), **columns,
+                }
+                for n in range(count)
+            ]  # fmt: skip
+            for table in (Job.metadata.tables["jobs"], Job.metadata.tables["batch_jobs"]):
+                own = made[0].keys() & table.columns.keys()
+                await db.execute(insert(table), [{key: row[key] for key in own} for row in made])
+            await db.commit()
+        return [row["id"] for row in made]
+
+
+@asynccontextmanager
+async def job_world(slapd: Slapd, folder: Path) -> AsyncIterator[World]:
+    """A portal as it starts, but for its two ways to the cluster."""
+    slurm = FakeSlurm()
+    agents = FakeAgents(slurm)
+    for name in ("site/environments", "site/templates", "env/bin"):
+        (folder / name).mkdir(parents=True)
+    (folder / "env/bin/python3").touch(mode=0o755)
+    (folder / "site/environments/plain.yaml").write_text(ENVIRONMENT.format(prefix=folder / "env"))
+    (folder / "site/templates/every-kind.yaml").write_text(textwrap.dedent(TEMPLATE))
+    settings = settings_in(folder, slapd, catalog_dir=folder / "site", default_partition="cpu")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("portal.app.Slurm", lambda *_, **__: slurm)
+        patch.setattr("portal.app.Agents", lambda *_, **__: agents)
+        patch.setattr("portal.app.Watcher", lambda asked: Watcher(asked, OFTEN))
+        async with running_portal(settings) as portal, AsyncExitStack() as stack:
+            people = {}
+            for name in PEOPLE:
+                people[name] = await stack.enter_async_context(portal.browser())
+                assert (await people[name].login(name)).status == 200
+            world = World(portal, slurm, agents, people)
+            async with asyncio.timeout(30):
+                while world.parts.watcher.cluster is None or world.parts.watcher.stale_since:
+                    await asyncio.sleep(0.02)
+            yield world
