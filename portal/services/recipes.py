@@ -5,7 +5,7 @@ It writes nothing: jobs.py does.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from portal.errors import FieldError, NotFound, invalid_input
@@ -102,12 +102,20 @@ def environment_of(parts: Parts, template: Template, asked: str | None) -> Envir
 
 
 def defaults(parts: Parts, template: Template | None) -> dict[str, Any]:
-    """The resources of a job of this template that asks for nothing."""
+    """The resources of a job of this template that asks for nothing. They name a partition only
+    where the template does, or where the site's default one could never run it."""
     if template is None:
         return launch.kept(Resources())
     environment = parts.catalog.environments.get(template.environment)
     base = dict(environment.default_resources) if environment else {}
-    return launch.kept(Resources(**{**base, **_own_defaults(template, environment)}))
+    found = Resources(**{**base, **_own_defaults(template, environment)})
+    if found.partition is None:
+        settings = parts.settings
+        usual = settings.default_gpu_partition if found.gpus else None
+        usual = usual or settings.default_partition
+        fitting = where_it_fits(replace(found, partition=usual), parts.watcher.cluster)
+        found = found if fitting.partition == usual else fitting
+    return launch.kept(found)
 
 
 def _own_defaults(template: Template, environment: Environment | None) -> dict[str, Any]:

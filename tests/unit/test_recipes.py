@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -13,6 +14,7 @@ from portal.errors import InvalidInput
 from portal.parts import Parts
 from portal.services import recipes
 from spawner.catalog import Catalog
+from spawner.model import ClusterInfo, NodeInfo, PartitionInfo
 from spawner.templates import Template, load_templates
 
 TEMPLATES = load_templates()
@@ -68,6 +70,33 @@ def test_no_gpu_is_asked_for_where_the_image_can_not_use_it(tmp_path: Path) -> N
     ):
         found = recipes.resources_for(at, asked, TEMPLATES["keras-training"], environment)
         assert found.gpus == gpus
+
+
+def test_a_job_of_several_nodes_begins_in_a_partition_that_has_them(tmp_path: Path) -> None:
+    at = parts(tmp_path, "horovod", "pytorch")
+    assert recipes.defaults(at, TEMPLATES["mpi-hello"])["partition"] is None
+    node = {"state": "IDLE", "cpus": 8, "memory_mb": 65536}
+    at.watcher.cluster = ClusterInfo(
+        nodes=(
+            *(NodeInfo(n, n, partitions=("gpu",), gpus={"v100": 2}, **node) for n in ("a", "b")),
+            NodeInfo("c", "c", partitions=("cpu",), **node),
+        ),
+        partitions=(PartitionInfo("gpu", nodes=("a", "b")), PartitionInfo("cpu", nodes=("c",))),
+        at=datetime(2026, 3, 1, tzinfo=UTC),
+    )
+    for name, shown, taken in (
+        ("mpi-hello", "gpu", "gpu"),
+        ("python-training", None, "cpu"),
+        ("pytorch-training", None, "gpu"),
+    ):
+        template = TEMPLATES[name]
+        assert recipes.defaults(at, template)["partition"] == shown
+        environment = at.catalog.environments[template.environment]
+        assert recipes.resources_for(at, {}, template, environment).partition == taken
+    asked = recipes.resources_for(
+        at, {"partition": "cpu"}, TEMPLATES["mpi-hello"], at.catalog.environments["horovod"]
+    )
+    assert asked.partition == "cpu"
 
 
 def test_one_of_the_choices_is_enough_for_a_template_to_be_there(tmp_path: Path) -> None:
