@@ -106,7 +106,7 @@ async def use(database: Database, settings: Settings, text: str) -> AccessToken:
         row = (await db.execute(query)).one_or_none()
         if row is None:
             raise errors.InvalidToken
-        token, enrolled = row.t
+        token, enrolled = row
         if token.expires_at <= now or token.user.disabled_at is not None:
             raise errors.InvalidToken
         if second_factor.required_of(token.user, settings) and not enrolled:
