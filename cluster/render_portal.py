@@ -102,6 +102,11 @@ def _directory_settings(cluster: Cluster) -> dict[str, Any]:
         "ldap_bind_password_file": str(
             cluster.paths.portal_home / "secrets" / "ldap_bind_password"
         ),
+        "ldap_write_dn": bind_dn(layout),
+        "ldap_write_password_file": str(
+            cluster.paths.portal_home / "secrets" / "ldap_bind_password"
+        ),
+        "ldap_home_template": f"{cluster.paths.home}/{{username}}",
         "ldap_user_base": f"ou=people,{layout.suffix}",
         "ldap_group_base": f"ou=groups,{layout.suffix}",
         "ldap_admin_groups": ["portal-admins"],

@@ -56,7 +56,7 @@ from portal.errors import (
     PortalError,
     invalid_input,
 )
-from portal.ppolicy import CONTROL_OID, REQUEST_CONTROL, change_refusal
+from portal.ppolicy import CONTROL_OID, REQUEST_CONTROL, PolicyError, change_refusal
 from portal.settings_directory import LOCKED_FOR_GOOD
 
 log = structlog.get_logger(__name__)
@@ -223,11 +223,19 @@ def _set_password(making: Change, dn: str, username: str, text: str | None) -> O
     if result["result"] != SUCCESS:
         words = f"{result['description']} {str(result['message'])[:200]}".strip()
         raise Conflict(f"The directory refused the new password ({words}).")
-    must_change = has_policy(making.servers, link)
-    if must_change:
-        words = f"{username} must change the password at the next login"
-        making.modify(dn, replace({RESET: "TRUE"}), words, set())
-    return OneTimePassword(password, must_change)
+    if not has_policy(making.servers, link):
+        return OneTimePassword(password, must_change=False)
+    words = f"{username} must change the password at the next login"
+    making.modify(dn, replace({RESET: "TRUE"}), words, set())
+    return OneTimePassword(password, _is_one_time(link, dn, password))
+
+
+def _is_one_time(link: Link, dn: str, password: str) -> bool:
+    """Whether the directory insists on a change: not where the policy lacks pwdMustChange. For
+    somebody locked it can't be seen, and pwdReset has to do."""
+    policy = policy_error(link.try_bind(dn, password, [REQUEST_CONTROL]))
+    link.bind_writer()
+    return policy in {PolicyError.CHANGE_AFTER_RESET, PolicyError.ACCOUNT_LOCKED}
 
 
 def has_policy(servers: Servers, link: Link) -> bool:
