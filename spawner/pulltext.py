@@ -102,8 +102,9 @@ _CAUSES = (
         " `docker login` writes it.",
     ),
     (
-        r"no such host|server misbehaving|name resolution",
-        "There is no host {host}, or the name service doesn't know it. Look at the reference.",
+        r"no such host|server misbehaving|name resolution|\blookup \S+(?: on \S+)?: ",
+        "There is no host {host}, or the name service doesn't know it or doesn't answer. Look at the"
+        " reference.",
     ),
     (
         r"server gave HTTP response to HTTPS client",

@@ -70,6 +70,7 @@ def test_credentials_that_are_there_are_the_wrong_ones() -> None:
         ("toomanyrequests: You have reached your pull rate limit", "too many downloads"),
         ("requested access to the resource is denied", "doesn't give this image"),
         ("dial tcp 192.0.2.1:443: i/o timeout", "can't be reached"),
+        ("dial tcp: lookup h.example on 192.0.2.53:53: read udp: i/o timeout", "There is no host"),
         ("something nobody has seen", "Apptainer could not import it: something nobody has seen"),
     ],
 )
