@@ -158,10 +158,11 @@ def _refuse_primary(link: Link, name: str, gid: int) -> None:
 
 def add_member(servers: Servers, link: Link, group: str, username: str) -> None:
     with change(servers, link) as making:
-        dn = _dns(link, [username]).get(username)
+        known = username.lower()
+        dn = _dns(link, [known]).get(known)
         if dn is None:
             raise NotFound(f"There is nobody called {username[:64]} in the directory.")
-        join(making, group, username, dn)
+        join(making, group, known, dn)
 
 
 def join(making: Change, group: str, username: str, dn: str) -> None:

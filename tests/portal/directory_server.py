@@ -123,3 +123,16 @@ def content() -> Content:
     some = person("alice", 20001) + person("bob", 20002)
     units = _unit("many")
     return Content(_config(), BASE + _writer() + some + units + _many() + _ad())
+
+
+def without_policy() -> Content:
+    """A server without the ppolicy module, with slapd's unique overlay on uid numbers."""
+    policy = ("ppolicy_", "moduleload ppolicy", "overlay ppolicy")
+    lines = [line for line in _config().splitlines() if not line.startswith(policy)]
+    at = lines.index("moduleload back_mdb")
+    lines.insert(at + 1, "moduleload unique")
+    unique = f"ldap:///{PEOPLE_BASE}?uidNumber?sub"
+    config = "\n".join([*lines, "overlay unique", f'unique_uri "{unique}"']) + "\n"
+    entries = [block for block in BASE.split("\n\n") if "ou=policies" not in block]
+    some = person("alice", 20001) + person("bob", 20002)
+    return Content(config, "\n\n".join(entries) + _writer() + some)

@@ -1,0 +1,108 @@
+"""Servers that can do less, or aren't alone: no password policy, a replica, unique numbers."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from portal.directory.connections import Link
+from portal.directory.contract import Ability, NewPerson
+from portal.directory.service import LdapDirectory
+from portal.errors import DirectoryReadOnly, InvalidInput
+from tests.portal.directory_server import OpenHere, content, without_policy
+from tests.portal.slapd import PASSWORD, SUFFIX, Content, Slapd, running
+
+pytest_plugins = ["tests.portal.directory_fixtures"]
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(scope="module")
+def plain_slapd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slapd]:
+    """No password policy; uid numbers are kept unique by slapd itself."""
+    with running(tmp_path_factory.mktemp("plain"), without_policy()) as slapd:
+        yield slapd
+
+
+@pytest.fixture
+def plain(plain_slapd: Slapd, open_here: OpenHere) -> LdapDirectory:
+    return open_here(ldap_urls=[plain_slapd.ldap_url], ldap_ca_file=plain_slapd.ca)
+
+
+async def test_without_a_policy_nobody_can_be_locked(plain: LdapDirectory) -> None:
+    able = await plain.capabilities()
+    assert set(able.missing) == {Ability.LOCK, Ability.DISABLE}
+    assert "ppolicy" in able.missing[Ability.LOCK]
+    with pytest.raises(DirectoryReadOnly, match="password policy"):
+        await plain.disable("alice")
+    alice = await plain.find("alice")
+    assert alice is not None
+    assert not alice.locked
+
+
+async def test_without_a_policy_a_password_is_not_said_to_be_one_time(
+    plain: LdapDirectory,
+) -> None:
+    made = await plain.create(NewPerson("ada", "Ada", "Example"))
+    assert not made.password.must_change
+    assert (await plain.authenticate("ada", made.password.password)).username == "ada"
+
+
+async def test_a_policy_that_asks_for_no_change_is_noticed(directory: LdapDirectory) -> None:
+    await directory.create(NewPerson("strictly", "Ada", "Example"))
+    policy = f"cn=strict,ou=policies,{SUFFIX}"
+
+    def give_policy(link: Link) -> None:
+        link.bind_writer()
+        dn = f"uid=strictly,ou=people,{SUFFIX}"
+        change = {"pwdPolicySubentry": [("MODIFY_REPLACE", [policy])]}
+        assert link.connection.modify(dn, change), link.result()
+
+    directory.servers.use(give_policy)
+    assert not (await directory.set_password("strictly")).must_change
+
+
+async def test_numbers_that_slapd_refuses_are_stepped_over(
+    plain: LdapDirectory, plain_slapd: Slapd, open_here: OpenHere
+) -> None:
+    """alice and bob, who have 20001 and 20002, aren't where this portal looks."""
+    narrow = open_here(
+        ldap_urls=[plain_slapd.ldap_url],
+        ldap_ca_file=plain_slapd.ca,
+        ldap_user_base=f"ou=more,ou=people,{SUFFIX}",
+        ldap_uid_range=[20001, 20020],
+    )
+    made = await narrow.create(NewPerson("eve", "Eve", "Example"))
+    assert made.person.uid == 20003
+    with pytest.raises(InvalidInput) as caught:
+        await narrow.create(NewPerson("eva", "Eva", "Example", uid=20001))
+    assert [error.field for error in caught.value.errors] == ["uid"]
+
+
+@pytest.fixture(scope="module")
+def replica(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slapd]:
+    """It holds the same, takes no changes, and will never hear of any."""
+    whole = content()
+    shadow = (
+        'syncrepl rid=001 provider=ldap://127.0.0.1:9 type=refreshOnly retry="3600 +"\n'
+        f'  searchbase="{SUFFIX}" bindmethod=simple\nupdateref ldap://127.0.0.1:9\n'
+    )
+    config = whole.config.replace("overlay ppolicy", f"{shadow}overlay ppolicy", 1)
+    with running(tmp_path_factory.mktemp("replica"), Content(config, whole.ldif)) as slapd:
+        yield slapd
+
+
+async def test_a_replica_is_read_and_the_main_server_changed(
+    replica: Slapd, directory_slapd: Slapd, open_here: OpenHere, tmp_path: Path
+) -> None:
+    ca = tmp_path / "both.pem"
+    ca.write_text(replica.ca.read_text() + directory_slapd.ca.read_text())
+    urls = [replica.ldap_url, directory_slapd.ldap_url]
+    both = open_here(ldap_urls=urls, ldap_ca_file=ca)
+    main = open_here()
+    with capture_logs() as lines:
+        made = await both.create(NewPerson("far", "Far", "Example"))
+        assert (await both.authenticate("alice", PASSWORD)).username == "alice"
+    assert not [line for line in lines if line["event"] == "directory server failed"]
+    assert await main.find("far") == made.person
+    assert await both.find("far") is None  # the replica is asked first
