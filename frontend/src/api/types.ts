@@ -3,8 +3,15 @@ import type { components } from './schema';
 
 type Schemas = components['schemas'];
 
-export type User = Schemas['User'];
 export type Me = Schemas['Me'];
+export type Role = Me['role'];
+/** the answer to a login, or to half of one */
+export type LoggedIn = Schemas['LoginOut'];
+export type SecondFactor = Schemas['SecondFactorOut'];
+export type Token = Schemas['TokenOut'];
+export type NewToken = Schemas['NewToken'];
+export type TokenRequest = Schemas['TokenIn'];
+export type Scope = Schemas['Scope'];
 export type Environment = Schemas['EnvironmentOut'];
 export type Resources = Schemas['ResourcesOut'];
 /** what a preset or a request may leave out */

@@ -9,6 +9,7 @@ import {
 import { onSignedOut } from '@/api/client';
 import { ApiError } from '@/api/problem';
 import { onLogoutElsewhere } from '@/features/account/otherTabs';
+import { needsEnrolment } from '@/features/account/secondFactor';
 import { type Filled, readFilled } from '@/features/submit/link';
 import { live } from '@/live/store';
 import { ErrorPage } from './ErrorPage';
@@ -26,6 +27,13 @@ const loginRoute = createRoute({
   component: lazyRouteComponent(() => import('@/features/login/LoginPage'), 'LoginPage'),
 });
 
+/** Where someone whose role needs a second factor sets it up; nothing else works for them. */
+const enrolRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/second-factor',
+  component: lazyRouteComponent(() => import('@/features/account/EnrolPage'), 'EnrolPage'),
+});
+
 const memberRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: 'member',
@@ -33,6 +41,7 @@ const memberRoute = createRoute({
     try {
       return { me: await queryClient.ensureQueryData(meQuery) };
     } catch (error) {
+      if (needsEnrolment(error)) throw redirect({ to: '/second-factor' });
       if (!(error instanceof ApiError) || error.status !== 401) throw error;
       throw redirect({ to: '/login', search: loginSearch(location.href) });
     }
@@ -144,6 +153,12 @@ const notRunningRoute = createRoute({
   ),
 });
 
+const accountRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/account',
+  component: lazyRouteComponent(() => import('@/features/account/AccountPage'), 'AccountPage'),
+});
+
 const adminRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/admin',
@@ -159,6 +174,7 @@ const adminImagesRoute = createRoute({
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
     loginRoute,
+    enrolRoute,
     memberRoute.addChildren([
       homeRoute,
       startRoute,
@@ -171,6 +187,7 @@ export const router = createRouter({
       jobLogRoute,
       jobTensorboardRoute,
       sharedRoute,
+      accountRoute,
       adminRoute,
       adminImagesRoute,
     ]),

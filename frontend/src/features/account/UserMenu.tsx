@@ -66,6 +66,9 @@ export function UserMenu() {
           <Menu.Item component={Link} to="/shared">
             Shared with you
           </Menu.Item>
+          <Menu.Item component={Link} to="/account">
+            Your account
+          </Menu.Item>
           <Menu.Item onClick={() => setChanging(true)}>Change password…</Menu.Item>
           <Menu.Item onClick={() => void logOut()}>Log out</Menu.Item>
         </Menu.Dropdown>

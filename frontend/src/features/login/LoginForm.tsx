@@ -2,7 +2,7 @@ import { Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { type FormEvent, type KeyboardEvent, useRef, useState } from 'react';
 import { api, unwrap } from '@/api/client';
 import { ApiError, fieldMessage } from '@/api/problem';
-import type { User } from '@/api/types';
+import type { LoggedIn } from '@/api/types';
 import { Notice } from '@/ui/Notice';
 import { loginRefusal } from './refusal';
 import { useCountdown } from './useCountdown';
@@ -21,7 +21,13 @@ function missing(username: string, password: string): Missing {
   };
 }
 
-export function LoginForm({ onUser }: { onUser: (user: User) => void }) {
+interface Props {
+  onUser: (found: LoggedIn) => void;
+  /** why one is here again */
+  why?: string | null;
+}
+
+export function LoginForm({ onUser, why = null }: Props) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const [empty, setEmpty] = useState<Missing>({});
@@ -67,6 +73,7 @@ export function LoginForm({ onUser }: { onUser: (user: User) => void }) {
     <form method="post" onSubmit={(event) => void submit(event)} noValidate>
       <Stack gap="md">
         {refusal && <Notice tone="error">{refusal}</Notice>}
+        {why && !refusal && <Notice tone="info">{why}</Notice>}
         <TextInput
           ref={nameField}
           label="User name"

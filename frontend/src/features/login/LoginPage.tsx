@@ -1,16 +1,19 @@
 import { Paper, Text, Title } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useEffect } from 'react';
-import type { User } from '@/api/types';
+import { useEffect, useState } from 'react';
+import type { LoggedIn } from '@/api/types';
 import { meQuery, queryClient } from '@/app/queries';
 import { needsFullLoad, safeNext } from '@/lib/next';
 import { Logo } from '@/ui/Logo';
+import { CodeStep } from './CodeStep';
 import { LoginForm } from './LoginForm';
 import classes from './LoginPage.module.css';
 
 export function LoginPage() {
   const { next } = useSearch({ from: '/login' });
   const navigate = useNavigate();
+  const [codeDue, setCodeDue] = useState(false);
+  const [why, setWhy] = useState<string | null>(null);
 
   useEffect(() => {
     document.title = 'Log in · Data Scientist Portal';
@@ -19,11 +22,25 @@ export function LoginPage() {
     void import('@/features/home/HomePage');
   }, []);
 
-  const enter = (user: User): void => {
+  const enter = ({ second_factor, second_factor_was_reset, ...user }: LoggedIn): void => {
+    if (second_factor === 'required') {
+      setCodeDue(true);
+      return;
+    }
+    if (second_factor === 'enrolment-required') {
+      void navigate({ to: '/second-factor' });
+      return;
+    }
     queryClient.setQueryData(meQuery.queryKey, { ...user, password_fresh: true });
-    const path = safeNext(next, window.location.origin);
+    // The account's page says who took the second factor away.
+    const path = second_factor_was_reset ? '/account' : safeNext(next, window.location.origin);
     if (needsFullLoad(path)) window.location.assign(path);
     else void navigate({ href: path, replace: true });
+  };
+
+  const back = (sentence: string | null): void => {
+    setCodeDue(false);
+    setWhy(sentence);
   };
 
   return (
@@ -40,7 +57,11 @@ export function LoginPage() {
             </Text>
           </div>
         </div>
-        <LoginForm onUser={enter} />
+        {codeDue ? (
+          <CodeStep onDone={enter} onBack={back} />
+        ) : (
+          <LoginForm onUser={enter} why={why} />
+        )}
       </Paper>
     </main>
   );

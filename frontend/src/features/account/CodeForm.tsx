@@ -1,0 +1,55 @@
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import { Cancelled } from '@/ui/complain';
+import { CodeField } from './CodeField';
+import { codeRefusal } from './secondFactor';
+
+interface Props {
+  text: string;
+  button: string;
+  /** rejects with the portal's refusal */
+  onCode: (code: string) => Promise<void>;
+  onCancel: () => void;
+}
+
+/** Asks for a code, for what would weaken the second factor. */
+export function CodeForm({ text, button, onCode, onCancel }: Props) {
+  const [code, setCode] = useState('');
+  const [refusal, setRefusal] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    if (code.trim() === '') return setRefusal('Enter a code.');
+    setBusy(true);
+    try {
+      await onCode(code);
+    } catch (reason) {
+      if (!(reason instanceof Cancelled)) setRefusal(codeRefusal(reason));
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  return (
+    <form onSubmit={(event) => void submit(event)} noValidate>
+      <Stack>
+        <Text size="sm">{text}</Text>
+        <CodeField
+          label="Code of your app, or a recovery code"
+          value={code}
+          onChange={setCode}
+          error={refusal}
+        />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onCancel}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={busy}>
+            {button}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,75 @@
+import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { sentence } from '@/api/problem';
+import { Notice } from '@/ui/Notice';
+import classes from './Account.module.css';
+import { CodeField } from './CodeField';
+import { beginEnrolment, codeRefusal, confirmEnrolment, grouped } from './secondFactor';
+
+interface Props {
+  onCodes: (codes: string[]) => void;
+  onCancel?: () => void;
+}
+
+/** Scan, then give one code: only then does the second factor count. */
+export function Enrolment({ onCodes, onCancel }: Props) {
+  const { data, error } = useQuery({
+    queryKey: ['second-factor', 'enrolment'],
+    queryFn: beginEnrolment,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+    retry: false,
+    refetchOnWindowFocus: false,
+  });
+  const [code, setCode] = useState('');
+  const [refusal, setRefusal] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    if (code.trim() === '') return setRefusal('Enter the code that your app shows.');
+    setBusy(true);
+    try {
+      onCodes(await confirmEnrolment(code));
+    } catch (reason) {
+      setRefusal(codeRefusal(reason));
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  if (error) return <Notice tone="error">{sentence(error)}</Notice>;
+  return (
+    <form onSubmit={(event) => void submit(event)} noValidate>
+      <Stack>
+        <Text size="sm">
+          Scan this with an authenticator app on your phone; any of them will do. Then enter the six
+          digits that it shows.
+        </Text>
+        {data ? (
+          <img className={classes.qr} src={data.qr} alt="QR code for your authenticator app" />
+        ) : (
+          <Skeleton height={220} width={220} mx="auto" aria-label="Loading" />
+        )}
+        {data && (
+          <Text size="sm" c="dimmed">
+            Can't scan it? Type this into the app:{' '}
+            <code className={classes.secret}>{grouped(data.secret)}</code>
+          </Text>
+        )}
+        <CodeField label="Code of the app" value={code} onChange={setCode} error={refusal} />
+        <Group justify="flex-end">
+          {onCancel && (
+            <Button variant="default" onClick={onCancel}>
+              Cancel
+            </Button>
+          )}
+          <Button type="submit" loading={busy} disabled={!data}>
+            Turn on
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

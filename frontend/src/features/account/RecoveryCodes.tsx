@@ -1,0 +1,44 @@
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { CopyButton } from '@/features/log/CopyButton';
+import classes from './Account.module.css';
+
+interface Props {
+  codes: string[];
+  onDone: () => void;
+}
+
+function download(text: string): void {
+  const address = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
+  const link = document.createElement('a');
+  link.href = address;
+  link.download = 'portal-recovery-codes.txt';
+  link.click();
+  URL.revokeObjectURL(address);
+}
+
+/** The codes for the day the phone is lost; this is the only time they are shown. */
+export function RecoveryCodes({ codes, onDone }: Props) {
+  const text = `${codes.join('\n')}\n`;
+  return (
+    <Stack>
+      <Text size="sm">
+        Keep these recovery codes where your phone isn't. Each of them replaces a code of your app
+        once. They are not shown again.
+      </Text>
+      <ul className={classes.codes} aria-label="Recovery codes">
+        {codes.map((code) => (
+          <li key={code}>{code}</li>
+        ))}
+      </ul>
+      <Group>
+        <CopyButton text={text} />
+        <Button variant="default" onClick={() => download(text)}>
+          Download
+        </Button>
+      </Group>
+      <Group justify="flex-end">
+        <Button onClick={onDone}>I have kept them</Button>
+      </Group>
+    </Stack>
+  );
+}

@@ -1,0 +1,128 @@
+import { Button, Group, Modal, Paper, Skeleton, Text, Title } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { sentence } from '@/api/problem';
+import type { SecondFactor } from '@/api/types';
+import { goToLogin } from '@/app/router';
+import { Notice } from '@/ui/Notice';
+import { Time } from '@/ui/Time';
+import classes from './Account.module.css';
+import { CodeForm } from './CodeForm';
+import { Enrolment } from './Enrolment';
+import { RecoveryCodes } from './RecoveryCodes';
+import { useWithPassword } from './reauth';
+import { renewCodes, secondFactorQuery, turnOff } from './secondFactor';
+
+type Dialog = 'enrol' | 'renew' | 'off' | { codes: string[] } | null;
+
+function titleOf(dialog: Dialog): string {
+  if (dialog === 'enrol') return 'Set up a second factor';
+  if (dialog === 'off') return 'Turn off the second factor?';
+  return dialog === 'renew' ? 'New recovery codes' : 'Your recovery codes';
+}
+
+/** The authenticator app that a login asks for besides the password. */
+export function SecondFactorSection() {
+  const { data, error } = useQuery(secondFactorQuery);
+  return (
+    <Paper className={classes.section} component="section" aria-labelledby="second-factor">
+      <Title order={2} size="h4" id="second-factor" mb="xs">
+        Second factor
+      </Title>
+      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {!data && !error && <Skeleton height={60} aria-label="Loading" />}
+      {data && <Standing factor={data} />}
+    </Paper>
+  );
+}
+
+function Standing({ factor }: { factor: SecondFactor }) {
+  const queries = useQueryClient();
+  const withPassword = useWithPassword();
+  const [dialog, setDialog] = useState<Dialog>(null);
+
+  const close = (): void => {
+    setDialog(null);
+    void queries.invalidateQueries(secondFactorQuery);
+  };
+  const off = async (code: string): Promise<void> => {
+    await withPassword(() => turnOff(code));
+    if (factor.required) await goToLogin('/account');
+    else close();
+  };
+  const renew = async (code: string): Promise<void> => {
+    setDialog({ codes: await withPassword(() => renewCodes(code)) });
+  };
+
+  return (
+    <>
+      {factor.reset_at && (
+        <Notice tone="warning">
+          An administrator took your second factor away, <Time at={factor.reset_at} />. If you did
+          not ask for that, tell them, and change your password.
+        </Notice>
+      )}
+      <Summary factor={factor} />
+      <Group mt="md">
+        {factor.enrolled_at ? (
+          <>
+            <Button variant="default" onClick={() => setDialog('renew')}>
+              New recovery codes…
+            </Button>
+            <Button variant="default" onClick={() => setDialog('off')}>
+              Turn off…
+            </Button>
+          </>
+        ) : (
+          <Button onClick={() => setDialog('enrol')}>Set up…</Button>
+        )}
+      </Group>
+      <Modal
+        opened={dialog !== null}
+        onClose={close}
+        title={titleOf(dialog)}
+        closeButtonProps={{ 'aria-label': 'Close' }}
+        closeOnClickOutside={false}
+      >
+        {dialog === 'enrol' && (
+          <Enrolment onCodes={(codes) => setDialog({ codes })} onCancel={close} />
+        )}
+        {dialog === 'renew' && (
+          <CodeForm
+            text="The codes you have now stop working."
+            button="Make new codes"
+            onCode={renew}
+            onCancel={close}
+          />
+        )}
+        {dialog === 'off' && (
+          <CodeForm
+            text="From then on your password alone opens your account."
+            button="Turn off"
+            onCode={off}
+            onCancel={close}
+          />
+        )}
+        {typeof dialog === 'object' && dialog && (
+          <RecoveryCodes codes={dialog.codes} onDone={close} />
+        )}
+      </Modal>
+    </>
+  );
+}
+
+function Summary({ factor }: { factor: SecondFactor }) {
+  if (!factor.enrolled_at)
+    return (
+      <Text size="sm">
+        Off. With it, whoever learns your password still can't log in as you: a login also asks for
+        a code of an app on your phone.
+      </Text>
+    );
+  return (
+    <Text size="sm">
+      On since <Time at={factor.enrolled_at} />. {factor.recovery_codes_left} of 10 recovery codes
+      left.{factor.required && ' Your role needs it.'}
+    </Text>
+  );
+}

@@ -1,0 +1,34 @@
+/** What the portal knows of one's second factor. */
+import { queryOptions } from '@tanstack/react-query';
+import { api, unwrap } from '@/api/client';
+import { ApiError, fieldMessage, sentence } from '@/api/problem';
+
+export const secondFactorQuery = queryOptions({
+  queryKey: ['second-factor'],
+  queryFn: () => unwrap(api.GET('/api/v1/second-factor')),
+  staleTime: 0,
+});
+
+export const beginEnrolment = () => unwrap(api.POST('/api/v1/second-factor/enrolment'));
+
+export const confirmEnrolment = async (code: string): Promise<string[]> =>
+  (await unwrap(api.POST('/api/v1/second-factor/confirm', { body: { code } }))).codes;
+
+export const renewCodes = async (code: string): Promise<string[]> =>
+  (await unwrap(api.POST('/api/v1/second-factor/recovery-codes', { body: { code } }))).codes;
+
+export const turnOff = (code: string): Promise<unknown> =>
+  unwrap(api.POST('/api/v1/second-factor/turn-off', { body: { code } }));
+
+export const ENROLMENT_REQUIRED = 'second-factor-enrolment-required';
+
+/** Whether a refusal means that nothing works before a second factor has been set up. */
+export const needsEnrolment = (error: unknown): boolean =>
+  error instanceof ApiError && error.slug === ENROLMENT_REQUIRED;
+
+/** What to say at the field for a code. */
+export const codeRefusal = (error: unknown): string =>
+  fieldMessage(error, 'code') ?? sentence(error);
+
+/** A secret in groups of four, as it is easier to type. */
+export const grouped = (secret: string): string => secret.match(/.{1,4}/g)?.join(' ') ?? secret;

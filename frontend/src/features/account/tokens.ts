@@ -1,0 +1,56 @@
+/** Words for access tokens, and what the portal knows of them. The words are pure. */
+import { queryOptions } from '@tanstack/react-query';
+import { api, unwrap } from '@/api/client';
+import type { NewToken, Role, Scope, TokenRequest } from '@/api/types';
+
+export const tokensQuery = queryOptions({
+  queryKey: ['tokens'],
+  queryFn: () => unwrap(api.GET('/api/v1/tokens')),
+  staleTime: 0,
+});
+
+export const createToken = (body: TokenRequest): Promise<NewToken> =>
+  unwrap(api.POST('/api/v1/tokens', { body }));
+
+export const revokeToken = (id: string): Promise<unknown> =>
+  unwrap(api.DELETE('/api/v1/tokens/{token_id}', { params: { path: { token_id: id } } }));
+
+export const SCOPES: Record<Scope, { label: string; description: string }> = {
+  read: {
+    label: 'Read',
+    description: 'See your sessions, jobs, their logs and the state of the cluster.',
+  },
+  sessions: { label: 'Sessions', description: 'Start and stop sessions and TensorBoards.' },
+  jobs: { label: 'Jobs', description: 'Submit, cancel and remove jobs.' },
+  admin: {
+    label: 'Administration',
+    description: 'Everything below “Admin”, for as long as you may.',
+  },
+};
+
+/** The scopes that this role can give to a token. */
+export function scopesFor(role: Role): Scope[] {
+  return role === 'admin' ? ['read', 'sessions', 'jobs', 'admin'] : ['read', 'sessions', 'jobs'];
+}
+
+/** Times to choose from, in days: those that the portal allows, and its longest. */
+export function lifetimes(maxDays: number): { value: string; label: string }[] {
+  const days = [7, 30, 90, 180, 365].filter((choice) => choice < maxDays);
+  return [...days, maxDays].map((value) => ({ value: String(value), label: daysText(value) }));
+}
+
+export function daysText(days: number): string {
+  if (days === 365) return 'one year';
+  return days === 1 ? 'one day' : `${days} days`;
+}
+
+/** The time that a new token has unless another is chosen: a month, or what is allowed. */
+export const usualLifetime = (maxDays: number): string => String(Math.min(30, maxDays));
+
+/** A command that tries a token out. The token itself stays out of it: histories are read by others. */
+export function curlExample(origin: string): string {
+  return [
+    'read -rs PORTAL_TOKEN   # paste the token, press Enter',
+    `curl -H @- ${origin}/api/v1/me <<<"Authorization: Bearer $PORTAL_TOKEN"`,
+  ].join('\n');
+}

@@ -1,0 +1,64 @@
+import { Anchor, Button, Stack, Text } from '@mantine/core';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { api, unwrap } from '@/api/client';
+import { ApiError } from '@/api/problem';
+import type { LoggedIn } from '@/api/types';
+import { CodeField } from '@/features/account/CodeField';
+import { codeRefusal } from '@/features/account/secondFactor';
+
+interface Props {
+  onDone: (found: LoggedIn) => void;
+  /** `why`: a sentence for the form with the password, if there is one */
+  onBack: (why: string | null) => void;
+}
+
+/** The second step of a login: a code of the app, or a recovery code. */
+export function CodeStep({ onDone, onBack }: Props) {
+  const [code, setCode] = useState('');
+  const [refusal, setRefusal] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
+
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    if (code.trim() === '') return setRefusal('Enter the code that your app shows.');
+    setBusy(true);
+    try {
+      onDone(await unwrap(api.POST('/api/v1/login/second-factor', { body: { code } })));
+    } catch (reason) {
+      if (reason instanceof ApiError && reason.slug === 'login-required')
+        return onBack('That took longer than five minutes. Please log in again.');
+      setRefusal(codeRefusal(reason));
+      field.current?.select();
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  return (
+    <form onSubmit={(event) => void submit(event)} noValidate>
+      <Stack gap="md">
+        <Text size="sm">
+          Your password is right. Now the code that your authenticator app shows.
+        </Text>
+        <CodeField
+          ref={field}
+          label="Code"
+          description="Without your phone, one of your recovery codes."
+          value={code}
+          onChange={setCode}
+          error={refusal}
+        />
+        <Button type="submit" size="md" fullWidth loading={busy}>
+          Log in
+        </Button>
+        <Text size="sm">
+          <Anchor component="button" type="button" onClick={() => onBack(null)}>
+            Log in as somebody else
+          </Anchor>
+        </Text>
+      </Stack>
+    </form>
+  );
+}
