@@ -103,8 +103,8 @@ _CAUSES = (
     ),
     (
         r"no such host|server misbehaving|name resolution|\blookup \S+(?: on \S+)?: ",
-        "There is no host {host}, or the name service doesn't know it or doesn't answer. Look at the"
-        " reference.",
+        "There is no host {host}, or the name service doesn't know it or doesn't answer. Look at"
+        " the reference.",
     ),
     (
         r"server gave HTTP response to HTTPS client",
