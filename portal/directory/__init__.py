@@ -4,10 +4,12 @@
     service                      that contract, in threads
       login                      passwords, as people use them
       reading, groups            people and groups in pages; who is in which group
-      writing, writing_groups    changes, in OpenLDAP
+      writing, states            changes of people, in OpenLDAP
+      writing_groups             changes of groups
         checks, numbers          what may be new, and which number it gets
         changes                  one step after another, and what is left when one fails
       connections                servers, TLS, fail-over
+      entries                    one entry by its name
       mapping                    attributes to people, words to filters
 
 Only this package talks LDAP. It decides nothing about roles and knows no database.

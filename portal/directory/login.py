@@ -2,7 +2,6 @@
 
 import secrets
 import warnings
-from typing import Any
 
 import structlog
 
@@ -19,6 +18,7 @@ from portal.directory.connections import (
     changing,
 )
 from portal.directory.contract import Person
+from portal.directory.entries import one
 from portal.directory.mapping import Entry, Mapping
 from portal.errors import (
     AccountLocked,
@@ -113,14 +113,6 @@ def find_entry(link: Link, username: str) -> Entry | None:
     mapping = Mapping(link.settings)
     base = link.settings.ldap_user_base or ""
     return one(link, base, mapping.one_person(username), SUBTREE, mapping.person_attributes)
-
-
-def one(link: Link, base: str, query: str, scope: Any, attributes: list[str]) -> Entry | None:
-    """The one entry that matches; none when there are several, for then nobody knows whose."""
-    entries = link.search(base, query, scope, attributes, size_limit=2)
-    if len(entries) > 1:
-        log.warning("several entries match one name", base=base)
-    return entries[0] if len(entries) == 1 else None
 
 
 def policy_error(result: Result) -> PolicyError | None:

@@ -7,7 +7,7 @@ from typing import TypeVar
 import anyio
 import anyio.to_thread
 
-from portal.directory import groups, login, reading, writing, writing_groups
+from portal.directory import groups, login, reading, states, writing, writing_groups
 from portal.directory.connections import Link, Servers
 from portal.directory.contract import (
     MAX_PAGE,
@@ -178,16 +178,16 @@ class LdapDirectory:
         return await self._write(Ability.PASSWORD, writing.set_password, username, password)
 
     async def lock(self, username: str) -> None:
-        await self._write(Ability.LOCK, writing.lock, username)
+        await self._write(Ability.LOCK, states.lock, username)
 
     async def unlock(self, username: str) -> None:
-        await self._write(Ability.LOCK, writing.unlock, username)
+        await self._write(Ability.LOCK, states.unlock, username)
 
     async def disable(self, username: str) -> None:
-        await self._write(Ability.DISABLE, writing.disable, username)
+        await self._write(Ability.DISABLE, states.disable, username)
 
     async def enable(self, username: str) -> None:
-        await self._write(Ability.DISABLE, writing.enable, username)
+        await self._write(Ability.DISABLE, states.enable, username)
 
     async def create_group(self, new: NewGroup) -> Group:
         return await self._write(Ability.GROUPS, writing_groups.create_group, new)

@@ -1,13 +1,11 @@
-"""People: made, edited, removed, locked, disabled, and given one-time passwords, in OpenLDAP.
+"""People: made, edited, removed, and given one-time passwords, in OpenLDAP.
 
 Every function works on one server as the account that writes. Steps are ordered so that what is
 left by a failure in the middle lets nobody in: a person without a password, one in fewer groups.
 """
 
-import re
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import structlog
 
@@ -18,46 +16,34 @@ from portal.directory.changes import (
     ENTRY_EXISTS,
     Change,
     Modifications,
-    add_value,
     change,
-    remove_value,
     replace,
 )
 from portal.directory.connections import (
-    MODIFY_ADD,
-    MODIFY_DELETE,
     NO_SUCH_OBJECT,
-    SUBTREE,
     SUCCESS,
     Link,
     Servers,
 )
 from portal.directory.contract import Created, Edit, NewPerson, OneTimePassword, Person
-from portal.directory.login import REFUSALS, one, policy_error
+from portal.directory.entries import entry_of, for_change
+from portal.directory.login import REFUSALS, policy_error
 from portal.directory.mapping import (
-    DESCRIPTION,
     GIVEN_NAME,
-    LOCKED,
     RESET,
     SURNAME,
-    VERSION,
-    Entry,
     Mapping,
     equals,
-    first,
-    texts,
 )
 from portal.errors import (
     Conflict,
     DirectoryChanged,
     FieldError,
     InvalidInput,
-    NotFound,
     PortalError,
     invalid_input,
 )
 from portal.ppolicy import CONTROL_OID, REQUEST_CONTROL, PolicyError, change_refusal
-from portal.settings_directory import LOCKED_FOR_GOOD
 
 log = structlog.get_logger(__name__)
 
@@ -66,9 +52,6 @@ CLASSES = ["inetOrgPerson", "posixAccount"]
 _ALPHABET = "abcdefghjkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 _PASSWORD_PARTS, _PASSWORD_PART_LENGTH = 4, 4
 _TRIES = 5
-# how an entry remembers what `disable` has put away
-_DISABLED = re.compile(r"portal-disabled shell=(\S+) locked=(\S+)")
-_NONE = "-"
 
 
 # --- creating -------------------------------------------------------------------------------------
@@ -300,105 +283,12 @@ def _edits(link: Link, wanted: Edit, dn: str) -> Modifications:
     return replace({name: text or None for name, text in values.items() if text is not None})
 
 
-# --- locked and disabled --------------------------------------------------------------------------
-
-
-def lock(servers: Servers, link: Link, username: str) -> None:
-    with change(servers, link) as making:
-        dn = entry_of(link, username)["dn"]
-        making.modify(dn, replace({LOCKED: LOCKED_FOR_GOOD}), f"{username} was locked", set())
-
-
-def unlock(servers: Servers, link: Link, username: str) -> None:
-    with change(servers, link) as making:
-        entry = entry_of(link, username)
-        if Mapping(link.settings).person(entry, username).disabled:
-            raise Conflict(f"{username} is disabled, which unlocking doesn't end: enable them.")
-        making.modify(entry["dn"], replace({LOCKED: None}), f"{username} was unlocked", set())
-
-
-@dataclass(frozen=True)
-class _PutAway:
-    """What `disable` has remembered: the value itself, the shell and the lock from before."""
-
-    value: str
-    shell: str | None
-    locked: str | None
-
-
-def disable(servers: Servers, link: Link, username: str) -> None:
-    with change(servers, link) as making:
-        for _ in range(_TRIES):
-            entry = entry_of(link, username)
-            if Mapping(link.settings).person(entry, username).disabled:
-                return
-            if _switch(making, entry, _disabling(link, entry), f"{username} was disabled"):
-                return
-        raise _changed(username)
-
-
-def enable(servers: Servers, link: Link, username: str) -> None:
-    with change(servers, link) as making:
-        for _ in range(_TRIES):
-            entry = entry_of(link, username)
-            disabled = Mapping(link.settings).person(entry, username).disabled
-            if not disabled and _put_away(entry) is None:
-                return
-            if _switch(making, entry, _enabling(link, entry), f"{username} was enabled"):
-                return
-        raise _changed(username)
-
-
-def _switch(making: Change, entry: Entry, modifications: Modifications, words: str) -> bool:
-    """All at once, and only if the entry still is what was read."""
-    seen = (first(entry, VERSION) or "") if making.asserts() else ""
-    return making.modify(entry["dn"], modifications, words, set(), seen) == SUCCESS
-
-
-def _disabling(link: Link, entry: Entry) -> Modifications:
-    settings = link.settings
-    shell = first(entry, settings.ldap_shell_attribute)
-    before = _put_away(entry)
-    if shell == settings.ldap_disabled_shell:  # half of it was done, here or by someone else
-        shell = before.shell if before else None
-    locked = first(entry, LOCKED)
-    value = f"portal-disabled shell={shell or _NONE} locked={locked or _NONE}"
-    modifications = replace(
-        {settings.ldap_shell_attribute: settings.ldap_disabled_shell, LOCKED: LOCKED_FOR_GOOD}
-    )
-    if before is None:
-        modifications |= add_value(DESCRIPTION, value)
-    elif before.value != value:
-        modifications |= {DESCRIPTION: [(MODIFY_DELETE, [before.value]), (MODIFY_ADD, [value])]}
-    return modifications
-
-
-def _enabling(link: Link, entry: Entry) -> Modifications:
-    settings = link.settings
-    before = _put_away(entry)
-    modifications = replace({LOCKED: before.locked if before else None})
-    if first(entry, settings.ldap_shell_attribute) == settings.ldap_disabled_shell:
-        shell = (before.shell if before else None) or settings.ldap_new_shell
-        modifications |= replace({settings.ldap_shell_attribute: shell})
-    if before is not None:
-        modifications |= remove_value(DESCRIPTION, before.value)
-    return modifications
-
-
-def _put_away(entry: Entry) -> _PutAway | None:
-    for value in texts(entry, DESCRIPTION):
-        if found := _DISABLED.fullmatch(value):
-            shell, locked = (None if part == _NONE else part for part in found.groups())
-            return _PutAway(value, shell, locked)
-    return None
-
-
 # --- removing -------------------------------------------------------------------------------------
 
 
 def delete(servers: Servers, link: Link, username: str) -> bool:
     with change(servers, link) as making:
-        entry = _find(link, username)
+        entry = for_change(link, username)
         dn = entry["dn"] if entry is not None else None
         writing_groups.leave_all(making, username, dn)
         if entry is None or dn is None:
@@ -406,27 +296,6 @@ def delete(servers: Servers, link: Link, username: str) -> bool:
         writing_groups.remove_own(making, username, dn)
         words = f"the entry of {username} was removed"
         return making.delete(dn, words, {NO_SUCH_OBJECT}) == SUCCESS
-
-
-# --- looking --------------------------------------------------------------------------------------
-
-
-def _find(link: Link, username: str) -> Entry | None:
-    """The person's entry, as the account that writes sees it."""
-    if not username or not username.isprintable():
-        return None
-    mapping = Mapping(link.settings)
-    attributes = [*mapping.person_attributes, DESCRIPTION]
-    base = link.settings.ldap_user_base or ""
-    return one(link, base, mapping.one_person(username), SUBTREE, attributes)
-
-
-def entry_of(link: Link, username: str) -> Entry:
-    """Raises NotFound."""
-    entry = _find(link, username)
-    if entry is None:
-        raise NotFound(f"There is nobody called {username[:64]} in the directory.")
-    return entry
 
 
 def _person(link: Link, username: str) -> Person:

@@ -4,7 +4,7 @@ Active Directory's shape."""
 from collections.abc import Callable
 
 from portal.directory.service import LdapDirectory
-from tests.portal.slapd import BASE, CONFIG, SUFFIX, Content, person
+from tests.portal.slapd import BASE, CONFIG, PASSWORD, SUFFIX, Content, person
 
 OpenHere = Callable[..., LdapDirectory]
 
@@ -104,7 +104,7 @@ def _ad() -> str:
         text += (
             f"\ndn: {dn[name]}\nobjectClass: user\ncn: {name.title()} Example\nsn: Example\n"
             f"sAMAccountName: {name.title()}\nmail: {name}@ad.example\nuidNumber: {number}\n"
-            f"unixHomeDirectory: /home/{name}\n{states[name]}"
+            f"unixHomeDirectory: /home/{name}\nuserPassword: {PASSWORD}\n{states[name]}"
         )
         text += "".join(f"memberOf: {dn[group]}\n" for group in memberships[name])
     for name in ("team", "lab", "site", "empty"):

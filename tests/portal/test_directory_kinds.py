@@ -7,7 +7,7 @@ import pytest
 from portal.directory import mapping
 from portal.directory.contract import Ability, Edit, NewGroup, NewPerson
 from portal.directory.service import LdapDirectory
-from portal.errors import DirectoryReadOnly, NotFound
+from portal.errors import DirectoryReadOnly, NotFound, WrongCredentials
 from portal.settings import Settings
 from tests.portal.conftest import MakeSettings
 from tests.portal.directory_server import AD_BASE, OpenHere
@@ -152,7 +152,8 @@ def test_a_kind_brings_its_names(
     assert getattr(settings, name) == value
 
 
-async def test_people_log_in_by_their_names_there(ad: LdapDirectory, open_here: OpenHere) -> None:
-    """The walk around the groups is that of `find`."""
-    alice = await open_here().authenticate("alice", PASSWORD)
-    assert alice.groups == {"scientists"}
+async def test_people_log_in_by_their_names_there(ad: LdapDirectory) -> None:
+    ada = await ad.authenticate("ADA", PASSWORD)
+    assert ada == await ad.find("ada")
+    with pytest.raises(WrongCredentials):
+        await ad.authenticate("bo", "wrong")

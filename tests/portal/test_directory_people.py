@@ -312,6 +312,14 @@ async def test_disabling_holds_for_ssh_too_and_is_undone(
         assert (found.locked, found.disabled, found.shell) == (False, False, "/bin/zsh")
 
 
+async def test_enabling_gives_no_shell_to_who_had_none(directory: LdapDirectory, name: str) -> None:
+    await make(directory, name, shell="/usr/sbin/nologin")  # noqa: S604
+    await directory.disable(name)
+    await directory.enable(name)
+    found = await directory.authenticate(name, PASSWORD)
+    assert (found.locked, found.disabled, found.shell) == (False, False, "/usr/sbin/nologin")
+
+
 async def test_enabling_keeps_an_administrators_lock(directory: LdapDirectory, name: str) -> None:
     await make(directory, name)
     await directory.lock(name)
