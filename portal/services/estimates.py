@@ -29,6 +29,7 @@ FORECAST = (
     "Slurm's forecast, from the time limits of what runs and waits. It comes true earlier when "
     "jobs end before their limit, and later when jobs of higher priority come."
 )
+NO_NODE = "no-such-node"
 NO_FORECAST = "Slurm can't say when this would start."
 LIMITED = (
     "Jobs of your account are waiting because of a limit ({limits}). The forecast doesn't know "
@@ -90,7 +91,8 @@ async def _forecast(parts: Parts, user: User, resources: Resources) -> datetime 
         try:
             found = (await parts.agents.forecast(user.username, spec),)
         except Rejected as error:
-            found = (error,)
+            # Also said of a node that is reserved later on; what no node has was told above.
+            found = (None,) if error.code == NO_NODE and parts.watcher.cluster else (error,)
         forecasts.keep(user.username, resources, found[0])
     if isinstance(found[0], Rejected):
         raise found[0]

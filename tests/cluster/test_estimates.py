@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,7 +15,13 @@ from tests.live import Live
 
 pytestmark = pytest.mark.anyio
 
-ALL_GPUS = {"partition": "gpu", "nodes": 2, "gpus": 4, "cpus": 1, "memory_gb": 0.5}
+LIMITED = "teaching"  # GrpTRES=gres/gpu=2
+
+
+@pytest.fixture
+async def alice(portal: Live) -> AsyncIterator[Client]:
+    async with portal.login("alice") as client:
+        yield client
 
 
 @pytest.fixture
@@ -33,26 +40,73 @@ async def test_with_room_it_starts_now(carol: Client) -> None:
     assert found["alternatives"] == []
 
 
-async def test_behind_a_full_partition_it_waits_and_says_what_would_not(carol: Client) -> None:
-    """All GPUs are taken for 20 minutes; a partition without GPUs would be free."""
-    body = {"resources": {**ALL_GPUS, "time_limit_minutes": 20}}
-    full = await submit(carol, "sleep 600", **body)
+async def test_behind_a_full_partition_fewer_gpus_would_start(carol: Client) -> None:
+    """Of two nodes with four GPUs each one is taken for 20 minutes, and half of the other."""
+    taken = [{"gpus": 4}, {"gpus": 2}]
+    body = {"partition": "gpu", "cpus": 1, "memory_gb": 0.5, "time_limit_minutes": 20}
+    jobs = [await submit(carol, "sleep 600", resources={**body, **gpus}) for gpus in taken]
     try:
-        await settled(carol, full["id"], "running")
+        for job in jobs:
+            await settled(carol, job["id"], "running")
         found = await estimate(carol, partition="gpu", gpus=4, time_limit_minutes=60)
         assert 600 < found["seconds"] <= 1260
+        assert not found["certain"]
         start = datetime.fromisoformat(found["start_at"])
         assert abs(start - datetime.now(UTC) - timedelta(seconds=found["seconds"])) < timedelta(
             seconds=30
         )
         assert "forecast" in found["note"]
-        free = await estimate(carol, partition="gpu", cpus=40, nodes=1, gpus=0)
-        assert free["seconds"] is None or free["seconds"] >= 0
-    except Refused as error:
-        assert error.fields.keys() == {"resources.cpus"}  # no node has forty
+        (fewer,) = [o for o in found["alternatives"] if o["resources"]["gpus"] == 2]
+        assert fewer["title"] == "2 GPUs instead of 4"
+        assert datetime.fromisoformat(fewer["start_at"]) < start
+        again = await submit(carol, resources={**SMALL, **fewer["resources"]})
+        await settled(carol, again["id"])
     finally:
-        await carol.api("POST", f"/jobs/{full['id']}/cancel")
-        await settled(carol, full["id"])
+        for job in jobs:
+            await carol.api("POST", f"/jobs/{job['id']}/cancel")
+        for job in jobs:
+            await settled(carol, job["id"])
+
+
+async def test_before_a_reservation_a_shorter_time_or_another_partition(
+    portal: Live, alice: Client
+) -> None:
+    """The only node of a partition is to be kept free in 90 minutes."""
+    name = "portal-test-estimates"
+    reserve = ["ReservationName=" + name, "StartTime=now+90minutes", "Duration=60", "Users=root"]
+    reserve.append("Flags=MAINT")  # without, Slurm's forecast says that there is no such node
+    portal.exec_as("root", ["scontrol", "create", *reserve, "Nodes=node03"])
+    try:
+        found = await estimate(alice, partition="cpu", time_limit_minutes=240)
+        assert found["seconds"] > 3600
+        others = {other["title"]: other for other in found["alternatives"]}
+        assert "60 minutes at most" in others
+        assert any(other["resources"]["partition"] != "cpu" for other in others.values())
+        for other in others.values():
+            assert other["start_at"] < found["start_at"], other
+    finally:
+        portal.exec_as("root", ["scontrol", "delete", "ReservationName=" + name])
+
+
+async def test_a_limit_that_the_forecast_can_not_see_is_said(portal: Live, alice: Client) -> None:
+    """The account may use two GPUs at once: the third waits although GPUs are free."""
+    body = {**SMALL, "partition": "gpu", "gpus": 2, "account": LIMITED}
+    jobs = [await submit(alice, "sleep 600", resources=body) for _ in range(2)]
+    try:
+        await settled(alice, jobs[0]["id"], "running")
+        async with asyncio.timeout(120):
+            while "AssocGrp" not in portal.exec_as("root", ["squeue", "-h", "-o", "%r"]):
+                await asyncio.sleep(0.2)
+            while "limit" not in (await estimate(alice, **body))["note"]:
+                await asyncio.sleep(0.5)
+        found = await estimate(alice, **body)
+        assert "AssocGrpGRES" in found["note"]
+        assert not found["certain"]
+    finally:
+        for job in jobs:
+            await alice.api("POST", f"/jobs/{job['id']}/cancel")
+        for job in jobs:
+            await settled(alice, job["id"])
 
 
 async def test_slurm_is_asked_only_so_often_and_the_same_not_twice(carol: Client) -> None:

@@ -92,7 +92,11 @@ async def test_what_starts_now_needs_none(world: World) -> None:
     assert len(world.agents.forecasts) == 1
 
 
-async def test_slurm_says_nothing(world: World) -> None:
+@pytest.mark.parametrize("said", [None, Rejected("no-such-node", "No node has that.")])
+async def test_slurm_can_not_say(world: World, said: Any) -> None:
+    """Its forecast knows of no node that is reserved before the job would end, though the job may
+    wait for it."""
+    world.agents.starts = {("gpu", 4): said}
     found = await estimate(world, **BIG)
     assert (found["start_at"], found["seconds"], found["certain"]) == (None, None, False)
 
