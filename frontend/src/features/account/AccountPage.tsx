@@ -1,4 +1,5 @@
 import { PageTitle } from '@/app/PageTitle';
+import classes from './Account.module.css';
 import { SecondFactorSection } from './SecondFactorSection';
 import { TokensSection } from './TokensSection';
 
@@ -6,7 +7,7 @@ import { TokensSection } from './TokensSection';
 export function AccountPage() {
   return (
     <>
-      <div style={{ marginBottom: '1rem' }}>
+      <div className={classes.title}>
         <PageTitle tab="Account">Your account</PageTitle>
       </div>
       <SecondFactorSection />

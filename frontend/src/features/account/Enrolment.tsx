@@ -2,9 +2,11 @@ import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { sentence } from '@/api/problem';
+import { Cancelled } from '@/ui/complain';
 import { Notice } from '@/ui/Notice';
 import classes from './Account.module.css';
 import { CodeField } from './CodeField';
+import { useWithPassword } from './reauth';
 import { beginEnrolment, codeRefusal, confirmEnrolment, grouped } from './secondFactor';
 
 interface Props {
@@ -14,9 +16,10 @@ interface Props {
 
 /** Scan, then give one code: only then does the second factor count. */
 export function Enrolment({ onCodes, onCancel }: Props) {
+  const withPassword = useWithPassword();
   const { data, error } = useQuery({
     queryKey: ['second-factor', 'enrolment'],
-    queryFn: beginEnrolment,
+    queryFn: () => withPassword(beginEnrolment),
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     retry: false,
@@ -31,15 +34,19 @@ export function Enrolment({ onCodes, onCancel }: Props) {
     if (code.trim() === '') return setRefusal('Enter the code that your app shows.');
     setBusy(true);
     try {
-      onCodes(await confirmEnrolment(code));
+      onCodes(await withPassword(() => confirmEnrolment(code)));
     } catch (reason) {
-      setRefusal(codeRefusal(reason));
+      if (!(reason instanceof Cancelled)) setRefusal(codeRefusal(reason));
     } finally {
       setBusy(false);
     }
   };
 
-  if (error) return <Notice tone="error">{sentence(error)}</Notice>;
+  if (error) {
+    const why =
+      error instanceof Cancelled ? 'This needs your password. Begin again.' : sentence(error);
+    return <Notice tone="error">{why}</Notice>;
+  }
   return (
     <form onSubmit={(event) => void submit(event)} noValidate>
       <Stack>
