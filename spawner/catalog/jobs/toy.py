@@ -56,7 +56,8 @@ class Report:
             from tensorboardX import SummaryWriter
         except ImportError:
             return None
-        return SummaryWriter(logdir or os.environ.get("PORTAL_LOGDIR", "runs"))
+        # its flush() doesn't wait for what is still in its queue: this is how late a curve can be
+        return SummaryWriter(logdir or os.environ.get("PORTAL_LOGDIR", "runs"), flush_secs=2)
 
     def epoch(self, number, loss, accuracy):
         self._say("{:5d}  {:8.4f}  {:8.3f}".format(number, float(loss), float(accuracy)))
