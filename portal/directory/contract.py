@@ -26,7 +26,7 @@ class Person:
     `groups`: names of the groups found for it; empty in pages and in `find_many`, which don't look.
     `locked`: the directory refuses its password, after wrong ones or by an administrator.
     `disabled`: switched off for ssh too. `must_change`: its password is good for one change only.
-    `version`: what an edit hands back, so that it can't undo somebody else's; "" where unknown.
+    `version`: what an edit hands back, so that it can't undo somebody else's.
     """
 
     username: str
@@ -273,7 +273,7 @@ class Writing(Protocol):
 
     async def edit(self, username: str, edit: Edit, version: str) -> Person:
         """The person afterwards. DirectoryChanged (409) if the entry isn't any more what it was
-        when `version` was read; `version` "" asks for no such check."""
+        when `version` was read; "" asks for no such check."""
         ...
 
     async def delete(self, username: str) -> bool:

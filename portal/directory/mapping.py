@@ -3,6 +3,8 @@
 Every text that comes from outside passes through `escaped` before it is part of a filter.
 """
 
+import hashlib
+import json
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -89,8 +91,24 @@ class Mapping:
             locked=locked,
             disabled=disabled,
             must_change=must_change,
-            version=first(entry, VERSION) or "",
+            version=self._version(entry),
         )
+
+    def _version(self, entry: Entry) -> str:
+        """What an editor may change, in short. Not entryCSN, for that changes with each wrong
+        password too."""
+        settings = self.settings
+        names = [
+            *settings.ldap_name_attributes,
+            settings.ldap_mail_attribute,
+            settings.ldap_gid_attribute,
+            settings.ldap_home_attribute,
+            settings.ldap_shell_attribute,
+            GIVEN_NAME,
+            SURNAME,
+        ]
+        content = json.dumps([sorted(texts(entry, name)) for name in names])
+        return hashlib.sha256(content.encode()).hexdigest()[:20]
 
     def _state(self, entry: Entry, shell: str | None) -> tuple[bool, bool, bool]:
         """Locked, disabled, must change their password: each kind has its own way to say so."""

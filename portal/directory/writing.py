@@ -11,7 +11,6 @@ import structlog
 
 from portal.directory import checks, groups, numbers, writing_groups
 from portal.directory.changes import (
-    ASSERTION_FAILED,
     CONSTRAINT_VIOLATION,
     ENTRY_EXISTS,
     Change,
@@ -27,19 +26,22 @@ from portal.directory.connections import (
 )
 from portal.directory.contract import Created, Edit, NewPerson, OneTimePassword, Person
 from portal.directory.entries import entry_of, for_change
-from portal.directory.login import REFUSALS, policy_error
+from portal.directory.login import REFUSALS, find, policy_error
 from portal.directory.mapping import (
     GIVEN_NAME,
     RESET,
     SURNAME,
+    VERSION,
     Mapping,
     equals,
+    first,
 )
 from portal.errors import (
     Conflict,
     DirectoryChanged,
     FieldError,
     InvalidInput,
+    NotFound,
     PortalError,
     invalid_input,
 )
@@ -74,7 +76,7 @@ def create(servers: Servers, link: Link, new: NewPerson) -> Created:
         except PortalError:
             _take_back(making, new.username, dn)
             raise
-        return Created(_person(link, new.username), password)
+        return Created(_person(making, new.username), password)
 
 
 def _check_new(link: Link, new: NewPerson) -> None:
@@ -244,20 +246,23 @@ def edit(servers: Servers, link: Link, username: str, wanted: Edit, version: str
             found += _gid_is_nobodys(link, wanted.gid)
         if found:
             raise invalid_input(found)
-        entry = entry_of(link, username)
-        before = Mapping(link.settings).person(entry, username)
-        if version and version != before.version:
-            raise _changed(username)
-        if wanted.shell is not None and before.disabled:
-            message = f"{username} is disabled: enable them first, then choose the shell."
-            raise Conflict(message, errors=[FieldError("shell", message)])
-        modifications = _edits(link, wanted, entry["dn"])
-        if modifications:
-            seen = version if making.asserts() else ""
-            words = f"{username} was edited"
-            if making.modify(entry["dn"], modifications, words, set(), seen) == ASSERTION_FAILED:
+        for _ in range(_TRIES):
+            entry = entry_of(link, username)
+            before = _as_read(link, username)
+            if version and version != before.version:
                 raise _changed(username)
-        return _person(link, username)
+            if wanted.shell is not None and before.disabled:
+                message = f"{username} is disabled: enable them first, then choose the shell."
+                raise Conflict(message, errors=[FieldError("shell", message)])
+            modifications = _edits(link, wanted, entry["dn"])
+            if not modifications:
+                return _person(making, username)
+            # only if the entry still is what was just compared
+            seen = (first(entry, VERSION) or "") if making.asserts() else ""
+            words = f"{username} was edited"
+            if making.modify(entry["dn"], modifications, words, set(), seen) == SUCCESS:
+                return _person(making, username)
+        raise _changed(username)
 
 
 def _changed(username: str) -> DirectoryChanged:
@@ -298,8 +303,17 @@ def delete(servers: Servers, link: Link, username: str) -> bool:
         return making.delete(dn, words, {NO_SUCH_OBJECT}) == SUCCESS
 
 
-def _person(link: Link, username: str) -> Person:
-    entry = entry_of(link, username)
-    mapping = Mapping(link.settings)
-    own = link.settings.ldap_group_base and groups.direct_names(link, username, entry["dn"])
-    return mapping.person(entry, username, own or ())
+def _as_read(link: Link, username: str) -> Person:
+    """As the account that searches sees them, which may see less: whoever edits has seen that."""
+    link.bind_reader()
+    found = Mapping(link.settings).person(entry_of(link, username), username)
+    link.bind_writer()
+    return found
+
+
+def _person(making: Change, username: str) -> Person:
+    """What has become of them, as the account that searches sees it."""
+    found = find(making.servers, making.link, username)
+    if found is None:
+        raise NotFound(f"{username} is gone from the directory already.")
+    return found

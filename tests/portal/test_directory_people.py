@@ -213,6 +213,14 @@ async def test_of_editors_at_once_one_wins(open_here: OpenHere, name: str) -> No
     assert sum(isinstance(answer, DirectoryChanged) for answer in answers) == 5
 
 
+async def test_a_mistyped_password_stops_no_editor(directory: LdapDirectory, name: str) -> None:
+    """What the password policy notes in the entry isn't somebody else's change."""
+    seen = (await directory.create(someone(name))).person.version
+    with pytest.raises(WrongCredentials):
+        await directory.authenticate(name, "wrong")
+    assert (await directory.edit(name, Edit(surname="Free"), seen)).surname == "Free"
+
+
 @pytest.mark.parametrize(
     ("edit", "field"),
     [

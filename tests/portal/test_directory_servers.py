@@ -7,10 +7,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from portal.directory.connections import Link
-from portal.directory.contract import Ability, NewPerson
+from portal.directory.contract import Ability, Edit, NewPerson
 from portal.directory.service import LdapDirectory
 from portal.errors import DirectoryReadOnly, InvalidInput
-from tests.portal.directory_server import OpenHere, content, without_policy
+from tests.portal.directory_server import WRITER_DN, OpenHere, content, without_policy
 from tests.portal.slapd import PASSWORD, SUFFIX, Content, Slapd, running
 
 pytest_plugins = ["tests.portal.directory_fixtures"]
@@ -106,3 +106,20 @@ async def test_a_replica_is_read_and_the_main_server_changed(
     assert not [line for line in lines if line["event"] == "directory server failed"]
     assert await main.find("far") == made.person
     assert await both.find("far") is None  # the replica is asked first
+
+
+async def test_an_account_that_sees_less_edits_all_the_same(
+    tmp_path_factory: pytest.TempPathFactory, open_here: OpenHere
+) -> None:
+    """Mail addresses are hidden from the account that searches, not from the one that writes."""
+    whole = without_policy()
+    hidden = f'access to attrs=mail by dn.exact="{WRITER_DN}" write by * none\n'
+    config = whole.config.replace("access to *\n", f"{hidden}access to *\n", 1)
+    with running(tmp_path_factory.mktemp("hidden"), Content(config, whole.ldif)) as slapd:
+        directory = open_here(ldap_urls=[slapd.ldap_url], ldap_ca_file=slapd.ca)
+        alice = await directory.find("alice")
+        assert alice is not None
+        assert alice.email is None
+        after = await directory.edit("alice", Edit(surname="Other"), alice.version)
+        assert (await directory.edit("alice", Edit(), after.version)).surname == "Other"
+        directory.close()
