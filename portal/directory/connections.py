@@ -127,7 +127,10 @@ class Link:
                 self.connection.rebind(authentication="ANONYMOUS", read_server_info=False)
         result = self.result()
         if result["result"] != SUCCESS:
-            raise ServerTrouble(f"the portal's own account is refused: {result['description']}")
+            who = wanted or "anonymous"
+            raise ServerTrouble(
+                f"the portal's own account, {who}, is refused: {result['description']}"
+            )
         self.bound = wanted
 
     def try_bind(self, dn: str, password: str, controls: list[Any]) -> Result:
@@ -291,11 +294,13 @@ class Servers:
         return features
 
     def health(self, url: str) -> ServerHealth:
-        """A new connection to one server, and the reader's bind on it."""
+        """A new connection to one server, and the portal's accounts' binds on it."""
         try:
             link = open_link(url, self.settings)
             try:
                 link.bind_reader()
+                if self.settings.ldap_write_dn is not None:
+                    link.bind_writer()
             finally:
                 link.close()
         except FAILURES as error:

@@ -243,7 +243,8 @@ class Reading(Protocol):
         ...
 
     async def health(self) -> list[ServerHealth]:
-        """Each server tried on its own: connection, certificate, and the account's bind."""
+        """Each server tried on its own: connection, certificate, and binds of the portal's
+        accounts, that which writes too."""
         ...
 
     async def answers(self) -> None:

@@ -156,6 +156,15 @@ async def test_a_dead_directory_is_unavailable(open_here: OpenHere) -> None:
     assert [health.cause is None for health in await dead.health()] == [False]
 
 
+async def test_an_account_that_writes_and_is_refused_is_named(open_here: OpenHere) -> None:
+    wrong = open_here(ldap_write_dn=f"cn=nobody,{SUFFIX}")
+    (health,) = await wrong.health()
+    assert f"cn=nobody,{SUFFIX}, is refused" in str(health.cause)
+    with pytest.raises(DirectoryUnavailable):
+        await wrong.lock("alice")
+    assert await wrong.find("alice") is not None
+
+
 async def test_with_a_template_nobody_is_looked_up(open_here: OpenHere) -> None:
     alone = open_here(
         ldap_user_dn_template=f"uid={{username}},ou=people,{SUFFIX}",
