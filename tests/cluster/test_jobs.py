@@ -214,7 +214,8 @@ async def test_what_began_and_ended_while_the_portal_was_down(portal: Live, alic
             ["sbatch", "--mem=100M", f"--job-name={word}", "--output=/dev/null", *wrap],
         )
         async with asyncio.timeout(60):
-            left = ["squeue", "-h", "-u", "alice", "-o", "%A"]
+            # By name: a TensorBoard of an earlier job may run on.
+            left = ["squeue", "-h", "-u", "alice", "-o", "%A", f"--name={running['name']},{word}"]
             while portal.exec_as("alice", left).split() != [str(running["job_id"])]:
                 await asyncio.sleep(0.5)
     finally:
