@@ -168,6 +168,7 @@ async def change_password(
         await db.execute(
             delete(WebSession).where(WebSession.user_id == user.id, WebSession.id != session.id)
         )
+        await db.execute(delete(HalfLogin).where(HalfLogin.user_id == user.id))
         record(db, Action.PASSWORD_CHANGED, actor=user, ip=caller.ip)
         await db.commit()
 

@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 from portal.db import utcnow
 from portal.directory.contract import Person
 from portal.errors import Forbidden
-from portal.models import AuditEvent, User, WebSession
+from portal.models import AuditEvent, HalfLogin, User, WebSession
 from portal.services import accounts
 from portal.services.audit import Action
 from tests.portal.conftest import Browser, Portal
@@ -158,6 +158,15 @@ class TestPasswordChange:
             yield browser
 
     @staticmethod
+    async def begin_a_login(portal: Portal) -> None:
+        """Half a login, with the password that is about to change."""
+        (user,) = await rows(portal, User)
+        end = utcnow() + timedelta(minutes=5)
+        async with portal.app.state.db.session() as db:
+            db.add(HalfLogin(token_hash="h", user_id=user.id, expires_at=end))
+            await db.commit()
+
+    @staticmethod
     async def change(browser: Browser, current: str, new: str) -> Any:
         body = {"current_password": current, "new_password": new}
         return await browser.post("/api/v1/me/password", body)
@@ -167,7 +176,9 @@ class TestPasswordChange:
     ) -> None:
         async with portal.browser() as other:
             await other.login("heidi")
+            await self.begin_a_login(portal)
             assert (await self.change(heidi, PASSWORD, NEW_PASSWORD)).status == 204
+            assert await rows(portal, HalfLogin) == []
             assert (await other.get("/api/v1/me")).status == 401
             assert (await heidi.get("/api/v1/me")).status == 200
             assert (await other.login("heidi")).status == 401

@@ -12,7 +12,7 @@ from sqlalchemy import select, update
 
 from portal.api import deps
 from portal.db import utcnow
-from portal.models import AccessToken, AuditEvent, User, WebSession
+from portal.models import AccessToken, AuditEvent, SecondFactor, User, WebSession
 from portal.origin import SAFE_METHODS
 from portal.services import accounts
 from portal.services.audit import Action
@@ -342,12 +342,19 @@ async def test_what_happened_is_written_down_without_the_token(
     portal: Portal, carol: Browser, program: Browser
 ) -> None:
     made = (await make(carol, "admin", name="nightly")).body
-    factor = "/api/v1/admin/users/carol/second-factor/reset"
-    await program.post(factor, headers=showing(made["token"]))
+    async with portal.browser() as alice, portal.app.state.db.session() as db:
+        await alice.login("alice")
+        (user,) = await db.scalars(select(User).where(User.username == "alice"))
+        db.add(SecondFactor(user_id=user.id, secret="", confirmed_at=utcnow()))
+        await db.commit()
+    reset = "/api/v1/admin/users/alice/second-factor/reset"
+    assert (await program.post(reset, headers=showing(made["token"]))).status == 204
     await carol.send("DELETE", f"/api/v1/tokens/{made['id']}")
     events = {event.action: event for event in await rows(portal, AuditEvent)}
     created = events[Action.TOKEN_CREATED]
     assert (created.actor, created.target) == ("carol", "nightly")
     assert created.detail["scopes"] == "admin"
     assert events[Action.TOKEN_REVOKED].target == "nightly"
+    assert events[Action.TOKEN_REVOKED].detail == {}
+    assert events[Action.SECOND_FACTOR_RESET].detail == {"token": "nightly"}
     assert made["token"] not in str([vars(event) for event in events.values()])
