@@ -166,7 +166,8 @@ PEOPLE = "".join(
         person("twin", 20008),
         person("twin", 20009, ou="ou=more,ou=people"),
         person("system", 12),
-        person("heidi", 20010),
+        person("heidi", 20010),  # whose password a test changes
+        person("judy", 20011),
     )
 )
 

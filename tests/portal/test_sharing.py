@@ -191,10 +191,10 @@ class TestAPerson:
             assert answer.body["errors"] == [{"field": "username", "message": says}]
 
     async def test_one_who_has_never_logged_in(self, world: World) -> None:
-        assert (await world.share("heidi")).body["shared_with"] == ["heidi"]
-        async with world.portal.browser() as heidi:
-            await heidi.login("heidi")
-            assert await world.status(heidi) == 200
+        assert (await world.share("judy")).body["shared_with"] == ["judy"]
+        async with world.portal.browser() as judy:
+            await judy.login("judy")
+            assert await world.status(judy) == 200
 
     async def test_a_record_is_kept(self, world: World) -> None:
         await world.share("bob")
