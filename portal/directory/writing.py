@@ -248,10 +248,10 @@ def edit(servers: Servers, link: Link, username: str, wanted: Edit, version: str
             raise invalid_input(found)
         for _ in range(_TRIES):
             entry = entry_of(link, username)
-            before = _as_read(link, username)
-            if version and version != before.version:
+            if version and version != _as_read(link, username).version:
                 raise _changed(username)
-            if wanted.shell is not None and before.disabled:
+            disabled = Mapping(link.settings).person(entry, username).disabled
+            if wanted.shell is not None and disabled:
                 message = f"{username} is disabled: enable them first, then choose the shell."
                 raise Conflict(message, errors=[FieldError("shell", message)])
             modifications = _edits(link, wanted, entry["dn"])
