@@ -44,8 +44,8 @@ python:
 	@test -x $(PYTHON) || { apt-get update -q && apt-get install -q -y --no-install-recommends python3; }
 
 test: prepare-tests lint test-frontend  ## all tests: lint, then unit, portal, cluster and browser
-	@$(PYTHON) -m cluster.test --state-root $(STATE) -- \
-		tests/unit tests/portal tests/cluster tests/browser
+	@$(PYTHON) -m cluster.test --state-root $(STATE) --beside tests/unit --beside tests/portal \
+		-- tests/cluster tests/browser
 
 test-unit: prepare-tests     ## pure functions; seconds, needs no cluster
 	@$(DEV)/python -m pytest tests/unit
