@@ -9,7 +9,8 @@ from pydantic import BaseModel
 from portal.api.deps import Admin, PartsDep
 from portal.parts import Parts
 from portal.services import recipes
-from spawner.catalog import Environment, availability
+from portal.services.available import availability
+from spawner.catalog import Environment
 from spawner.templates import Template
 
 router = APIRouter(prefix="/admin", tags=["admin"])
@@ -42,7 +43,7 @@ def admin_catalog(_user: Admin, parts: PartsDep) -> CatalogOut:
     stock = parts.catalog.stock
     return CatalogOut(
         environments=[
-            _file(parts, item.file, item.value, availability(item.value))
+            _file(parts, item.file, item.value, availability(parts, item.value))
             for item in stock.environments.values()
             if item.value
         ],

@@ -7,7 +7,9 @@ from pydantic import BaseModel
 
 from portal.api.deps import CurrentUser, PartsDep
 from portal.api.views import ResourcesOut
-from spawner.catalog import Environment, Gpu, availability
+from portal.parts import Parts
+from portal.services.available import availability
+from spawner.catalog import Environment, Gpu
 from spawner.runtimes import Kind
 
 router = APIRouter(tags=["environments"])
@@ -41,12 +43,12 @@ class Environments(BaseModel):
 def environments(_user: CurrentUser, parts: PartsDep) -> Environments:
     """All environments of this site, in the order of their names."""
     found = parts.catalog.environments.values()
-    return Environments(items=[environment_out(environment) for environment in found])
+    return Environments(items=[environment_out(parts, environment) for environment in found])
 
 
-def environment_out(environment: Environment) -> EnvironmentOut:
+def environment_out(parts: Parts, environment: Environment) -> EnvironmentOut:
     """One environment, looked at now: its image may have come or gone."""
-    available, reason = availability(environment)
+    available, reason = availability(parts, environment)
     return EnvironmentOut(
         name=environment.name,
         title=environment.title,

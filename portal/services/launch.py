@@ -23,10 +23,10 @@ from portal.errors import (
 )
 from portal.models import BatchJob, Job, JobState, Session, Tensorboard, TensorboardJob
 from portal.parts import Parts
-from portal.services.shelf import Shelf
+from portal.services.available import availability
 from portal.services.store import change
 from spawner import lab, scripts
-from spawner.catalog import Environment, availability
+from spawner.catalog import Environment
 from spawner.errors import (
     BadRequest,
     HomeUnavailable,
@@ -221,7 +221,7 @@ def _kernels(parts: Parts, session: Session, home: str) -> dict[str, Any]:
         logdir=session.logdir,
         gpus=resources_of(session).gpus > 0,
     )
-    offered = offered_environments(parts.catalog, session.environment or "")
+    offered = offered_environments(parts, session.environment or "")
     return {
         "default_kernel": offered[0].name,
         "kernelspecs": {found.name: kernelspec(found, place) for found in offered},
@@ -230,9 +230,11 @@ def _kernels(parts: Parts, session: Session, home: str) -> dict[str, Any]:
     }
 
 
-def offered_environments(catalog: Shelf, own: str) -> list[Environment]:
+def offered_environments(parts: Parts, own: str) -> list[Environment]:
     """Every available environment with a kernel, `own` first."""
-    usable = [e for e in catalog.environments.values() if e.kernel and availability(e)[0]]
+    usable = [
+        e for e in parts.catalog.environments.values() if e.kernel and availability(parts, e)[0]
+    ]
     return sorted(usable, key=lambda found: (found.name != own, found.name))
 
 

@@ -36,6 +36,13 @@ def where_it_fits(wanted: Resources, cluster: ClusterInfo | None) -> Resources:
     return next((other for other in others if not impossible(other, cluster)), wanted)
 
 
+def no_gpu_anywhere(cluster: ClusterInfo | None) -> bool:
+    """Whether the cluster is known, and none of its nodes has a GPU, idle, busy or down."""
+    if cluster is None or not cluster.nodes:
+        return False
+    return not any(_gpus(node, None) for node in cluster.nodes)
+
+
 def _partition(wanted: Resources, partitions: Iterable[PartitionInfo]) -> PartitionInfo | None:
     for partition in partitions:
         if partition.name == wanted.partition or (wanted.partition is None and partition.default):

@@ -37,7 +37,7 @@ async def of_session(parts: Parts, session: Session) -> tuple[list[Notebook], bo
         answer = await parts.agents.call(session.user.username, "notebooks", timeout_s=WITHIN_S)
     except SpawnerError as error:
         raise launch.explained(error) from error
-    offered = launch.offered_environments(parts.catalog, session.environment or "")
+    offered = launch.offered_environments(parts, session.environment or "")
     names = [environment.name for environment in offered]
     own = session.environment if session.environment in names else None
     found = [

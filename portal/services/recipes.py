@@ -12,10 +12,11 @@ from portal.errors import FieldError, NotFound, invalid_input
 from portal.models import User
 from portal.parts import Parts
 from portal.services import launch
+from portal.services.available import availability
 from portal.services.limits import impossible, where_it_fits
 from portal.services.sessions import complete, usable_environment
 from spawner import jobscript, scripts
-from spawner.catalog import Environment, availability
+from spawner.catalog import Environment
 from spawner.errors import SpawnerError
 from spawner.model import Resources
 from spawner.templates import Template, array_tasks, check_parameters
@@ -66,12 +67,12 @@ def template(parts: Parts, name: str) -> Template:
 def availability_of(parts: Parts, template: Template) -> tuple[bool, str | None]:
     """Whether a job of this template can be submitted now, by its environment, or by any that may
     be chosen instead."""
-    if any(availability(environment)[0] for environment in _choices(parts, template)):
+    if any(availability(parts, environment)[0] for environment in _choices(parts, template)):
         return True, None
     environment = parts.catalog.environments.get(template.environment)
     if environment is None:
         return False, f"Its environment, {template.environment}, is not in this site's catalog."
-    return availability(environment)
+    return availability(parts, environment)
 
 
 def _choices(parts: Parts, template: Template) -> list[Environment]:

@@ -18,12 +18,13 @@ from portal.errors import Conflict, FieldError, NotFound, invalid_input
 from portal.models import Job, JobState, Session, User, Wanted, new_id
 from portal.parts import Parts
 from portal.services import audit, launch
+from portal.services.available import availability
 from portal.services.changes import RECONCILE
 from portal.services.limits import impossible
 from portal.services.logs import read_piece
 from portal.services.store import change
 from portal.settings import Settings
-from spawner.catalog import Environment, availability
+from spawner.catalog import Environment
 from spawner.errors import LauncherUnavailable, SpawnerError, Unreachable
 from spawner.model import Resources
 
@@ -77,7 +78,7 @@ def usable_environment(parts: Parts, name: str) -> Environment:
                 )
             ]
         )
-    available, reason = availability(found)
+    available, reason = availability(parts, found)
     if not available:
         raise invalid_input(
             [FieldError("environment", reason or "This environment can't be used here.")]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
-from portal.services.limits import impossible, where_it_fits
+from portal.services.limits import impossible, no_gpu_anywhere, where_it_fits
 from spawner.model import ClusterInfo, NodeInfo, PartitionInfo, Resources
 
 GPU_NODE = {"cpus": 32, "memory_mb": 131072, "gpus": {"v100": 4}, "partitions": ("gpu", "debug")}
@@ -80,3 +81,11 @@ def test_what_its_partition_could_never_run_goes_to_one_that_could(
 ) -> None:
     assert where_it_fits(wanted, CLUSTER).partition == partition
     assert where_it_fits(wanted, None) == wanted
+
+
+def test_no_gpu_is_only_said_of_a_cluster_that_is_known() -> None:
+    without = replace(CLUSTER, nodes=CLUSTER.nodes[2:])
+    assert no_gpu_anywhere(without)
+    assert not no_gpu_anywhere(CLUSTER)
+    assert not no_gpu_anywhere(None)
+    assert not no_gpu_anywhere(replace(CLUSTER, nodes=()))

@@ -10,9 +10,12 @@ from typing import cast
 
 import pytest
 
+from portal.api.environments import environment_out
 from portal.errors import InvalidInput
 from portal.parts import Parts
 from portal.services import recipes
+from portal.services.available import NO_GPU
+from portal.services.launch import offered_environments
 from spawner.catalog import Catalog
 from spawner.model import ClusterInfo, NodeInfo, PartitionInfo
 from spawner.templates import Template, load_templates
@@ -32,8 +35,9 @@ def parts(tmp_path: Path, *images: str) -> Parts:
         default_account=None,
         default_qos=None,
     )
-    found = Catalog.load(image_dir=tmp_path), SimpleNamespace(cluster=None)
-    return cast(Parts, SimpleNamespace(catalog=found[0], settings=settings, watcher=found[1]))
+    catalog = SimpleNamespace(environments=Catalog.load(image_dir=tmp_path).environments)
+    watcher = SimpleNamespace(cluster=None)
+    return cast(Parts, SimpleNamespace(catalog=catalog, settings=settings, watcher=watcher))
 
 
 def fields(at: Parts, template: Template, asked: str | None) -> dict[str, str]:
@@ -106,3 +110,25 @@ def test_one_of_the_choices_is_enough_for_a_template_to_be_there(tmp_path: Path)
     assert "python3.sif" in fields(at, NOTEBOOK, None)["environment"]
     assert list(fields(at, TRAINING, None)) == ["template"]
     assert not recipes.availability_of(parts(tmp_path / "none"), NOTEBOOK)[0]
+
+
+def test_what_needs_a_gpu_is_not_there_on_a_cluster_without_one(tmp_path: Path) -> None:
+    at = parts(tmp_path, "python3", "pytorch")
+    needy = replace(at.catalog.environments["pytorch"], gpu="required")
+    at.catalog.environments = {**at.catalog.environments, "pytorch": needy}
+    template = TEMPLATES["pytorch-training"]
+    assert environment_out(at, needy).available  # nothing is known of the cluster yet
+
+    node = NodeInfo("a", "a", "IDLE", ("cpu",), cpus=8, memory_mb=65536)
+    when = datetime(2026, 3, 1, tzinfo=UTC)
+    at.watcher.cluster = ClusterInfo((node,), (PartitionInfo("cpu", nodes=("a",)),), when)
+    shown = environment_out(at, needy)
+    assert (shown.available, shown.unavailable_reason) == (False, NO_GPU)
+    assert recipes.availability_of(at, template) == (False, NO_GPU)
+    assert fields(at, template, None) == {"template": NO_GPU}
+    assert fields(at, NOTEBOOK, "pytorch") == {"environment": NO_GPU}
+    assert [found.name for found in offered_environments(at, "pytorch")] == ["python3"]
+
+    at.watcher.cluster = replace(at.watcher.cluster, nodes=(replace(node, gpus={"v100": 1}),))
+    assert environment_out(at, needy).available
+    assert [found.name for found in offered_environments(at, "pytorch")] == ["pytorch", "python3"]
