@@ -40,5 +40,7 @@ export type Usage = Schemas['UsageOut'];
 export type Template = Schemas['TemplateOut'];
 export type TemplateDetail = Schemas['TemplateDetail'];
 export type Estimate = Schemas['EstimateOut'];
+export type Catalog = Schemas['CatalogOut'];
+export type CatalogFile = Schemas['CatalogFile'];
 export type ImportedImage = Schemas['ImageOut'];
 export type ImageImport = Schemas['ImportOut'];

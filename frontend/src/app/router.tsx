@@ -171,6 +171,12 @@ const adminImagesRoute = createRoute({
   component: lazyRouteComponent(() => import('@/features/admin/ImagesPage'), 'ImagesPage'),
 });
 
+const adminCatalogRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/catalog',
+  component: lazyRouteComponent(() => import('@/features/admin/CatalogPage'), 'CatalogPage'),
+});
+
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
     loginRoute,
@@ -190,6 +196,7 @@ export const router = createRouter({
       accountRoute,
       adminRoute,
       adminImagesRoute,
+      adminCatalogRoute,
     ]),
   ]),
   defaultPreload: 'intent',

@@ -11,6 +11,9 @@ export function AdminNav() {
       <Link to="/admin/images" className={classes.link}>
         Images
       </Link>
+      <Link to="/admin/catalog" className={classes.link}>
+        Catalog
+      </Link>
     </nav>
   );
 }

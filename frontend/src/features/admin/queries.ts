@@ -47,3 +47,13 @@ export const imagesQuery = queryOptions({
   queryFn: () => unwrap(api.GET('/api/v1/admin/catalog/images')),
   staleTime: 0,
 });
+
+/** Files change rarely, and are read again every few seconds; not asked for in a hidden tab. */
+const CATALOG_MS = 10_000;
+
+export const catalogQuery = queryOptions({
+  queryKey: ['admin', 'catalog'],
+  queryFn: () => unwrap(api.GET('/api/v1/admin/catalog')),
+  refetchInterval: CATALOG_MS,
+  staleTime: 0,
+});

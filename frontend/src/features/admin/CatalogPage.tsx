@@ -1,0 +1,80 @@
+import { Paper, Skeleton, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { sentence } from '@/api/problem';
+import type { Catalog } from '@/api/types';
+import { NotFoundPage } from '@/app/NotFoundPage';
+import { PageTitle } from '@/app/PageTitle';
+import { useMe } from '@/features/account/useMe';
+import { Notice } from '@/ui/Notice';
+import { AdminNav } from './AdminNav';
+import classes from './CatalogPage.module.css';
+import { CatalogTable } from './CatalogTable';
+import { catalogProblem } from './catalog';
+import { catalogQuery } from './queries';
+
+/** What the catalog's files come to, for administrators: mistakes first. */
+export function CatalogPage() {
+  const me = useMe();
+  return me.role === 'admin' ? <WholeCatalog /> : <NotFoundPage />;
+}
+
+function WholeCatalog() {
+  const { data, error } = useQuery(catalogQuery);
+  return (
+    <>
+      <PageTitle tab="Catalog">Catalog</PageTitle>
+      <AdminNav />
+      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {!data && !error && <Skeleton height={240} radius="lg" aria-label="Loading" />}
+      {data && (
+        <div className={classes.sections}>
+          <Problems lines={data.problems} />
+          <CatalogTable title="Environments" items={data.environments} />
+          <CatalogTable title="Templates" items={data.templates} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function Problems({ lines }: { lines: Catalog['problems'] }) {
+  return (
+    <section aria-labelledby="problems">
+      <Title order={2} size="h4" id="problems">
+        Mistakes in files
+      </Title>
+      {lines.length === 0 ? (
+        <Paper className={classes.note} mt="sm">
+          All files are in order. A file that is changed is read again within seconds; nothing has
+          to be restarted.
+        </Paper>
+      ) : (
+        <>
+          <p className={classes.quiet}>
+            A file with a mistake stays in use as it was before; a new one isn't offered until it is
+            put right. Put it right and save it: it is read again within seconds.
+          </p>
+          <ul className={classes.list}>
+            {lines.map((line) => (
+              <Problem key={line} line={line} />
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  );
+}
+
+function Problem({ line }: { line: string }) {
+  const { name, file, field, what } = catalogProblem(line);
+  return (
+    <Paper component="li" className={classes.problem}>
+      <div className={classes.where}>
+        {name || 'The catalog'}
+        {field && <code className={classes.field}>{field}</code>}
+      </div>
+      <div className={classes.what}>{what}</div>
+      {file && <div className={classes.path}>{file}</div>}
+    </Paper>
+  );
+}
