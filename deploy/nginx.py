@@ -21,7 +21,15 @@ from portal.services.gate import SERVER_PATTERN, host_port, portal_address
 from portal.settings import USERNAME_PATTERN, Settings
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
-PAGES = ("away.html", "away.problem", "node.html", "node.problem", "slower.problem")
+PAGES = (
+    "away.html",
+    "away.problem",
+    "node.html",
+    "node.problem",
+    "slower.problem",
+    "larger.problem",
+    "unread.problem",
+)
 FOLDERS = ("cache", "logs", "temp", "_pages")
 
 # What a server on a node may not tell a browser, because it holds for more than the server's path:

@@ -25,6 +25,7 @@ CLOCK_SLACK = timedelta(seconds=30)
 FIRST_PAUSE = timedelta(seconds=4)
 LONGEST_PAUSE = timedelta(minutes=5)
 MAX_ENDED = 10_000
+MAX_FOREIGN = 10_000
 DOUBTS = 2  # how often an incredible answer is not believed
 
 Key = tuple[str, str]  # UUID, user
@@ -55,6 +56,7 @@ class Ledger:
         self._outside: dict[int, dict[int, JobInfo]] = {}  # arrays that are not ours
         self._absent: dict[Key, Absent] = {}
         self._ended: dict[Key, JobInfo] = {}
+        self._foreign: dict[Key, None] = {}  # in their order
         self._changed: set[Name] = set()
         self._doubts = 0
 
@@ -98,6 +100,16 @@ class Ledger:
         """What was asked about this job so far is void."""
         self._absent.pop(key, None)
 
+    def disown(self, keys: Iterable[Key]) -> None:
+        """Jobs whose comment names a UUID of which we have no job: from the next answer on, they
+        are jobs like any other from outside, without one."""
+        self._foreign |= dict.fromkeys(keys)
+        while len(self._foreign) > MAX_FOREIGN:
+            del self._foreign[next(iter(self._foreign))]
+
+    def _named(self, job: JobInfo) -> JobInfo:
+        return replace(job, uuid=None) if _key(job) in self._foreign else job
+
     def wonder(self, key: Key, job_id: int | None, since: datetime | None, now: datetime) -> None:
         """Someone wants to know of a job that isn't there: accounting will be asked."""
         absent = self._absent.get(key)
@@ -122,7 +134,7 @@ class Ledger:
 
     def squeue(self, jobs: Iterable[JobInfo], now: datetime) -> bool:
         """Take an answer in; False when it isn't to be believed (yet)."""
-        by_id = {job.job_id: job for job in jobs}
+        by_id = {job.job_id: self._named(job) for job in jobs}
         gone = self.by_id.keys() - by_id.keys()
         if self._incredible(gone) and self._doubts < DOUBTS:
             self._doubts += 1
@@ -141,7 +153,8 @@ class Ledger:
         for key, job_before in last.items():
             if not self._claims[key]:
                 del self._claims[key]
-                self._vanished(key, job_before, now)
+                if key not in self._foreign:
+                    self._vanished(key, job_before, now)
         for job in left:
             if job.uuid is None and not self._group(job):
                 self._outside.pop(job.array_job_id or 0, None)
@@ -193,7 +206,7 @@ class Ledger:
         self, asked: Mapping[Key, Absent], jobs: Iterable[JobInfo] | None, now: datetime
     ) -> None:
         """Take in the answer to `asked`; None when there was none."""
-        known = _by_name(jobs or ())
+        known = _by_name(map(self._named, jobs or ()))
         for key, absent in asked.items():
             absent.next_ask = now + absent.pause
             absent.pause = min(2 * absent.pause, LONGEST_PAUSE)

@@ -15,13 +15,13 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
 from spawner.errors import SlurmError
-from spawner.ledger import Ledger, Name
+from spawner.ledger import Key, Ledger, Name
 from spawner.model import ClusterInfo, JobInfo, JobUsage, NodeInfo, PartitionInfo
 
 log = logging.getLogger(__name__)
@@ -147,6 +147,11 @@ class Watcher:
         Slurm's number of others. For one reader; what becomes of a job that squeue no longer
         shows is not told."""
         return self._ledger.take_changed()
+
+    def disown(self, keys: Iterable[Key]) -> None:
+        """These (UUID, user) are not ours: their jobs are shown without a UUID from the next look
+        on."""
+        self._ledger.disown(keys)
 
     def forget(self, uuid: str, user: str) -> None:
         """The job is submitted again: what was (not) found of it so far means nothing now."""

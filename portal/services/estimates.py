@@ -10,14 +10,20 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from portal.db import utcnow
-from portal.errors import TooManyQuestions, invalid_input
+from portal.errors import (
+    LauncherProblem,
+    PortalError,
+    SlurmUnreachable,
+    TooManyQuestions,
+    invalid_input,
+)
 from portal.models import User
 from portal.parts import Parts
 from portal.services import launch, recipes
 from portal.services.limits import impossible
 from portal.services.recipes import PREVIEW
 from portal.services.sessions import usable_environment
-from spawner.errors import Rejected, SpawnerError
+from spawner.errors import LauncherUnavailable, Rejected, SpawnerError, Unreachable
 from spawner.model import JobInfo, JobSpec, Resources, SlurmState
 
 MOST_ALTERNATIVES = 3
@@ -31,6 +37,7 @@ FORECAST = (
 )
 NO_NODE = "no-such-node"
 NO_FORECAST = "Slurm can't say when this would start."
+AWAY = "{why}, so there is no forecast at the moment. You can try to start this all the same."
 LIMITED = (
     "Jobs of your account are waiting because of a limit ({limits}). The forecast doesn't know "
     "such limits: this may start later."
@@ -68,7 +75,7 @@ async def estimate(
     try:
         start_at = await _forecast(parts, user, resources)
     except SpawnerError as error:
-        raise launch.explained(error) from error
+        raise _explained(error) from error
     now = utcnow()
     limits = _limits(parts, user, resources)
     soon = start_at is not None and start_at - now < NOW
@@ -77,6 +84,16 @@ async def estimate(
     others = [] if soon or start_at is None else await _cheaper(parts, user, resources, start_at)
     seconds = max(0, round((start_at - now).total_seconds())) if start_at else None
     return Estimate(start_at, seconds, soon and not limits, note, others)
+
+
+def _explained(error: SpawnerError) -> PortalError:
+    """As for a start, but that nothing was to be started."""
+    match error:
+        case Unreachable():
+            return SlurmUnreachable(AWAY.format(why="Slurm does not answer"))
+        case LauncherUnavailable():
+            return LauncherProblem(AWAY.format(why="The portal could not ask Slurm for you"))
+    return launch.explained(error)
 
 
 async def _forecast(parts: Parts, user: User, resources: Resources) -> datetime | None:

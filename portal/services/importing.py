@@ -52,7 +52,6 @@ class Importer:
         with _open(self.work / "lock") as lock:
             await _locked(lock)
             await asyncio.to_thread(self._clean)
-            await self._again()
             async with self.parts.changes.listen(IMPORTS) as listener:
                 try:
                     while True:
@@ -71,19 +70,26 @@ class Importer:
         """Nothing runs: whatever is half made was left by a portal that was killed."""
         for path in self.work.iterdir():
             if path.is_dir():
-                _remove_folder(path)
+                _remove(path)
         if self.folder.is_dir():
             for path in self.folder.glob(f"{HALF_MADE}*"):
-                path.unlink()
+                _remove(path)
 
-    async def _again(self) -> None:
-        for row in await self._rows(ImportState.RUNNING):
-            if await asyncio.to_thread(_is_there, self.folder / row.file, row):
-                await self._settle(row.id, _done)
-            elif row.wanted is Wanted.STOP:
-                await self._settle(row.id, _failed(STOPPED, cancelled=True))
-            else:
-                await self._settle(row.id, _queued)
+    async def _again(self, row: ImageImport) -> None:
+        """A row says that it runs, and nothing does: an earlier life of the portal began it, or its
+        end could not be written."""
+        if await asyncio.to_thread(_is_there, self.folder / row.file, row):
+            found: Apply = _done
+        elif row.wanted is Wanted.STOP:
+            found = _failed(STOPPED, cancelled=True)
+        else:
+            found = _queued
+
+        def apply(now: ImageImport) -> None:
+            if now.state is ImportState.RUNNING:  # else its end was written a moment ago
+                found(now)
+
+        await self._settle(row.id, apply)
 
     async def _rows(self, state: ImportState) -> list[ImageImport]:
         query = select(ImageImport).where(ImageImport.state == state)
@@ -92,7 +98,9 @@ class Importer:
 
     async def _round(self, lock: int) -> None:
         for row in await self._rows(ImportState.RUNNING):
-            if row.wanted is Wanted.STOP and row.id in self._stops:
+            if row.id not in self._tasks:
+                await self._again(row)
+            elif row.wanted is Wanted.STOP:
                 self._stops[row.id].set()
         for row in await self._rows(ImportState.QUEUED):
             if len(self._tasks) >= AT_ONCE:
@@ -104,12 +112,16 @@ class Importer:
         stop = self._stops[row.id] = asyncio.Event()
         task = asyncio.create_task(self._import(row, stop, lock), name=f"import {row.id}")
         self._tasks[row.id] = task
-        task.add_done_callback(lambda _: self._forget(row.id))
+        task.add_done_callback(lambda done: self._forget(row.id, done))
 
-    def _forget(self, import_id: str) -> None:
+    def _forget(self, import_id: str, task: asyncio.Task[None]) -> None:
+        """What could not even be written down is looked at again, though not at once."""
         self._tasks.pop(import_id, None)
         self._stops.pop(import_id, None)
-        self.parts.changes.notify(IMPORTS)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("an import's state could not be written", id=import_id, exc_info=error)
+        else:
+            self.parts.changes.notify(IMPORTS)
 
     async def _import(self, row: ImageImport, stop: asyncio.Event, lock: int) -> None:
         """One import from beginning to end; the row says how it went."""
@@ -121,7 +133,8 @@ class Importer:
         try:
             outcome = await self._outcome(started, half, work, stop, lock)
         finally:
-            await asyncio.to_thread(_remove, half, work)
+            await asyncio.to_thread(_remove, half)
+            await asyncio.to_thread(_remove, work)
         await self._settle(row.id, outcome)
 
     async def _outcome(
@@ -271,10 +284,16 @@ def _publish(half: Path, file: Path, replace: bool, stop: asyncio.Event) -> None
         os.close(folder)
 
 
-def _remove(half: Path, work: Path) -> None:
-    half.unlink(missing_ok=True)
-    if work.exists():
-        _remove_folder(work)
+def _remove(path: Path) -> None:
+    """A file or folder, if it is there. That it can't be removed is no reason to forget how an
+    import went, nor to begin no other."""
+    try:
+        if path.is_dir():
+            _remove_folder(path)
+        else:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        log.warning("an import has left files behind", path=str(path), error=str(error))
 
 
 def _remove_folder(folder: Path) -> None:

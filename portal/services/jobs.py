@@ -100,7 +100,7 @@ def _row(
         files=dict(rendered.files),
         body_hash=digest,
         idempotency_key=key,
-        logdir=_checked_logdir(wish.logdir) or rendered.logdir,
+        logdir=_checked_logdir(wish.logdir, recipe.workdir) or rendered.logdir,
         workdir=recipe.workdir,
         array_size=rendered.array,
         requeue=rendered.requeue,
@@ -109,11 +109,11 @@ def _row(
     )
 
 
-def _checked_logdir(logdir: str | None) -> str | None:
+def _checked_logdir(logdir: str | None, home: str) -> str | None:
     """The folder that TensorBoard is to show; the job's own PORTAL_LOGDIR stays what it is."""
     if logdir is None:
         return None
-    return launch.checked_path("logdir", logdir)
+    return launch.checked_path("logdir", logdir, home)
 
 
 def _digest(wish: Wish) -> str:

@@ -54,11 +54,13 @@ def session_logdir(home: str, name: str, session_id: str) -> str:
     return f"{home}/portal/runs/{name}-{session_id[:8]}"
 
 
-def checked_path(field: str, path: str) -> str:
-    """A whole, normal path; what may be done there is decided by the owner's own rights. Raises
-    InvalidInput."""
+def checked_path(field: str, path: str, home: str) -> str:
+    """A whole, normal path, where ~ is the owner's home; what may be done there is decided by the
+    owner's own rights. Raises InvalidInput."""
+    if path == "~" or path.startswith("~/"):
+        path = home.rstrip("/") + path[1:]
     if not path.startswith("/") or not path.isprintable() or len(path) > MAX_PATH:
-        text = "Give a folder's whole path, beginning with “/”."
+        text = "Give a folder's whole path, beginning with “/” or “~/”."
         raise InvalidInput(text, errors=[FieldError(field, text)])
     return posixpath.normpath(path)
 

@@ -4,10 +4,13 @@ so that it stands in its owner's list with a log and a TensorBoard like any othe
 Those that squeue shows are taken from the watcher's last look. What began and ended while the
 portal was away is read from accounting, from where it was read last. How many of one person's are
 taken is bounded; Slurm's own tools show the rest.
+
+A comment like ours makes no job one of the portal's: the row does, which is there before the job.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
@@ -35,6 +38,7 @@ MOST_AT_ONCE = 500
 SAME_SUBMISSION = timedelta(seconds=2)  # Slurm's times are whole seconds
 
 Key = tuple[int, datetime]
+Name = tuple[str, str]  # UUID, user
 
 
 class Outside:
@@ -47,17 +51,21 @@ class Outside:
         self._history_at: datetime | None = None
 
     async def look(self, now: datetime) -> None:
-        """Take in what is new in squeue, once for each of its answers."""
+        """Take in what is new in squeue, once for each of its answers. One that only looks like the
+        portal's own is taken when the watcher shows it as what it is: at its next look."""
         watcher = self._parts.watcher
         if watcher.stale_since is not None or watcher.at == self._looked_at:
             return
         self._looked_at = watcher.at
         shown = {key: info for info in watcher.jobs.values() if (key := _key(info)) is not None}
         self._seen &= shown.keys()
-        new = [info for key, info in shown.items() if key not in self._seen]
-        if new:
-            await self._take(new, now)
-            self._seen |= shown.keys()
+        new = {key: info for key, info in shown.items() if key not in self._seen}
+        if not new:
+            return
+        foreign = await self._foreign(new.values())
+        watcher.disown(foreign)
+        await self._take([info for info in new.values() if info.uuid is None], now)
+        self._seen |= {key for key, info in new.items() if _name(info) not in foreign}
 
     def history_due(self, now: datetime) -> bool:
         return self._history_at is None or now - self._history_at > HISTORY_EVERY
@@ -73,7 +81,11 @@ class Outside:
         except SlurmError as error:
             log.warning("accounting is not known", error=error.message)
             return
-        await self._take([info for info in found if _key(info) is not None], now)
+        told = [info for info in found if _key(info) is not None]
+        foreign = await self._foreign(told)
+        self._parts.watcher.disown(foreign)
+        others = [replace(i, uuid=None) if _name(i) in foreign else i for i in told]
+        await self._take([info for info in others if info.uuid is None], now)
         async with self._parts.db.session() as db:
             await db.merge(Mark(name=MARK, at=now))
             await db.commit()
@@ -94,6 +106,17 @@ class Outside:
                 rows.append(_row(self._parts, users[group[0].user], identity, group, now))
         for user_id in await self._insert(rows):
             self._parts.changes.notify(user_id)
+
+    async def _foreign(self, infos: Collection[JobInfo]) -> set[Name]:
+        """The UUIDs, with their users, of which we have no job."""
+        named = {(info.uuid, info.user) for info in infos if info.uuid is not None}
+        ids = [uuid for uuid, _ in named]
+        query = select(Job.id, User.username).join(User, User.id == Job.user_id)
+        async with self._parts.db.session() as db:
+            for start in range(0, len(ids), MOST_AT_ONCE):
+                some = query.where(Job.id.in_(ids[start : start + MOST_AT_ONCE]))
+                named -= {(row.id, row.username) for row in await db.execute(some)}
+        return named
 
     async def _users(self, names: set[str]) -> dict[str, User]:
         query = select(User).where(User.username.in_(names), User.disabled_at.is_(None))
@@ -138,8 +161,12 @@ def _is_same(row: BatchJob, known: Any) -> bool:
 
 
 def _key(info: JobInfo) -> Key | None:
-    """What names a job that is not one of the portal's."""
-    return None if info.uuid or info.submit_time is None else (info.job_id, info.submit_time)
+    """What names a job of Slurm's."""
+    return None if info.submit_time is None else (info.job_id, info.submit_time)
+
+
+def _name(info: JobInfo) -> tuple[str | None, str]:
+    return info.uuid, info.user
 
 
 def row_id(parts: Parts, info: JobInfo) -> str:

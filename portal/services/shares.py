@@ -87,10 +87,11 @@ async def add(
 
 
 async def remove(parts: Parts, parent: Job, whom: Whom, *, by: User, ip: str = "") -> SharedWith:
-    """Take it back."""
+    """Take it back, if it was given."""
     async with parts.db.session() as db:
-        await db.execute(delete(Share).where(Share.parent_id == parent.id, whom.chosen))
-        _record(db, audit.Action.SHARE_REMOVE, parent, whom, by, ip)
+        mine = delete(Share).where(Share.parent_id == parent.id, whom.chosen)
+        if (await db.scalars(mine.returning(Share.id))).all():
+            _record(db, audit.Action.SHARE_REMOVE, parent, whom, by, ip)
         await db.commit()
     return await of(parts, parent)
 

@@ -123,9 +123,10 @@ async def unwant(parts: Parts, board: Tensorboard, user: User, ip: str = "") -> 
 
 async def _checked(parts: Parts, parent: Job, logdir: str) -> str:
     """A folder that the owner may look into, asked as the owner. Raises InvalidInput."""
-    path = launch.checked_path("logdir", logdir)
+    owner = parent.user.username
     try:
-        there = await parts.agents.look(parent.user.username, path)
+        path = launch.checked_path("logdir", logdir, (await parts.agents.info(owner)).home)
+        there = await parts.agents.look(owner, path)
     except PathRefused as error:
         raise invalid_input([FieldError("logdir", error.message)]) from error
     except SpawnerError as error:

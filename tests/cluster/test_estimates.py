@@ -30,11 +30,21 @@ async def carol(portal: Live) -> AsyncIterator[Client]:
         yield client
 
 
+@pytest.fixture
+async def bob(portal: Live) -> AsyncIterator[Client]:
+    """Nobody else here asks as bob: how often one may ask is counted for each person."""
+    async with portal.login("bob") as client:
+        yield client
+
+
 async def estimate(client: Client, **resources: Any) -> Any:
     return await client.api("POST", "/estimates", {"resources": {**SMALL, **resources}})
 
 
-async def test_with_room_it_starts_now(carol: Client) -> None:
+async def test_with_room_it_starts_now(portal: Live, carol: Client) -> None:
+    async with asyncio.timeout(120):  # what other tests have left there
+        while portal.exec_as("root", ["squeue", "-h", "-p", "cpu", "-o", "%i"]).strip():
+            await asyncio.sleep(0.5)
     found = await estimate(carol, partition="cpu")
     assert (found["seconds"] < 60, found["certain"]) == (True, True)
     assert found["alternatives"] == []
@@ -109,11 +119,13 @@ async def test_a_limit_that_the_forecast_can_not_see_is_said(portal: Live, alice
             await settled(alice, job["id"])
 
 
-async def test_slurm_is_asked_only_so_often_and_the_same_not_twice(carol: Client) -> None:
-    answers = [await estimate(carol, memory_gb=0.5) for _ in range(20)]
-    assert len({answer["start_at"] for answer in answers}) <= 2
-    with pytest.raises(Refused) as refused:
-        for number in range(40):
-            await estimate(carol, memory_gb=1 + number / 8)
-    assert refused.value.status == 429
-    assert refused.value.problem["type"] == "urn:portal:too-many-questions"
+async def test_slurm_is_asked_only_so_often_and_the_same_not_twice(bob: Client) -> None:
+    """Twenty times the same is no more than may be asked; many different questions at once are."""
+    for _ in range(20):
+        await estimate(bob, memory_gb=0.5)
+    asked = [estimate(bob, memory_gb=1 + number / 8) for number in range(40)]
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    refused = [answer for answer in answers if isinstance(answer, Refused)]
+    assert len(refused) >= 40 - 12
+    assert {answer.status for answer in refused} == {429}
+    assert {answer.problem["type"] for answer in refused} == {"urn:portal:too-many-questions"}

@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -98,11 +99,25 @@ class Trainings:
     async def watch(self) -> None:
         """Tell those who wait as their jobs end, until all have been looked at."""
         while not all(task.done() for task in self.found.values()):
-            path = f"/jobs?q={self.word}&state=ended&limit=100"
-            for job in (await self.client.api("GET", path))["items"]:
+            async for job in self._ended():
                 if not self._ends[job["id"]].done():
                     self._ends[job["id"]].set_result(None)
             await asyncio.sleep(0.5)
+
+    async def _ended(self) -> AsyncIterator[Any]:
+        path = f"/jobs?q={self.word}&state=ended"
+        page = await self.client.api("GET", path)
+        while True:
+            for job in page["items"]:
+                yield job
+            if page["next_cursor"] is None:
+                return
+            page = await self.client.api("GET", f"{path}&cursor={quote(page['next_cursor'])}")
+
+    async def _end(self, job_id: str) -> None:
+        """Each is waited for by itself: a slow one fails no other's test. Raises TimeoutError."""
+        async with asyncio.timeout(PATIENCE_S):
+            await asyncio.shield(self._ends[job_id])
 
     async def _post(self, key: str, body: Any) -> Any:
         made = await self.client.api("POST", "/jobs", {**body, "name": f"{key} {self.word}"})
@@ -110,12 +125,12 @@ class Trainings:
         return made
 
     async def _after(self, first_id: str, key: str, body: Any) -> Training:
-        await self._ends[first_id]
+        await self._end(first_id)
         made = await self._post(key, body)
         return await self._follow(made["id"], board=False)
 
     async def _follow(self, job_id: str, board: bool) -> Training:
-        await self._ends[job_id]
+        await self._end(job_id)
         job = await self.client.api("GET", f"/jobs/{job_id}")
         done = Training(job, await log_of(self.client, job))
         if board and job["outcome"] == "completed":
@@ -147,8 +162,7 @@ async def trainings(portal: Live) -> AsyncIterator[Trainings]:
                 parameters={"model": f"{made['pytorch']['logdir']}/model.pt2", "batch_size": 100},
                 resources={"gpus": 0},
             )
-        async with asyncio.timeout(PATIENCE_S):
-            await running.watch()
+        await running.watch()
         yield running
 
 

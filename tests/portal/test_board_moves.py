@@ -1,5 +1,6 @@
 """A TensorBoard whose allocation is over: moves if somebody looks, else ends and says why."""
 
+import dataclasses
 from collections.abc import AsyncIterator, Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from portal.db import Database, utcnow
+from portal.errors import InvalidInput
 from portal.models import (
     Job,
     JobState,
@@ -20,6 +22,7 @@ from portal.models import (
 from portal.parts import Parts
 from portal.services import tensorboards
 from portal.settings import Settings
+from spawner.channel import UserInfo
 from tests.portal.gate_portal import gate_settings
 
 pytestmark = pytest.mark.anyio
@@ -108,6 +111,24 @@ async def test_one_that_waits_in_the_queue_with_a_job_of_its_own_is_not_homeless
     starting = TensorboardState.STARTING
     board = await board_in(database, JobState.QUEUED, own_job=True, state=starting)
     assert not await over(make_parts(), board)
+
+
+async def test_a_folder_is_named_from_its_owners_home(
+    database: Database, make_parts: MakeParts
+) -> None:
+    class Agents:
+        async def info(self, username: str) -> UserInfo:
+            return UserInfo(username, 20001, 20001, f"/home/{username}", "/bin/bash")
+
+        async def look(self, username: str, path: str) -> bool:
+            return (username, path) == ("alice", "/home/alice/runs")
+
+    parts = dataclasses.replace(make_parts(), agents=cast(Any, Agents()))
+    before = await board_in(database, JobState.ENDED)
+    found = await tensorboards.want(parts, before.parent, before.user, "~/runs")
+    assert found.logdir == "/home/alice/runs"
+    with pytest.raises(InvalidInput, match="beginning with"):
+        await tensorboards.want(parts, before.parent, before.user, "~bob/runs")
 
 
 async def test_it_moves_while_somebody_looks(database: Database, make_parts: MakeParts) -> None:

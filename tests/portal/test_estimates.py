@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from portal.services import forecasts
-from spawner.errors import Rejected
+from spawner.errors import LauncherUnavailable, Rejected, Unreachable
 from spawner.model import JobInfo, SlurmState
 from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
@@ -121,6 +121,26 @@ async def test_limits_that_the_forecast_can_not_see(world: World, job: Any, seen
     found = await estimate(world, **BIG)
     assert ("limit" in found["note"], found["certain"]) == (seen, not seen)
     assert (job["reason"] in found["note"]) is seen
+
+
+@pytest.mark.parametrize(
+    ("fault", "slug", "words"),
+    [
+        (Unreachable("No."), "slurm-unreachable", "Slurm does not answer"),
+        (LauncherUnavailable("No."), "launcher-unavailable", "could not ask Slurm for you"),
+    ],
+)
+async def test_without_an_answer_it_says_that_starting_can_be_tried(
+    world: World, monkeypatch: pytest.MonkeyPatch, fault: Exception, slug: str, words: str
+) -> None:
+    async def fails(*_: object) -> None:
+        raise fault
+
+    monkeypatch.setattr(world.agents, "forecast", fails)
+    answer = await world.ask("POST", "/estimates", {"resources": BIG})
+    assert (answer.status, answer.slug) == (503, slug)
+    assert words in answer.body["detail"]
+    assert "no forecast at the moment. You can try to start this" in answer.body["detail"]
 
 
 async def test_an_answer_is_kept_and_is_its_owners(world: World) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.portal.gate_portal import problem
 from tests.portal.gate_world import HOME, World, read_answer, world
 
 pytest_plugins = ["tests.portal.gate_fixtures"]
@@ -33,7 +34,23 @@ def test_bodies_are_small_outside_sessions(door: World) -> None:
         head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n"
         with door.connect() as connection:
             connection.sendall(head.encode())
-            assert read_answer(connection).status == 413
+            answer = read_answer(connection)
+        assert answer.status == 413
+        if path.startswith("/api/"):
+            assert problem(answer)["type"] == "urn:portal:too-large"
+            assert "1 MiB" in problem(answer)["detail"]
+            assert answer.all("retry-after") == []
+    assert door.portal.seen == []
+
+
+def test_what_can_not_be_read_is_said_by_a_problem(door: World) -> None:
+    for request in (b"GET /api/v1/x%00 HTTP/1.1\r\nHost: x\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n"):
+        with door.connect() as connection:
+            connection.sendall(request)
+            answer = read_answer(connection)
+        assert answer.status == 400
+        assert problem(answer)["type"] == "urn:portal:invalid-input"
+        assert answer.all("retry-after") == []
     assert door.portal.seen == []
 
 

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from portal import check
 from portal.db import utcnow
 from portal.models import AuditEvent, ImageImport, ImportState, JobState, Session, User, Wanted
+from portal.services import importing
 from tests import registry as registries
 from tests.portal.conftest import Browser, MakeSettings, Portal, RunPortal
 from tests.registry import Registry, Relay
@@ -323,6 +325,46 @@ async def test_what_a_killed_portal_left_is_settled_at_the_next_start(
             "whole.sif"
         ]
         assert nothing_is_left(portal, imported)
+
+
+async def test_what_can_not_be_removed_or_written_down_does_not_stay_under_way(
+    site: Portal,
+    carol: Browser,
+    registry: Registry,
+    imported: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settle, refused = importing.Importer._settle, list[str]()
+
+    def full(folder: Path) -> None:
+        raise OSError(f"{folder} can't be removed")
+
+    async def once_refused(self: importing.Importer, import_id: str, apply: Any) -> Any:
+        if apply is importing._done and import_id not in refused:
+            refused.append(import_id)
+            raise OperationalError("COMMIT", {}, Exception("disk full"))
+        return await settle(self, import_id, apply)
+
+    monkeypatch.setattr(importing, "_remove_folder", full)
+    monkeypatch.setattr(importing, "ROUND_S", 0.2)
+    monkeypatch.setattr(importing.Importer, "_settle", once_refused)
+    asked = await ask(carol, f"docker://{registry.host}/team/small", "small.sif")
+    await until(carol, asked["id"], "done")
+    assert refused == [asked["id"]]
+    assert (imported / "small.sif").exists()
+
+
+async def test_one_that_says_it_runs_and_does_not_can_be_cancelled(
+    site: Portal, carol: Browser
+) -> None:
+    async with site.app.state.db.session() as db:
+        row = ImageImport(
+            reference="docker://x", file="x.sif", requested_by="carol", state=ImportState.RUNNING
+        )
+        db.add(row)
+        await db.commit()
+    assert (await carol.post(f"{IMPORTS}/{row.id}/cancel")).status == 202
+    assert (await until(carol, row.id, "cancelled"))["reason"] is None
 
 
 async def test_an_image_in_use_stays(

@@ -77,6 +77,11 @@ async def test_a_parameter_of_the_wrong_kind_is_named(
     assert len(world.agents.submitted) == before
 
 
+async def test_a_folder_below_ones_home_can_be_written_with_a_tilde(world: World) -> None:
+    for logdir, found in (("~/runs/../a", "/home/alice/a"), ("~", "/home/alice")):
+        assert (await world.job(script="true", logdir=logdir))["logdir"] == found
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -89,6 +94,7 @@ async def test_a_parameter_of_the_wrong_kind_is_named(
         ({"script": "\ud800"}, "script"), ({"script": "x" * 300_000}, "script"),
         ({"script": "#SBATCH --array=0-9\ntrue"}, "script"),
         ({"name": "a\nb"}, "name"), ({"name": "x" * 101}, "name"), ({"logdir": "here"}, "logdir"),
+        ({"logdir": "~bob/runs"}, "logdir"),
         ({"resources": {"cpus": 0}}, "resources.cpus"),
         ({"resources": {"cpus": "many"}}, "resources.cpus"),
         ({"resources": {"partition": "none"}}, "resources.partition"),

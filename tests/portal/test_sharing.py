@@ -199,7 +199,8 @@ class TestAPerson:
     async def test_a_record_is_kept(self, world: World) -> None:
         await world.share("bob")
         await world.share("groups/scientists")
-        await world.share("bob", "DELETE")
+        for _ in range(2):  # the second finds nothing to take back
+            await world.share("bob", "DELETE")
         query = (
             select(AuditEvent).where(AuditEvent.action.startswith("share.")).order_by(AuditEvent.id)
         )

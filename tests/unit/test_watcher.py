@@ -82,6 +82,25 @@ class TestLedger:
         assert ledger.shown(KEY, 8, False) == ()
         assert ledger.shown((UUID, "bob"), 8, True) == ()
 
+    def test_a_job_with_a_uuid_that_is_not_ours_is_one_from_outside(self) -> None:
+        """From squeue's next answer on, and in accounting; another's of the same UUID stays."""
+        ledger = Ledger()
+        ledger.squeue([job(8), job(9, user="bob")], NOW)
+        ledger.take_changed()
+        ledger.disown([KEY])
+        ledger.squeue([job(8), job(9, user="bob")], NOW)
+        assert ledger.take_changed() == {KEY, 8}
+        row = ("87654321-4321-5321-4321-cba987654321", "alice")
+        assert ledger.shown(row, 8, True) == (job(8, uuid=None),)
+        assert ledger.find((UUID, "bob"), None) == job(9, user="bob")
+        assert not ledger.due(NOW + SECOND), "nobody wonders what became of the other"
+        ledger.squeue([], NOW)
+        ledger.wonder(row, 8, NOW, NOW)
+        ledger.accounting(ledger.due(NOW), [job(8, state=SlurmState.ENDED)], NOW)
+        found = ledger.find(row, 8, True)
+        assert found is not None
+        assert (found.state, found.uuid) == (SlurmState.ENDED, row[0])
+
     def test_absence_is_never_the_end(self) -> None:
         ledger = Ledger()
         ledger.squeue([job()], NOW)
