@@ -8,6 +8,7 @@ catalog/environment.schema.json. It reads files, and looks whether what an envir
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from spawner.runtimes import SYSTEM_PATH, Container, Modules, Runtime, Virtualen
 SHIPPED = Path(__file__).parent / "catalog"
 SCHEMA = SHIPPED / "environment.schema.json"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
+MAX_NUMBER_BITS = 1024  # as many as the largest float has
 Gpu = Literal["none", "optional", "required"]
 
 
@@ -134,7 +136,10 @@ def _is_shown(name: str) -> bool:
 
 def availability(environment: Environment) -> tuple[bool, str | None]:
     """Whether a session in it can start now; if not, why, in a sentence for its user."""
-    reason = environment.runtime.unavailable()
+    try:
+        reason = environment.runtime.unavailable()
+    except OSError as error:  # a folder that may not be looked into
+        reason = f"What this environment runs from can't be looked at: {error.strerror}."
     return reason is None, reason
 
 
@@ -153,14 +158,44 @@ def load_environment(path: Path, places: Places) -> Environment:
         raise CatalogError([f"{path}: {error}"]) from error
     if problems := sorted(_problems(path, fields)):
         raise CatalogError(problems)
-    return _environment(path.stem, fields, places)
+    try:
+        return _environment(path.stem, fields, places)
+    except OSError as error:  # a name that no folder can hold
+        raise CatalogError([f"{path}: image: {error.strerror}"]) from error
+
+
+_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_SafeLoader):  # type: ignore[misc]
+    """The safe loader, which tells a value that can't be made, such as the date 2024-13-45, with
+    its line; by itself it lets whatever Python says of it go through."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """Raises yaml.constructor.ConstructorError."""
+        try:
+            value = super().construct_object(node, deep)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise _unmade(node, f"this is no value of its kind ({error})") from error
+        if isinstance(value, float) and not math.isfinite(value):
+            raise _unmade(node, "a number must be finite")
+        if isinstance(value, int) and value.bit_length() > MAX_NUMBER_BITS:
+            raise _unmade(node, "this number is too large")
+        return value
+
+
+def _unmade(node: yaml.Node, why: str) -> yaml.YAMLError:
+    return yaml.constructor.ConstructorError(None, None, why, node.start_mark)
 
 
 def read_yaml(path: Path) -> Any:
     """What a file says, by libyaml where it is there: ten times as fast. Raises OSError,
     UnicodeDecodeError or yaml.YAMLError."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load(path.read_text(encoding="utf-8"), loader)  # noqa: S506 - a safe one
+    text = path.read_text(encoding="utf-8")
+    try:
+        return yaml.load(text, _Loader)  # noqa: S506 - a safe one
+    except RecursionError as error:
+        raise yaml.YAMLError("its lists and mappings are nested too deeply") from error
 
 
 @cache
@@ -179,9 +214,10 @@ def _sentence(error: jsonschema.ValidationError) -> str:
     about = error.schema.get("description") if isinstance(error.schema, dict) else None
     if error.validator == "not":  # a field of another runtime
         return str(about)
+    message = error.message[:300]
     if about and error.validator in {"pattern", "contains", "enum"}:
-        return f"{error.message}. {about}"
-    return str(error.message)
+        return f"{message}. {about}"
+    return message
 
 
 def _runtime(fields: Mapping[str, Any], places: Places) -> Runtime:
@@ -204,7 +240,15 @@ def _runtime(fields: Mapping[str, Any], places: Places) -> Runtime:
 def _image(name: str, places: Places) -> Path:
     """Where an image lies, or would; an absolute path stays what it is."""
     candidates = [folder / name for folder in places.image_dirs]
-    return next((path for path in candidates if path.exists()), candidates[0])
+    return next((path for path in candidates if _is_there(path)), candidates[0])
+
+
+def _is_there(path: Path) -> bool:
+    """Whether a session would find it. Raises OSError for a name that is too long."""
+    try:
+        return path.exists()
+    except PermissionError:
+        return False  # `availability` says so, until the folder can be looked into
 
 
 def _environment(name: str, fields: Mapping[str, Any], places: Places) -> Environment:

@@ -17,8 +17,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from jinja2 import TemplateError as JinjaError
-
 from spawner import freescript
 from spawner.catalog import Environment
 from spawner.jobfunctions import MPI_VARIABLE, NOTEBOOK, functions
@@ -26,7 +24,7 @@ from spawner.kernels import KernelPlace, job_command, kernelspec
 from spawner.model import Resources
 from spawner.parameters import types
 from spawner.scripts import EXIT_CLAIMED, job_dir, quote
-from spawner.shelltext import environment as jinja_environment
+from spawner.shelltext import ShellWord, Unrenderable, render, words
 from spawner.templates import Template, array_tasks
 
 MAX_SCRIPT_BYTES = 256 * 1024
@@ -89,12 +87,6 @@ portal_status=$?
 exit "$portal_status\""""
 
 
-class ShellWord(str):
-    """Text that is a word of the shell already; made in this file only."""
-
-    __slots__ = ()
-
-
 def render_job(template: Template, parameters: Mapping[str, Any], place: JobPlace) -> Rendered:
     """The job of parameters that `check_parameters` found good.
 
@@ -111,10 +103,9 @@ def render_job(template: Template, parameters: Mapping[str, Any], place: JobPlac
         "gpus": resources.gpus,
         "cpus": resources.cpus,
     }
-    jinja = jinja_environment(finalize=words)
     try:
-        body = jinja.from_string(template.script).render({**surroundings, **values, **shown})
-    except (JinjaError, ArithmeticError, TypeError, ValueError) as error:
+        body = render(template.script, {**surroundings, **values, **shown})
+    except Unrenderable as error:
         raise ScriptRefused(
             "script", f"The template's script can't be rendered: {error}"
         ) from error
@@ -163,21 +154,6 @@ def render_script(script: str, place: JobPlace, environment: Environment | None)
 def task_logdir(logdir: str, index: int) -> str:
     """Where PORTAL_LOGDIR points in a task of an array."""
     return f"{logdir}/task-{index}"
-
-
-def words(value: object) -> str:
-    """What stands in a script for a value: one word of the shell, or one for each of a list's."""
-    if isinstance(value, ShellWord):
-        return value
-    if isinstance(value, (list, tuple)):
-        return " ".join(words(item) for item in value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if value is None:
-        return quote("")
-    if isinstance(value, (str, int, float)):
-        return quote(str(value))
-    raise TypeError(f"{type(value).__name__} can't be put into a script")
 
 
 def _placed(template: Template, name: str, value: Any, place: JobPlace) -> Any:

@@ -69,8 +69,9 @@ def faults(value: object, rule: Mapping[str, Any]) -> Iterator[str]:
     limits = _with_limits(rule)
     errors = list(jsonschema.Draft202012Validator(limits).iter_errors(value))
     for error in sorted(errors, key=lambda error: error.validator != "type"):
-        place = f"has in place {error.absolute_path[0] + 1} what " if error.absolute_path else ""
-        yield f"{place}{_words(error)}"
+        path = error.absolute_path
+        place = f"is wrong in element {path[0] + 1}, which " if path else ""
+        yield f"{place}{_words(error, rule)}"
     if not errors:
         yield from _unwritable(value)
 
@@ -100,16 +101,18 @@ def _unwritable(value: object) -> Iterator[str]:
         yield "must be a finite number"
 
 
-def _words(error: jsonschema.ValidationError) -> str:
+def _words(error: jsonschema.ValidationError, rule: Mapping[str, Any]) -> str:
     limit: Any = error.validator_value
     if error.validator == "type":
         return f"must be {_kind(limit)}"
     if error.validator == "enum":
         return f"must be one of {', '.join('empty' if c is None else str(c) for c in limit)}"
     if error.validator == "pattern":
-        about = error.schema.get("description") if isinstance(error.schema, dict) else None
+        about = rule.get("description")
         hint = f" ({about.rstrip('.')})" if about else ""
         return f"does not have the right form{hint}"
+    if limit == 1 and error.validator in _COUNTS:
+        return _LIMITS[str(error.validator)].format(limit).removesuffix("s")
     return _LIMITS[str(error.validator)].format(limit)
 
 
@@ -124,6 +127,7 @@ _LIMITS = {
     "maxItems": "must have at most {} elements",
     "uniqueItems": "must not have the same element twice",
 }
+_COUNTS = ("minLength", "maxLength", "minItems", "maxItems")
 
 
 def _kind(names: str | list[str]) -> str:

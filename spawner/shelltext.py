@@ -8,18 +8,43 @@ found here, when a template is loaded, and not when someone fills in a `$(…)`.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from jinja2 import StrictUndefined, TemplateSyntaxError, meta
+from jinja2 import TemplateError as JinjaError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from spawner.scripts import quote
 
 MARK = "\x01"
 """Stands for a value, {{ … }}, in a script whose Jinja2 tags are taken out."""
 TAG = "\x02"
 """Stands for a statement, {% … %}."""
-_READ_AGAIN = re.compile(r"\beval\b|\blet\b|\btrap\b|\[\[|\(\(|\bsh\s+-\w*c\b|\bbash\s+-\w*c\b")
+_WORD = r"(?<![\w./=-])(?:{})(?![\w./=-])"
+_SHELL = r"(?<![\w.-])(?:ba|da|z|k|mk|a|c|tc|fi)?sh(?![\w.-])"
+_OPTIONS = r"(?:\s+(?:[-+]\w*[oO]\s+\w+|--(?:rcfile|init-file)\s+\S+|[-+]\S+))*?"
+_VALUE = r"[^;&|\n]*\s\x01"  # in the same command, at a word's beginning
+_READ_AGAIN = re.compile(
+    "|".join(
+        (
+            _WORD.format("eval|let|trap|ssh"),
+            r"\[\[(?=\s)|\(\(",
+            rf"{_SHELL}{_OPTIONS}\s+-\w*c\w*",
+            rf"{_SHELL}[^\n]*(?=<<<)|<<<[^\n]*{_SHELL}",
+            rf"\|[^|\n]*{_SHELL}(?:\s+[-+]\S+)*\s*(?=$|[;&|)])",
+            r"(?:^|(?<=[\s;&|(]))(?:source|\.)\s+(?:/dev/|/proc/|<\()",
+            _WORD.format("declare|local|typeset|export|readonly") + r"(?=[^;&|\n]*\s[-+]\w*i)",
+            _WORD.format("declare|local|typeset|export|readonly") + rf"(?={_VALUE})",
+            _WORD.format("read|unset|mapfile|readarray|getopts") + r"(?=[^;&|<\n]*\s\S*\x01)",
+            r"(?<![\w./=-])printf\s+-v(?=\s*\S*\x01)",
+            r"(?:(?<![\w./=-])test|(?<!\S)\[)(?=\s[^;&|\n]*-[vR]\s+\S*\x01)",
+        )
+    )
+)
+"""What reads a word again, as a program, as arithmetic or as a variable's name."""
+_OPENINGS = {"${": "}", "$[": "]", "((": ")", "[[": "]]"}
 _HERE_DOCUMENT = re.compile(r"<<(-?)\s*(['\"\\]?)([A-Za-z_][A-Za-z0-9_]*)['\"]?")
 
 
@@ -42,20 +67,68 @@ def script_problems(script: str, names: Collection[str]) -> Iterator[str]:
     jinja = environment()
     try:
         tree = jinja.parse(script)
+        used = meta.find_undeclared_variables(tree)  # it also finds filters that there aren't
+        marked = _marked(jinja, script)
     except TemplateSyntaxError as error:
         yield f"line {error.lineno}: {error.message}"
         return
-    for name in sorted(meta.find_undeclared_variables(tree) - set(names)):
+    except RecursionError:
+        yield "its expressions are nested too deeply"
+        return
+    for name in sorted(used - set(names)):
         yield f"{name} is not one of the parameters"
-    if meta_problem := next(meta.find_referenced_templates(tree), ""):
-        yield f"{meta_problem} can't be included: a script stands by itself"
+    for included in list(meta.find_referenced_templates(tree))[:1]:
+        yield f"{included or 'a file'} can't be included: a script stands by itself"
     if any(ord(character) < 32 and character not in "\n\t" for character in script):
         yield "it holds control characters"
         return
     for number, line in enumerate(script.splitlines(), start=1):
         if line.startswith("#SBATCH"):
             yield f"line {number}: resources are asked for in default_resources, not by #SBATCH"
-    yield from _places(_marked(jinja, script))
+    yield from _places(marked)
+
+
+class ShellWord(str):
+    """Text that is a word of the shell already: what jobscript.py makes for a task's value."""
+
+    __slots__ = ()
+
+
+class Unrenderable(Exception):
+    """A script that can't be made of its values; the text says why."""
+
+
+def render(script: str, values: Mapping[str, Any]) -> str:
+    """The script with each value quoted where it stands. Raises Unrenderable."""
+    try:
+        return environment(finalize=words).from_string(script).render(values)
+    except (
+        JinjaError,
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        MemoryError,
+        RuntimeError,  # with RecursionError
+        TypeError,
+        ValueError,
+    ) as error:  # whatever an expression of the template's can raise
+        raise Unrenderable(str(error) or type(error).__name__) from error
+
+
+def words(value: object) -> str:
+    """What stands in a script for a value: one word of the shell, or one for each of a list's."""
+    if isinstance(value, ShellWord):
+        return value
+    if isinstance(value, (list, tuple)):
+        return " ".join(words(item) for item in value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None:
+        return quote("")
+    if isinstance(value, (str, int, float)):
+        return quote(str(value))
+    raise TypeError(f"{type(value).__name__} can't be put into a script")
 
 
 def _marked(jinja: ImmutableSandboxedEnvironment, script: str) -> str:
@@ -79,8 +152,13 @@ class _Reader:
     line: int = 1
     state: str = ""
     documents: list[tuple[str, bool]] = field(default_factory=list)
+    within: list[tuple[str, str]] = field(default_factory=list)
+    """The places being read that read their words again: how each began, and what ends it."""
+    flat: list[str] = field(default_factory=list)
+    """The text's characters, but for comments, and for what ends a command though it is quoted."""
 
     def problems(self) -> Iterator[str]:
+        self.flat = [" " if character == TAG else character for character in self.text]
         while self.at < len(self.text):
             character = self.text[self.at]
             if character in (MARK, TAG):
@@ -104,11 +182,42 @@ class _Reader:
             yield f"line {self.line}: {what} stands in {self.state}"
         elif character == MARK and (before in ("$", "\\") or after in ("<", ">")):
             yield f"line {self.line}: {what} stands beside {before + after!r}"
+        elif character == MARK and self.within:
+            yield _read_again(self.line, self.within[-1][0])
 
     def _plain(self, character: str) -> None:
         before = self.text[self.at - 1] if self.at else "\n"
+        if not self._brackets(character, before):
+            self._quotes(character, before)
+
+    def _brackets(self, character: str, before: str) -> bool:
+        """Whether it was one of the brackets of a place that reads its words again."""
+        opening = self.text[self.at : self.at + 2]
+        if self.within and self.text.startswith(self.within[-1][1], self.at):
+            self.at += len(self.within.pop()[1]) - 1
+        elif opening in _OPENINGS and (opening != "[[" or self._is_test(before)):
+            closing = _OPENINGS[opening]
+            self.within += [(opening, closing)] * (2 if opening == "((" else 1)
+            self.at += 1
+        elif character == "[" and (before.isalnum() or before == "_"):
+            self.within.append((before + "[", "]"))
+        elif self.within and character in "([" and self.within[-1][0] != "[[":
+            self.within.append((self.within[-1][0], ")" if character == "(" else "]"))
+        else:
+            return False
+        return True
+
+    def _is_test(self, before: str) -> bool:
+        after = self.text[self.at + 2 : self.at + 3]
+        return (before.isspace() or before in (*";(&|!{", TAG)) and (
+            after.isspace() or after == MARK
+        )
+
+    def _quotes(self, character: str, before: str) -> None:
         if character == "\\":
-            if self.text[self.at + 1 : self.at + 2] not in (MARK, TAG, "\n"):
+            if self.text[self.at + 1 : self.at + 2] == "\n":
+                self.flat[self.at : self.at + 2] = "  "
+            elif self.text[self.at + 1 : self.at + 2] not in (MARK, TAG):
                 self.at += 1
         elif character == "'":
             self.state = "$'…'" if before == "$" else "single quotes"
@@ -116,14 +225,25 @@ class _Reader:
             self.state = "double quotes"
         elif character == "`":
             self.state = "backquotes"
-        elif character == "#" and (before.isspace() or before in (";", "(", "&", "|", TAG)):
+        elif (
+            character == "#"
+            and not self.within
+            and (before.isspace() or before in (";", "(", "&", "|", TAG))
+        ):
             self.state = "a comment"
-        elif before != "<" and (found := _HERE_DOCUMENT.match(self.text, self.at)):
+            self.flat[self.at] = " "
+        elif (
+            not self.within
+            and before != "<"
+            and (found := _HERE_DOCUMENT.match(self.text, self.at))
+        ):
             self.documents.append((found[3], found[1] == "-"))
             self.at = found.end() - 1
 
     def _inside(self, character: str) -> None:
         closing = {"single quotes": "'", "$'…'": "'", "double quotes": '"', "backquotes": "`"}
+        if self.state == "a comment" or character in ";&|":
+            self.flat[self.at] = " "
         if character == "\\" and self.state in ("double quotes", "backquotes", "$'…'"):
             if self.text[self.at + 1 : self.at + 2] not in (MARK, TAG, "\n"):
                 self.at += 1
@@ -133,6 +253,8 @@ class _Reader:
     def _end_of_line(self) -> None:
         if self.state == "a comment":
             self.state = ""
+        elif self.state:
+            self.flat[self.at] = " "
 
     def _here_documents(self) -> Iterator[str]:
         """Skip the documents that begin after this line."""
@@ -152,13 +274,19 @@ class _Reader:
 
 
 def _places(text: str) -> Iterator[str]:
-    yield from _Reader(text).problems()
-    line = 1
-    for piece in re.split(r"(?<!\\)\n", text):
+    reader = _Reader(text)
+    problems = list(reader.problems())
+    start = 0
+    for piece in "".join(reader.flat).split("\n"):
         found = _READ_AGAIN.search(piece)
         if MARK in piece and found:
-            yield (
-                f"line {line}: {{{{ … }}}} stands beside {found[0]}, which would read its value"
-                " as a program"
-            )
-        line += piece.count("\n") + 1
+            line = text.count("\n", 0, start) + 1
+            problems.append(_read_again(line, found[0].replace(MARK, "{{ … }}").strip()))
+        start += len(piece) + 1
+    yield from dict.fromkeys(problems)
+
+
+def _read_again(line: int, beside: str) -> str:
+    return (
+        f"line {line}: {{{{ … }}}} stands beside {beside}, which would read its value as a program"
+    )

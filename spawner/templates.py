@@ -22,7 +22,7 @@ import yaml
 from spawner import parameters as rules
 from spawner.catalog import SHIPPED, Places, files, read_yaml
 from spawner.model import Resources
-from spawner.shelltext import script_problems
+from spawner.shelltext import ShellWord, Unrenderable, render, script_problems
 
 SCHEMA = SHIPPED / "template.schema.json"
 MAX_TASKS = 1000
@@ -32,6 +32,21 @@ PLACE_NAMES = frozenset({"home", "logdir", "nodes", "gpus", "cpus", "username"})
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 _WIDGETS = {"boolean": "flag", "array": "list", "string": "text"}
+_NUMBER_LIMITS = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
+_LIMITS_OF: dict[str, set[str]] = {
+    "number": _NUMBER_LIMITS,
+    "integer": _NUMBER_LIMITS,
+    "string": {"minLength", "maxLength", "pattern"},
+    "array": {"minItems", "maxItems", "uniqueItems"},
+}
+_PAIRS = (
+    ("minLength", "maxLength"),
+    ("minItems", "maxItems"),
+    ("minimum", "maximum"),
+    ("minimum", "exclusiveMaximum"),
+    ("exclusiveMinimum", "maximum"),
+    ("exclusiveMinimum", "exclusiveMaximum"),
+)
 
 
 class TemplateError(Exception):
@@ -196,8 +211,44 @@ def _sense_problems(fields: Mapping[str, Any], folders: list[Path]) -> Iterator[
     if starter := fields.get("starter"):
         problems = _file_problems("starters", starter, folders)
         yield from (f"starter: {starter}: {wrong}" for wrong in problems)
-    for wrong in script_problems(fields["script"], {*properties, *PLACE_NAMES}):
-        yield f"script: {wrong}"
+    in_script = list(script_problems(fields["script"], {*properties, *PLACE_NAMES}))
+    yield from (f"script: {wrong}" for wrong in in_script)
+    if not in_script:
+        yield from _rehearsal(fields)
+
+
+def _rehearsal(fields: Mapping[str, Any]) -> Iterator[str]:
+    """What hinders the script of its defaults, with the simplest values where there are none.
+    Nothing is said where it isn't plain what a good value would be."""
+    properties: Mapping[str, Mapping[str, Any]] = fields.get("parameters", {})
+    values = {name: _sample(rule) for name, rule in properties.items()}
+    if any(next(rules.faults(values[name], rule), None) for name, rule in properties.items()):
+        return
+    spread = {name: ShellWord('"$value"') for name in _names(fields.get("array"))}
+    asked = Resources(**fields.get("default_resources", {}))
+    place = {"home": "/home/user", "username": "user", "logdir": "/home/user/runs/job"}
+    numbers = {"nodes": asked.nodes, "gpus": asked.gpus, "cpus": asked.cpus}
+    try:
+        render(fields["script"], {**place, **numbers, **values, **spread})
+    except Unrenderable as error:
+        yield f"script: it can't be rendered with the parameters' defaults: {error}"
+
+
+def _sample(rule: Mapping[str, Any]) -> Any:
+    """The default, or a simple value that may be good."""
+    if "default" in rule:
+        return rules.plain(rule["default"], rule)
+    if "enum" in rule:
+        return rule["enum"][0]
+    match rules.types(rule)[0]:
+        case "string":
+            return "x" * max(1, rule.get("minLength", 1))
+        case "boolean":
+            return False
+        case "array":
+            return [_sample(rule["items"])] * max(1, rule.get("minItems", 1))
+        case _:
+            return rule.get("minimum", rule.get("maximum", rule.get("exclusiveMinimum", 0) + 1))
 
 
 def _rule_problems(rule: Mapping[str, Any]) -> Iterator[str]:
@@ -208,12 +259,29 @@ def _rule_problems(rule: Mapping[str, Any]) -> Iterator[str]:
     widget = rule.get("x-widget")
     if widget and widget not in allowed:
         yield f"x-widget: {widget} does not go with the type {kinds[0]}"
-    if rule.get("minimum", float("-inf")) > rule.get("maximum", float("inf")):
-        yield "minimum: it is more than the maximum"
+    yield from _limit_problems(rule)
+    yield from (f"items.{wrong}" for wrong in _limit_problems(rule.get("items", {})))
     if "default" in rule:
         wrong = next(rules.faults(rules.plain(rule["default"], rule), rule), None)
         if wrong:
             yield f"default: it {wrong}"
+
+
+def _limit_problems(rule: Mapping[str, Any]) -> Iterator[str]:
+    """Limits that no value can keep, or that no value of this type has."""
+    kinds = rules.types(rule)
+    if not kinds:
+        return
+    own = _LIMITS_OF.get(kinds[0], set())
+    for word in sorted((set().union(*_LIMITS_OF.values()) - own) & rule.keys()):
+        yield f"{word}: it does not go with the type {kinds[0]}"
+    limits = {"maxLength": rules.MAX_TEXT, "maxItems": rules.MAX_ITEMS, **rule}
+    for low, high in _PAIRS:
+        if low in rule and high in limits:
+            if rule[low] > limits[high]:
+                yield f"{low}: it is more than the {high}, {limits[high]}"
+            elif rule[low] == limits[high] and "exclusive" in low + high:
+                yield f"{low}: no number lies between it and the {high}"
 
 
 def _file_problems(kind: str, name: str, folders: list[Path]) -> Iterator[str]:

@@ -144,6 +144,13 @@ def _item(path: Path, stamp: Stamp, before: Item[T] | None, load: Callable[[Path
         return Item(path, stamp, load(path))
     except (CatalogError, TemplateError) as error:
         return Item(path, stamp, before.value if before else None, tuple(error.problems))
+    except Exception as error:
+        # Whatever it is: one file must not take all the others, nor the portal's start, with it.
+        log.exception("a file of the catalog can't be read", file=str(path))
+        problem = (
+            f"{path}: it can't be used ({type(error).__name__}: {error}); see the portal's log"
+        )
+        return Item(path, stamp, before.value if before else None, (problem,))
 
 
 def _good(items: Mapping[str, Item[T]]) -> Mapping[str, T]:

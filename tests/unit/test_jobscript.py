@@ -184,6 +184,27 @@ def test_what_can_not_be_rendered_is_refused(tmp_path: Path) -> None:
     assert "KiB" in refused.value.message
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        "run {{ 5 | sort }}",
+        "run {{ [1] | map(attribute='a.b') | sum }}",
+        "run {{ [1, 'a'] | sort }}",
+        "run {{ count | items }}",
+        "run {{ '%d' | format(text) }}",
+        "run {{ '{0}' | replace(count) }}",
+        "{% macro f(n) %}{{ f(n + 1) }}{% endmacro %}run {{ f(1) }}",
+        "run {{ text | batch(0) | first }}",
+        "run {{ text | uper }}",
+        "{% include 'x' %}",
+    ],
+)
+def test_an_expression_that_fails_is_refused(tmp_path: Path, script: str) -> None:
+    with pytest.raises(ScriptRefused) as refused:
+        rendered(template_of(script), {}, place_of(tmp_path))
+    assert refused.value.field == "script"
+
+
 @pytest.mark.parametrize("script", ["run {{ text.__class__ }}", "run {{ text.upper }}"])
 def test_nothing_but_plain_values_comes_out(tmp_path: Path, script: str) -> None:
     with pytest.raises(ScriptRefused):

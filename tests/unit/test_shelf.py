@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from portal.services.shelf import Shelf
-from spawner.catalog import CatalogError, Places, availability
+from spawner.catalog import CatalogError, Environment, Places, availability, load_environment
 
 ENVIRONMENT = """\
 title: {title}
@@ -127,6 +127,72 @@ async def test_a_file_that_never_was_good_is_told_and_not_offered(
     shelf = open_shelf()
     assert list(shelf.templates) == []
     assert [problem.partition(": ")[0] for problem in shelf.problems] == [str(file)]
+
+
+MISTAKES = {
+    "a filter that isn't there": ("templates", TEMPLATE + "  echo {{{{ home | uper }}}}\n"),
+    "an expression in too many brackets": (
+        "templates",
+        TEMPLATE + "  echo {{{{ " + "(" * 3000 + "home" + ")" * 3000 + " }}}}\n",
+    ),
+    "no such day": ("environments", "version: 2024-13-45\n"),
+    "no whole number": ("environments", "cuda: !!int foo\n"),
+    "no number": ("environments", "cuda: !!float x\n"),
+    "a very long number": ("environments", "cuda: " + "9" * 5000 + "\n"),
+    "a very long number in another base": ("environments", "cuda: 0x" + "f" * 5000 + "\n"),
+    "neither yes nor no": ("environments", "cuda: !!bool x\n"),
+    "no time": ("environments", "cuda: !!timestamp foo\n"),
+    "no text": ("environments", "cuda: !!binary é\n"),
+    "lists in lists": ("environments", "packages: " + "[" * 3000 + "\n"),
+    "a long name": ("environments", "image: " + "x" * 300 + "\n"),
+    "a name with many bytes": ("environments", "image: " + "é" * 190 + "\n"),
+    "a NUL": ("environments", 'image: "a\\0b"\n'),
+    "a NUL in a prefix": ("environments", 'prefix: "/a\\0b"\n'),
+}
+
+
+@pytest.mark.parametrize(("kind", "text"), MISTAKES.values(), ids=MISTAKES)
+async def test_no_mistake_stops_the_start_or_a_reload(
+    site: Path, open_shelf: OpenShelf, kind: str, text: str
+) -> None:
+    file = site / kind / "other.yaml"
+    sound = (ENVIRONMENT if kind == "environments" else TEMPLATE).format(
+        title="Other", environment="mine"
+    )
+    field = text.partition(":")[0]
+    kept = [line for line in sound.splitlines() if not line.startswith(f"{field}:")]
+    wrong = text.format(environment="mine") if kind == "templates" else "\n".join([*kept, text])
+    file.write_text(sound)
+    shelf = open_shelf()
+    assert shelf.problems == ()
+    file.write_text(wrong)
+    (site / "environments" / "new.yaml").write_text(ENVIRONMENT.format(title="New"))
+    await shelf.refresh()
+    assert "new" in shelf.environments
+    assert "other" in (*shelf.environments, *shelf.templates)
+    started = open_shelf()
+    assert "mine" in started.environments
+    assert "other" not in (*started.environments, *started.templates)
+    for problems in (shelf.problems, started.problems):
+        assert problems
+        assert all(problem.startswith(f"{file}: ") for problem in problems)
+        assert not any("see the portal's log" in problem for problem in problems)
+
+
+async def test_what_nobody_has_thought_of_is_told_with_its_file(
+    site: Path, open_shelf: OpenShelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(path: Path, places: Places) -> Environment:
+        if path.stem == "mine":
+            raise ZeroDivisionError("by nothing")
+        return load_environment(path, places)
+
+    monkeypatch.setattr("portal.services.shelf.load_environment", load)
+    shelf = open_shelf()
+    assert list(shelf.environments) == ["plain"]
+    file = site / "environments" / "mine.yaml"
+    told = f"{file}: it can't be used (ZeroDivisionError: by nothing); see the portal's log"
+    assert told in shelf.problems
 
 
 async def test_a_template_is_read_again_with_its_program(site: Path, open_shelf: OpenShelf) -> None:

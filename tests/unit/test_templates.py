@@ -211,6 +211,57 @@ def test_a_wrong_field_is_named(site: Path, changes: dict[str, Any], said: str) 
 
 
 @pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ({"type": "string", "minLength": 3, "maxLength": 2}, "minLength: it is more than the maxL"),
+        ({"type": "string", "minLength": 5000}, "minLength: it is more than the maxLength, 4096"),
+        ({**LIST, "minItems": 3, "maxItems": 2}, "minItems: it is more than the maxItems, 2"),
+        ({"type": "number", "minimum": 2, "exclusiveMaximum": 2}, "minimum: no number lies"),
+        ({"type": "number", "exclusiveMinimum": 3, "maximum": 2}, "exclusiveMinimum: it is more"),
+        ({"type": "string", "minimum": 2}, "minimum: it does not go with the type string"),
+        ({"type": "integer", "maxLength": 2}, "maxLength: it does not go with the type integer"),
+        ({"type": "array", "items": {"type": "string", "maximum": 2}}, "items.maximum: it does"),
+    ],
+)
+def test_limits_that_no_value_can_keep(site: Path, rule: dict[str, Any], said: str) -> None:
+    path = put(site, parameters={"count": {"title": "C", **rule}})
+    assert f"parameters.count.{said}" in problems_of(path)
+
+
+@pytest.mark.parametrize(
+    ("resources", "said"),
+    [
+        ({"memory_gb": float("inf")}, "a number must be finite"),
+        ({"memory_gb": float("nan")}, "a number must be finite"),
+        ({"memory_gb": 10**7}, "default_resources.memory_gb: 10000000 is greater than"),
+        ({"cpus": 100_001}, "default_resources.cpus: 100001 is greater than"),
+        ({"nodes": 10**400}, "this number is too large"),
+        ({"partition": "gpu "}, "default_resources.partition: "),
+        ({"account": "a;b"}, "default_resources.account: "),
+        ({"qos": "$(x)"}, "default_resources.qos: "),
+        ({"gpu_type": "a100\n"}, "default_resources.gpu_type: "),
+        ({"gpu_type": "--x"}, "default_resources.gpu_type: "),
+    ],
+)
+def test_resources_that_can_not_be_had(site: Path, resources: dict[str, Any], said: str) -> None:
+    assert said in problems_of(put(site, default_resources=resources))
+
+
+def test_parameters_named_by_words_that_yaml_reads_otherwise(site: Path) -> None:
+    path = put(site, parameters={True: {"type": "string", "title": "On"}}, script="true")
+    assert "parameters: True is not of type 'string'. A parameter's name is" in problems_of(path)
+
+
+def test_a_script_is_tried_with_simple_values(site: Path) -> None:
+    rule = {"type": "string", "title": "Day"}
+    script = "run {{ count.split('-')[1].upper() }}"
+    said = problems_of(put(site, parameters={"count": rule}, script=script))
+    assert "script: it can't be rendered with the parameters' defaults" in said
+    dated = {**rule, "pattern": "^[0-9]+-[0-9]+$"}
+    load_template(put(site, parameters={"count": dated}, script=script), [site])
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         (b"title: [", "while parsing"),
@@ -265,6 +316,46 @@ def test_a_program_that_can_not_be_read(site: Path) -> None:
         ("echo '{% if count %}x{% endif %}'", "{% … %} stands in single quotes"),
         ("# x\n{%- if count %}\ntrue\n{% endif %}", "{% … %} stands in a comment"),
         ("cat <<A <<B\nA\n{{ count }}\nB\n", "stands in a here-document"),
+        ("echo $[ {{ count }} ]", "line 1: {{ … }} stands beside $[, which would read its value"),
+        ("echo $[ a[1] + {{ count }} ]", "stands beside $["),
+        ("x=$(( (1) +\n (2) + {{ count }} ))", "line 2: {{ … }} stands beside (("),
+        ("echo ${a:{{ count }}}", "stands beside ${"),
+        ("echo ${a:-${b}{{ count }}}", "stands beside ${"),
+        ("echo ${a[{{ count }}]}", "stands beside a["),
+        ("a[{{ count }}]=1", "stands beside a["),
+        ("true\n[[ -n x &&\n {{ count }} -eq 1 ]]", "line 3: {{ … }} stands beside [["),
+        ("bash -x -c {{ count }}", "stands beside bash -x -c"),
+        ("bash --norc -c {{ count }}", "stands beside bash --norc -c"),
+        ("bash -euo pipefail -c {{ count }}", "stands beside bash -euo pipefail -c"),
+        ("sh -e -c {{ count }}", "stands beside sh -e -c"),
+        ("/bin/dash -c {{ count }}", "stands beside dash -c"),
+        ("zsh -ce {{ count }}", "stands beside zsh -ce"),
+        ("ksh {% if count %}-c{% endif %} {{ count }}", "stands beside ksh  -c"),
+        ("source /dev/stdin <<< {{ count }}", "stands beside source /dev/"),
+        ("true; . /dev/stdin <<< {{ count }}", "stands beside . /dev/"),
+        (". <(echo {{ count }})", "stands beside . <("),
+        ("bash <<< {{ count }}", "stands beside bash"),
+        ("echo {{ count }} | in_env bash -s", "stands beside | in_env bash -s"),
+        ("declare -i n={{ count }}", "stands beside declare"),
+        ("f() { local -ri n={{ count }}; }", "stands beside local"),
+        ("typeset -i n={{ count }}", "stands beside typeset"),
+        ("export -i n={{ count }}", "stands beside export"),
+        ("declare {{ count }}", "stands beside declare"),
+        ("printf -v {{ count }} x", "stands beside printf -v"),
+        ("let n={{ count }}", "stands beside let"),
+        ("test -v {{ count }}", "stands beside test"),
+        ("[ -n x -a -v {{ count }} ]", "stands beside ["),
+        ("read -r {{ count }}", "stands beside read"),
+        ("read -p 'a; b' {{ count }}", "stands beside read"),
+        ("unset {{ count }}", "stands beside unset"),
+        ("mapfile {{ count }}", "stands beside mapfile"),
+        ("eval 'true\ntrue' {{ count }}", "stands beside eval"),
+        ("ssh node {{ count }}", "stands beside ssh"),
+        ("run {{ count | uper }}", "script: line 1: No filter named 'uper'"),
+        ("run {{ " + "(" * 2000 + "count" + ")" * 2000 + " }}", "nested too deeply"),
+        ("{% include home %}", "a file can't be included"),
+        ("{% if count is even_odd %}x{% endif %}", "No test named 'even_odd'"),
+        ("run {{ count.foo.bar }}", "script: it can't be rendered with the parameters' defaults"),
     ],
 )
 def test_a_value_may_not_stand_where_it_would_not_be_a_word(
@@ -289,6 +380,17 @@ def test_a_value_may_not_stand_where_it_would_not_be_a_word(
         "{% for n in range(count) %}run {{ n }}\n{% endfor %}",
         "run {{ nodes }} {{ gpus }} {{ cpus }} {{ home }} {{ logdir }} {{ username }}",
         "{## it's a remark ##}run {{ count }}",
+        "in_env bash train.sh -c {{ count }}",
+        "in_env python eval.py --read {{ count }} --let={{ count }}",
+        'while read -r x; do run {{ count }} "$x"; done < {{ home }}',
+        "read -r a b <<< {{ count }}",
+        "export N={{ count }} M={{ count }}; run -i {{ count }}",
+        "printf -v n '%s' {{ count }}",
+        "[ {{ count }} -eq 1 ] && test -n {{ home }}",
+        "echo ${x:-a} ${x[0]} $[ 1 + x[2] ] {{ count }}",
+        "x=$((1 + (2)))\nrun {{ count }} # eval it's [[",
+        "case {{ home }} in\n  [[:alpha:]]*) run {{ count }};;\nesac",
+        "source {{ home }}",
     ],
 )
 def test_where_a_value_may_stand(site: Path, script: str) -> None:
@@ -326,13 +428,19 @@ def test_where_a_value_may_stand(site: Path, script: str) -> None:
         ),
         ({"type": "array", "items": {"type": "string"}}, "a", "x must be a list."),
         ({"type": "array", "items": {"type": "integer"}}, [1, "a"],
-         "x has in place 2 what must be a whole number."),
+         "x is wrong in element 2, which must be a whole number."),
         ({"type": "array", "items": {"type": "string"}}, ["a"] * 1001,
          "x must have at most 1000 elements."),
         ({"type": "array", "items": {"type": "string"}}, ["\udfff"],
          "x has a character that can't be written in UTF-8."),
         ({"type": "array", "items": {"type": "integer"}, "minItems": 1}, [],
-         "x must have at least 1 elements."),
+         "x must have at least 1 element."),
+        ({"type": "array", "items": {"type": "integer"}, "minItems": 2}, [],
+         "x must have at least 2 elements."),
+        ({"type": "string", "minLength": 1}, "", "x must have at least 1 character."),
+        ({"type": "array", "items": {"type": "string", "pattern": "^[a-z]+$"},
+          "description": "Small letters."}, ["a", "B"],
+         "x is wrong in element 2, which does not have the right form (Small letters)."),
         ({"type": "array", "items": {"type": "integer"}, "uniqueItems": True}, [1, 1],
          "x must not have the same element twice."),
     ],
