@@ -143,7 +143,7 @@ MISTAKES = {
     "neither yes nor no": ("environments", "cuda: !!bool x\n"),
     "no time": ("environments", "cuda: !!timestamp foo\n"),
     "no text": ("environments", "cuda: !!binary é\n"),
-    "lists in lists": ("environments", "packages: " + "[" * 3000 + "\n"),
+    "lists in lists": ("environments", "packages: " + "[" * 100_000 + "\n"),
     "a long name": ("environments", "image: " + "x" * 300 + "\n"),
     "a name with many bytes": ("environments", "image: " + "é" * 190 + "\n"),
     "a NUL": ("environments", 'image: "a\\0b"\n'),
