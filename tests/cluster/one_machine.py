@@ -73,7 +73,7 @@ class Cluster:
         return (self.state / "home" / user / f"slurm-{job_id}.out").read_text()
 
 
-def until(condition: Callable[[], bool], what: str, timeout_s: float = 60.0) -> None:
+def until(condition: Callable[[], bool], what: str, timeout_s: float = 120.0) -> None:
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, f"waited {timeout_s} s for {what}"
