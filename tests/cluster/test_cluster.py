@@ -206,6 +206,8 @@ def test_a_node_that_loses_power_boots_again(cluster: Cluster) -> None:
     os.kill(int(found.stdout), signal.SIGKILL)
     until(lambda: cluster.job(job, "%T") == ["NODE_FAIL"], "Slurm to notice")
 
-    until(lambda: state_of(cluster, "node02") == "idle", "node02 to be back")
+    # Booted before Slurm noticed, it may have to wait until it is asked for its registration again:
+    # every 20th ping, and those come each third of SlurmdTimeout (slurmctld's ping_nodes.c)
+    until(lambda: state_of(cluster, "node02") == "idle", "node02 to be back", 300)
     srun = ("exec", "--user", "alice", "--", "srun", "-p", "gpu", "-w", "node02", "hostname")
     until(lambda: cluster.run(*srun, check=False).stdout == "node02\n", "a job on it")
