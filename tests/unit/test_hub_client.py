@@ -89,6 +89,7 @@ async def test_a_start_that_is_as_good_as_done(
 ) -> None:
     fake.answers["POST"] = (status, message)
     await hub.start_server("alice", "s1")
+    assert [method for method, _, _ in fake.seen] == ["POST"]
 
 
 @pytest.mark.parametrize(
