@@ -11,7 +11,7 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
-# It must go on describing this schema when models.py has moved on, so it imports none of it.
+# It must go on describing this schema when portal/models has moved on, so it imports none of it.
 TIME = sa.DateTime(timezone=True)
 ID = sa.String(length=36)
 WORD = sa.String(length=16)

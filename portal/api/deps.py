@@ -3,7 +3,7 @@
 Every route names exactly one guard of `GUARDS`, or a dependency that leads to one; a test walks all
 routes and fails for one that doesn't. What an access token needs stands there too: a route of
 `CurrentUser` can be read with the scope `read`, `SessionsUser` changes things with `sessions`,
-`JobsUser` with `jobs`, `Admin` and `FreshAdmin` want `admin`; `CurrentWebSession` and
+`JobsUser` with `jobs`, `Admin`, `FreshAdmin` and `Reader` want `admin`; `CurrentWebSession` and
 `FreshPassword` take no token at all.
 """
 
@@ -27,6 +27,7 @@ from portal.parts import Parts
 from portal.services import accounts, tokens
 from portal.services.audit import came_with_token
 from portal.services.people import People
+from portal.services.roles import leads
 from portal.services.tokens import Scope
 from portal.settings import Settings
 
@@ -222,6 +223,28 @@ def admin(who: CurrentIdentity) -> User:
 Admin = Annotated[User, Depends(admin)]
 
 
+def reader(who: CurrentIdentity) -> User:
+    """An administrator or a viewer, to look at what administrators look at."""
+    if who.user.role not in {Role.ADMIN, Role.VIEWER}:
+        raise errors.Forbidden("Only administrators may see this.")
+    return who.allowed(Scope.ADMIN)
+
+
+Reader = Annotated[User, Depends(reader)]
+
+
+async def group_reader(group: str, who: CurrentIdentity, database: DatabaseDep) -> User:
+    """A leader of the group that the path names, an administrator or a viewer: to look."""
+    if who.user.role in {Role.ADMIN, Role.VIEWER}:
+        return who.allowed(Scope.ADMIN)
+    if not await leads(database, who.user.id, group):
+        raise errors.Forbidden("Only this group's leaders and administrators may see this.")
+    return who.allowed(Scope.READ)
+
+
+GroupReader = Annotated[User, Depends(group_reader)]
+
+
 def password_is_fresh(session: WebSession, settings: Settings) -> bool:
     return utcnow() - session.password_at < timedelta(minutes=settings.reauth_minutes)
 
@@ -255,6 +278,22 @@ def fresh_admin(user: Admin, who: CurrentIdentity, settings: SettingsDep) -> Use
 
 
 FreshAdmin = Annotated[User, Depends(fresh_admin)]
+
+
+async def fresh_group_leader(
+    group: str, who: CurrentIdentity, database: DatabaseDep, settings: SettingsDep
+) -> User:
+    """A leader of the group that the path names, or an administrator, who gave the password not
+    long ago; a token needs the scope `admin` for either."""
+    if who.user.role is not Role.ADMIN and not await leads(database, who.user.id, group):
+        raise errors.Forbidden("Only this group's leaders and administrators may do this.")
+    user = who.allowed(Scope.ADMIN)
+    if who.session is not None and not password_is_fresh(who.session, settings):
+        raise errors.PasswordRequired
+    return user
+
+
+FreshGroupLeader = Annotated[User, Depends(fresh_group_leader)]
 
 
 async def still_open(database: Database, settings: Settings, who: Identity) -> bool:
@@ -296,6 +335,8 @@ SCOPES: dict[Callable[..., Any], Scope] = {
     sessions_user: Scope.SESSIONS,
     jobs_user: Scope.JOBS,
     admin: Scope.ADMIN,
+    reader: Scope.ADMIN,
+    fresh_group_leader: Scope.ADMIN,
 }
 """What a token needs for the routes that name one of these; others refuse tokens."""
 

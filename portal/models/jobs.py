@@ -1,0 +1,196 @@
+"""What runs in Slurm: sessions, jobs, TensorBoards, and with whom the last are shared."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from portal.db import utcnow
+from portal.models.base import (
+    GROUP_NAME_LENGTH,
+    Base,
+    JobKind,
+    JobState,
+    TensorboardState,
+    Wanted,
+    new_id,
+)
+from portal.models.people import User
+from spawner.model import Outcome
+
+
+class Job(Base):
+    """Anything of ours in Slurm. `state` is what is, `wanted` what should be.
+
+    `secret_hash` is the SHA-256 of what the node program must show; `version` guards updates: a
+    writer who read an older row gets StaleDataError instead of overwriting. `changed_at` is when
+    the row was last written, by which the reconcile loop finds it.
+    """
+
+    __tablename__ = "jobs"
+    __table_args__ = (
+        Index(
+            "uq_jobs_live_session_name",
+            "user_id",
+            "name",
+            unique=True,
+            sqlite_where=text("kind = 'session' AND state != 'ended'"),
+            postgresql_where=text("kind = 'session' AND state != 'ended'"),
+        ),
+        Index("ix_jobs_user_id_created_at", "user_id", "created_at"),
+        Index("ix_jobs_job_id", "job_id"),
+        Index("ix_jobs_state", "state"),
+        Index("ix_jobs_created_at", "created_at"),
+        Index("ix_jobs_changed_at", "changed_at"),
+    )
+
+    id: Mapped[str] = mapped_column(String(36), primary_key=True, default=new_id)
+    kind: Mapped[JobKind]
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id"))
+    name: Mapped[str] = mapped_column(String(100))
+    environment: Mapped[str | None] = mapped_column(String(100))
+    resources: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    state: Mapped[JobState] = mapped_column(default=JobState.SUBMITTING)
+    outcome: Mapped[Outcome | None]
+    reason: Mapped[str | None] = mapped_column(Text)
+    advice: Mapped[str | None] = mapped_column(Text)
+    wanted: Mapped[Wanted] = mapped_column(default=Wanted.RUN)
+    stale_since: Mapped[datetime | None]
+    cluster: Mapped[str] = mapped_column(String(100), default="")
+    job_id: Mapped[int | None]
+    submit_time: Mapped[datetime | None]
+    node: Mapped[str | None] = mapped_column(String(255))
+    secret_hash: Mapped[str] = mapped_column(String(64), default="")
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+    changed_at: Mapped[datetime | None] = mapped_column(default=utcnow, onupdate=utcnow)
+    submitted_at: Mapped[datetime | None]
+    started_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None]
+    expires_at: Mapped[datetime | None]
+    estimated_start: Mapped[datetime | None]
+    exit_code: Mapped[int | None]
+    removed_at: Mapped[datetime | None]
+    stop_requested_at: Mapped[datetime | None]
+    version: Mapped[int] = mapped_column(default=1)
+
+    user: Mapped[User] = relationship(lazy="joined", innerjoin=True)
+
+    __mapper_args__ = {  # noqa: RUF012
+        "polymorphic_on": "kind",
+        "polymorphic_abstract": True,
+        "version_id_col": version,
+    }
+
+
+class Session(Job):
+    """One JupyterLab server: to Slurm a job, to JupyterHub a named server."""
+
+    __tablename__ = "sessions"
+    __mapper_args__ = {"polymorphic_identity": JobKind.SESSION}  # noqa: RUF012
+
+    id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    logdir: Mapped[str] = mapped_column(String(4096), default="")
+    target_host: Mapped[str | None] = mapped_column(String(255))
+    target_port: Mapped[int | None]
+    called_home_at: Mapped[datetime | None]
+    server_env: Mapped[dict[str, Any] | None]
+    server_args: Mapped[list[Any] | None]
+    base_url: Mapped[str] = mapped_column(String(255), default="")
+    adopted_at: Mapped[datetime | None]
+    ready_at: Mapped[datetime | None]
+    timings: Mapped[dict[str, Any]] = mapped_column(default=dict)
+
+
+class BatchJob(Job):
+    """A job that computes: from a template, from a free script, or `external`, submitted outside.
+
+    `script`, `files` and `options` are what is submitted, so that a repeated try submits the same.
+    The key that a client gives against submitting twice is unique for its owner; `body_hash` tells
+    whether the same key came with another wish.
+    """
+
+    __tablename__ = "batch_jobs"
+    __table_args__ = (  # type: ignore[assignment]  # each table has its own
+        UniqueConstraint("owner_id", "idempotency_key"),
+        Index("ix_batch_jobs_template", "template"),
+        Index("ix_batch_jobs_usage_due", "usage_due"),
+    )
+    __mapper_args__ = {"polymorphic_identity": JobKind.JOB}  # noqa: RUF012
+
+    id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    owner_id: Mapped[str] = mapped_column(ForeignKey("users.id"))
+    template: Mapped[str | None] = mapped_column(String(100))
+    parameters: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    script: Mapped[str] = mapped_column(Text, default="", deferred=True)
+    source: Mapped[str | None] = mapped_column(Text, deferred=True)
+    files: Mapped[dict[str, Any]] = mapped_column(default=dict, deferred=True)
+    body_hash: Mapped[str] = mapped_column(String(64), default="")
+    idempotency_key: Mapped[str | None] = mapped_column(String(200))
+    logdir: Mapped[str | None] = mapped_column(String(4096))
+    workdir: Mapped[str | None] = mapped_column(String(4096))
+    array_size: Mapped[int | None]
+    requeue: Mapped[bool] = mapped_column(default=False)
+    signal: Mapped[str | None] = mapped_column(String(40))
+    external: Mapped[bool] = mapped_column(default=False)
+    stdout_path: Mapped[str | None] = mapped_column(String(4096))
+    stderr_path: Mapped[str | None] = mapped_column(String(4096))
+    nodes: Mapped[list[Any]] = mapped_column(default=list)
+    usage: Mapped[dict[str, Any] | None]
+    usage_due: Mapped[datetime | None]
+    tasks: Mapped[list[Any] | None]
+
+
+class Share(Base):
+    """Who else may look at a job's TensorBoard, and at nothing else: a person, or a group."""
+
+    __tablename__ = "shares"
+    __table_args__ = (
+        UniqueConstraint("parent_id", "username"),
+        UniqueConstraint("parent_id", "group_name"),
+        CheckConstraint("(username IS NULL) <> (group_name IS NULL)", name="ck_shares_one_of_two"),
+    )
+
+    id: Mapped[str] = mapped_column(String(36), primary_key=True, default=new_id)
+    parent_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), index=True)
+    username: Mapped[str | None] = mapped_column(String(32), index=True)
+    group_name: Mapped[str | None] = mapped_column(String(GROUP_NAME_LENGTH), index=True)
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+
+
+class TensorboardJob(Job):
+    """A TensorBoard's own Slurm job, in the service partition; it needs no columns of its own."""
+
+    __mapper_args__ = {"polymorphic_identity": JobKind.TENSORBOARD}  # noqa: RUF012
+
+
+class Tensorboard(Base):
+    """The TensorBoard of one job or session; at most one each.
+
+    `secret` is kept as it is, for the portal must send it with every request; it changes, with
+    `run_id`, at each start.
+    """
+
+    __tablename__ = "tensorboards"
+
+    id: Mapped[str] = mapped_column(String(36), primary_key=True, default=new_id)
+    parent_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), unique=True)
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id"), index=True)
+    logdir: Mapped[str] = mapped_column(String(4096))
+    wanted: Mapped[bool] = mapped_column(default=True)
+    state: Mapped[TensorboardState] = mapped_column(default=TensorboardState.STOPPED)
+    reason: Mapped[str | None] = mapped_column(Text)
+    host: Mapped[str | None] = mapped_column(String(255))
+    port: Mapped[int | None]
+    secret: Mapped[str] = mapped_column(String(100), default="")
+    run_id: Mapped[str] = mapped_column(String(36), default=new_id)
+    slurm_job: Mapped[str | None] = mapped_column(ForeignKey("jobs.id", ondelete="SET NULL"))
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+    started_at: Mapped[datetime | None]
+    last_request_at: Mapped[datetime | None]
+    version: Mapped[int] = mapped_column(default=1)
+
+    parent: Mapped[Job] = relationship(foreign_keys=[parent_id], lazy="joined", innerjoin=True)
+    user: Mapped[User] = relationship(lazy="joined", innerjoin=True)
+
+    __mapper_args__ = {"version_id_col": version}  # noqa: RUF012

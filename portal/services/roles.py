@@ -1,0 +1,10 @@
+"""What someone may do: roles from the directory and by grant, and who leads which group."""
+
+from portal.db import Database
+from portal.models import GroupLeader
+
+
+async def leads(database: Database, user_id: str, group: str) -> bool:
+    """Whether someone is a leader of the group."""
+    async with database.session() as db:
+        return await db.get(GroupLeader, (group, user_id)) is not None
