@@ -1,91 +1,127 @@
-"""Run pytest against a cluster of its own, raised before and taken down after.
+"""Run pytest against clusters of its own, raised before and taken down after.
 
-    python3 -m cluster.test --state-root DIR [--keep] [--beside TESTS]… -- PYTEST ARGUMENTS
+    python3 -m cluster.test --state-root DIR [--beside TESTS]… [--second TESTS]… -- ARGUMENTS
 
-The tests find it by PORTAL_TEST_CLUSTER, its state folder. Those that need no cluster may run
-beside, in a pytest of their own: tests with a cluster mostly wait for Slurm. Standard library only.
+ARGUMENTS are pytest's, for the first cluster. Tests with a cluster mostly wait for Slurm, so others
+may run beside them: those of --beside, which need no cluster, and after these those of --second, in
+a cluster of their own. Each pytest finds its cluster by PORTAL_TEST_CLUSTER, the state folder.
+Standard library only.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import threading
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 PYTHON = "/usr/bin/python3"
 CHECKOUT = Path(__file__).resolve().parent.parent
-NAME = "test"
+FIRST = "test"
+SECOND = "test2"
 
 
-def cluster(state: Path, *command: str) -> int:
-    """One command of the cluster's own program."""
-    argv = [PYTHON, "-m", "cluster", "--state", str(state), *command]
-    return subprocess.run(argv, cwd=CHECKOUT, stdin=subprocess.DEVNULL, check=False).returncode
+@dataclass
+class Lane:
+    """What is run one after the other. `output` None is this terminal; a lane beside another writes
+    into a file, which is shown in one piece when all is over."""
 
+    root: Path
+    output: IO[bytes] | None = None
+    code: int = 0
+    _running: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    _ended: bool = False
 
-@contextlib.contextmanager
-def beside(python: str, tests: list[str]) -> Iterator[list[int]]:
-    """A pytest of its own for as long as the block lasts, then waited for: its output is shown at
-    the end, in one piece. What is given holds its exit status afterwards."""
-    codes: list[int] = []
-    if not tests:
-        yield codes
-        return
-    with tempfile.TemporaryFile() as output:
-        argv = [python, "-m", "pytest", *tests]
-        # not in this terminal's input: a debugger there would wait for ever
+    def cluster(self, name: str, *command: str) -> int:
+        """One command of the cluster's own program."""
+        return self._run([PYTHON, "-m", "cluster", "--state", str(self.root / name), *command])
+
+    def module(self, program: str, arguments: list[str], cluster: str | None = None) -> None:
+        """Run a module of the tests' virtualenv; its failure is the lane's."""
+        env = {**os.environ, "PORTAL_STATE_ROOT": str(self.root)}
+        if cluster is not None:
+            env["PORTAL_TEST_CLUSTER"] = str(self.root / cluster)
+        argv = [str(self.root / "dev/bin/python"), "-m", program, *arguments]
+        self.code = self._run(argv, env) or self.code
+
+    def in_cluster(self, name: str, program: str, arguments: list[str], *, keep: bool) -> None:
+        """The same, with a cluster raised for it."""
+        try:
+            if code := self.cluster(name, "up"):
+                self.code = code
+            else:
+                self.module(program, arguments, name)
+        finally:
+            if not keep:
+                self.cluster(name, "down")
+
+    def end(self) -> None:
+        """End what runs; nothing but clusters going down is begun any more."""
+        self._ended = True
+        if self._running is not None:
+            self._running.terminate()
+
+    def show(self) -> None:
+        """Write what the lane has printed to this terminal."""
+        if self.output is None:
+            return
+        self.output.seek(0)
+        sys.stdout.flush()
+        for line in self.output:
+            sys.stdout.buffer.write(line)
+        sys.stdout.flush()
+
+    def _run(self, argv: list[str], env: dict[str, str] | None = None) -> int:
+        if self._ended and argv[-1] != "down":
+            return 1
+        # not in this terminal's input: a debugger beside would wait for ever
+        errors = subprocess.STDOUT if self.output else None
+        stdin = subprocess.DEVNULL if self.output else None
         with subprocess.Popen(
-            argv, cwd=CHECKOUT, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
-        ) as process:
-            try:
-                yield codes
-                codes.append(process.wait())
-            except BaseException:
-                process.terminate()
-                raise
-            finally:
-                _show(output)
+            argv, cwd=CHECKOUT, env=env, stdin=stdin, stdout=self.output, stderr=errors
+        ) as self._running:
+            return self._running.wait()
 
 
-def _show(output: IO[bytes]) -> None:
-    output.seek(0)
-    sys.stdout.flush()
-    for line in output:
-        sys.stdout.buffer.write(line)
-    sys.stdout.flush()
+def side_by_side(asked: argparse.Namespace) -> int:
+    """The first cluster's tests in this terminal, the others beside; a failed one's status."""
+    first = Lane(asked.state_root)
+    with tempfile.TemporaryFile() as output:
+        other = Lane(asked.state_root, output)
+        thread = threading.Thread(target=_others, args=(other, asked))
+        thread.start()
+        try:
+            first.in_cluster(FIRST, asked.program, asked.arguments, keep=asked.keep)
+        except BaseException:
+            other.end()
+            raise
+        finally:
+            thread.join()
+            other.show()
+    return first.code or other.code
+
+
+def _others(lane: Lane, asked: argparse.Namespace) -> None:
+    if asked.beside:
+        lane.module("pytest", asked.beside)
+    if asked.second:
+        lane.in_cluster(SECOND, "pytest", asked.second, keep=asked.keep)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python3 -m cluster.test", description=__doc__)
     parser.add_argument("--state-root", type=Path, required=True)
-    parser.add_argument("--keep", action="store_true", help="leave the cluster up afterwards")
+    parser.add_argument("--keep", action="store_true", help="leave the clusters up afterwards")
     parser.add_argument("--program", default="pytest", help="the module that is run")
     parser.add_argument("--beside", action="append", default=[], help="tests without a cluster")
+    parser.add_argument("--second", action="append", default=[], help="tests in a second cluster")
     parser.add_argument("arguments", nargs="*")
-    asked = parser.parse_args()
-    state = asked.state_root / NAME
-    python = str(asked.state_root / "dev/bin/python")
-    if code := cluster(state, "up"):
-        return code
-    env = {
-        **os.environ,
-        "PORTAL_TEST_CLUSTER": str(state),
-        "PORTAL_STATE_ROOT": str(asked.state_root),
-    }
-    argv = [python, "-m", asked.program, *asked.arguments]
-    try:
-        with beside(python, asked.beside) as codes:
-            codes.append(subprocess.run(argv, cwd=CHECKOUT, env=env, check=False).returncode)
-        return next((code for code in codes if code), 0)
-    finally:
-        if not asked.keep:
-            cluster(state, "down")
+    return side_by_side(parser.parse_args())
 
 
 if __name__ == "__main__":
