@@ -18,6 +18,7 @@
         HomeProblem            409 home-unavailable
         DirectoryReadOnly      409 directory-read-only
         DirectoryChanged       409 directory-changed
+          ChangedMeanwhile     409 changed-meanwhile, with who it was
       Gone                     410 gone
       TooLarge                 413 too-large
       InvalidInput             422 invalid-input
@@ -74,10 +75,13 @@ class PortalError(Exception):
         *,
         errors: Sequence[FieldError] = (),
         headers: Mapping[str, str] | None = None,
+        extension: Mapping[str, Any] | None = None,
     ) -> None:
+        """`extension`: members of the problem document beside the usual ones (RFC 9457, 3.2)."""
         self.detail = detail or self.title
         self.errors = tuple(errors)
         self.headers = dict(headers or {})
+        self.extension = dict(extension or {})
         super().__init__(self.detail)
 
 
@@ -181,6 +185,10 @@ class DirectoryReadOnly(Conflict):
 class DirectoryChanged(Conflict):
     slug = "directory-changed"
     title = "Somebody else has changed this meanwhile"
+
+
+class ChangedMeanwhile(DirectoryChanged):
+    slug = "changed-meanwhile"
 
 
 class Gone(PortalError):
@@ -299,6 +307,7 @@ def problem_response(error: PortalError) -> JSONResponse:
     """The answer to a request that ended in this error; for handlers and middleware."""
     return JSONResponse(
         {
+            **error.extension,
             "type": f"urn:portal:{error.slug}",
             "title": error.title,
             "status": error.status,

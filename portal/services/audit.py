@@ -1,6 +1,7 @@
 """The record of who did what. One function, one list of things that are worth recording."""
 
 from contextvars import ContextVar
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -49,6 +50,31 @@ class Action(StrEnum):
     IMAGE_IMPORT = "image.import"
     IMAGE_CANCEL = "image.cancel"
     IMAGE_DELETE = "image.delete"
+    PERSON_CREATE = "person.create"
+    PERSON_EDIT = "person.edit"
+    PERSON_LOCK = "person.lock"
+    PERSON_UNLOCK = "person.unlock"
+    PERSON_PASSWORD = "person.password"  # noqa: S105
+    PEOPLE_IMPORT = "people.import"
+    HOME_REQUEST = "home.request"
+    HOME_DONE = "home.done"
+    HOME_FAILED = "home.failed"
+    GROUP_CREATE = "group.create"
+    GROUP_DELETE = "group.delete"
+    GROUP_ADD = "group.add"
+    GROUP_REMOVE = "group.remove"
+
+
+@dataclass(frozen=True)
+class By:
+    """Who does something: a user, or at the command line `cli:` and a UNIX account."""
+
+    actor: User | str
+    ip: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.actor.username if isinstance(self.actor, User) else self.actor
 
 
 def came_with_token(name: str) -> None:
