@@ -2006,9 +2006,10 @@ export interface components {
         };
         /**
          * Role
+         * @description What someone may do: a viewer sees what an administrator sees, and changes nothing of it.
          * @enum {string}
          */
-        Role: "user" | "admin";
+        Role: "user" | "viewer" | "admin";
         /**
          * Scope
          * @description What a token may do; none contains another.
