@@ -23,6 +23,8 @@ export class ApiError extends Error {
     detail: string,
     readonly fields: readonly FieldProblem[] = [],
     readonly retryAfterS: number | null = null,
+    /** what else the problem says: its extension members (RFC 9457, 3.2) */
+    readonly more: Readonly<Record<string, unknown>> = {},
   ) {
     super(detail);
     this.name = 'ApiError';
@@ -68,7 +70,7 @@ export function toApiError(status: number, body: unknown, retryAfterS: number | 
     (status >= 500
       ? 'The portal has a problem just now. Try again in a minute.'
       : `The portal refused this (${status}).`);
-  return new ApiError(status, slug, detail, fieldProblems(problem.errors), retryAfterS);
+  return new ApiError(status, slug, detail, fieldProblems(problem.errors), retryAfterS, problem);
 }
 
 /** What to show for anything a request may throw. */

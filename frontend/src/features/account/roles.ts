@@ -1,0 +1,16 @@
+/** What a role lets one see and do on the administrators' pages. Pure; the portal decides anew. */
+import type { Me } from '@/api/types';
+
+type WithRole = Pick<Me, 'role'>;
+
+/** Administrators, and viewers, who see the same and change nothing of it. */
+export const seesAdmin = ({ role }: WithRole): boolean => role === 'admin' || role === 'viewer';
+
+export const mayChange = ({ role }: WithRole): boolean => role === 'admin';
+
+/** The words for a role, as in "Carol is …". */
+export const ROLE_WORDS = {
+  user: 'user',
+  viewer: 'viewer',
+  admin: 'administrator',
+} as const;

@@ -1,0 +1,74 @@
+/** Editing a person while others may do the same: what was changed, by whom, and what to keep. Pure. */
+import type { Person } from './shapes';
+
+export const FIELDS = [
+  'given_name',
+  'surname',
+  'display_name',
+  'email',
+  'gid',
+  'home',
+  'shell',
+] as const;
+
+export type Field = (typeof FIELDS)[number];
+export type Draft = Record<Field, string>;
+export type Base = Pick<Person, Field | 'version'>;
+export type Changes = Partial<Record<Exclude<Field, 'gid'>, string>> & { gid?: number };
+
+export const LABELS: Record<Field, string> = {
+  given_name: 'Given name',
+  surname: 'Surname',
+  display_name: 'Shown as',
+  email: 'Mail',
+  gid: 'Group number',
+  home: 'Home directory',
+  shell: 'Login shell',
+};
+
+/** A person's values as the form holds them. */
+export function draftOf(base: Base): Draft {
+  const entries = FIELDS.map((field) => [field, String(base[field] ?? '')]);
+  return Object.fromEntries(entries) as Draft;
+}
+
+const changedFields = (from: Draft, to: Draft): Field[] =>
+  FIELDS.filter((field) => from[field].trim() !== to[field].trim());
+
+/** What a save would change; an emptied mail is removed, another emptied field is the portal's to refuse. */
+export function changes(base: Base, draft: Draft): Changes {
+  const found: Changes = {};
+  for (const field of changedFields(draftOf(base), draft)) {
+    if (field === 'gid') found.gid = Number(draft.gid.trim());
+    else found[field] = draft[field].trim();
+  }
+  return found;
+}
+
+/** What only the form itself can see: a number that is none. */
+export function formErrors(draft: Draft): Partial<Record<Field, string>> {
+  return /^\d*$/.test(draft.gid.trim()) ? {} : { gid: 'Enter a number.' };
+}
+
+export interface Merged {
+  /** what was typed, with the other's values where nothing was typed */
+  draft: Draft;
+  /** both changed it, differently: the other's value */
+  conflicts: Partial<Draft>;
+  /** only the other changed it */
+  taken: Field[];
+}
+
+/** After somebody else saved: nothing typed is lost, and nothing of theirs is undone unasked. */
+export function merge(base: Base, draft: Draft, theirs: Base): Merged {
+  const [before, now] = [draftOf(base), draftOf(theirs)];
+  const mine = new Set(changedFields(before, draft));
+  const merged: Merged = { draft: { ...draft }, conflicts: {}, taken: [] };
+  for (const field of changedFields(before, now)) {
+    if (!mine.has(field)) {
+      merged.draft[field] = now[field];
+      merged.taken.push(field);
+    } else if (draft[field].trim() !== now[field]) merged.conflicts[field] = now[field];
+  }
+  return merged;
+}

@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest';
+import { changes, draftOf, formErrors, merge } from './edit';
+import type { Person, PersonRow } from './shapes';
+import { suggestedUsername } from './suggest';
+import {
+  absences,
+  asFilter,
+  can,
+  directoryDue,
+  isClosing,
+  listText,
+  openText,
+  personWords,
+  roleReason,
+} from './words';
+
+const ROW: PersonRow = {
+  username: 'ada',
+  display_name: 'Ada Lovelace',
+  email: 'ada@portal.test',
+  uid: 20010,
+  role: 'user',
+  disabled: false,
+  locked: false,
+  must_change_password: false,
+  in_directory: true,
+  known: true,
+  last_login_at: '2026-11-22T05:00:00Z',
+  user_id: 'u1',
+  missing_since: null,
+  deleted_at: null,
+};
+
+describe('the state of a person', () => {
+  it('is the one that matters most', () => {
+    expect(personWords(ROW).label).toBe('Active');
+    expect(personWords({ ...ROW, locked: true, must_change_password: true }).label).toBe('Locked');
+    expect(personWords({ ...ROW, locked: true, disabled: true }).label).toBe('Disabled');
+    expect(personWords({ ...ROW, in_directory: false }).label).toBe('Gone from the directory');
+    expect(personWords({ ...ROW, disabled: true, deleted_at: '2026-11-22T05:00:00Z' }).label).toBe(
+      'Deleted',
+    );
+  });
+
+  it('is asked for by a filter that exists', () => {
+    expect(asFilter('disabled')).toBe('disabled');
+    expect(asFilter('everything')).toBe('all');
+    expect(asFilter(undefined)).toBe('all');
+  });
+});
+
+describe('a role', () => {
+  const granted = { granted_role: null, granted_by: null } as const;
+  it('says where it comes from', () => {
+    expect(roleReason({ role: 'admin', directory_role: 'admin', ...granted })).toMatch(/directory/);
+    expect(
+      roleReason({
+        role: 'viewer',
+        directory_role: 'user',
+        granted_role: 'viewer',
+        granted_by: 'carol',
+      }),
+    ).toBe('Given here by carol.');
+    expect(
+      roleReason({
+        role: 'admin',
+        directory_role: 'admin',
+        granted_role: 'admin',
+        granted_by: 'carol',
+      }),
+    ).toMatch(/directory.*given here by carol/);
+  });
+});
+
+describe('what a directory can’t do', () => {
+  it('is one line for each reason', () => {
+    const missing = { create: 'It is read-only.', edit: 'It is read-only.', lock: 'No policy.' };
+    expect(absences({ missing })).toEqual([
+      { what: 'create people and edit people', why: 'It is read-only.' },
+      { what: 'lock and unlock', why: 'No policy.' },
+    ]);
+    expect(can({ missing }, 'edit')).toBe(false);
+    expect(can({ missing }, 'groups')).toBe(true);
+    expect(absences({ missing: {} })).toEqual([]);
+  });
+
+  it('reads as a sentence', () => {
+    expect(listText([])).toBe('');
+    expect(listText(['a'])).toBe('a');
+    expect(listText(['a', 'b', 'c'])).toBe('a, b and c');
+  });
+});
+
+describe('closing an account', () => {
+  const open = { live: { sessions: 2, jobs: 1 }, web_sessions: 0, tokens: 1 };
+  it('goes on until all was seen closed', () => {
+    expect(isClosing({ disabled: true, closed_at: null })).toBe(true);
+    expect(isClosing({ disabled: true, closed_at: '2026-11-22T05:00:00Z' })).toBe(false);
+    expect(isClosing({ disabled: false, closed_at: null })).toBe(false);
+  });
+
+  it('names what is still open, without jobs that were left', () => {
+    expect(openText({ ...open, disabled_jobs: 'cancel' })).toBe(
+      '2 sessions, 1 job and 1 access token',
+    );
+    expect(openText({ ...open, disabled_jobs: 'leave' })).toBe('2 sessions and 1 access token');
+    expect(
+      openText({
+        live: { sessions: 0, jobs: 0 },
+        web_sessions: 0,
+        tokens: 0,
+        disabled_jobs: 'cancel',
+      }),
+    ).toBeNull();
+  });
+
+  it('says when the directory doesn’t know yet', () => {
+    expect(directoryDue({ directory_wants: null })).toBeNull();
+    expect(directoryDue({ directory_wants: 'disabled' })).toMatch(/ssh/);
+  });
+});
+
+describe('a suggested user name', () => {
+  it('is what UNIX and Slurm take', () => {
+    expect(suggestedUsername('Ada', 'Lovelace')).toBe('alovelace');
+    expect(suggestedUsername('Jürgen', 'Groß-Müller')).toBe('jgrossmuller');
+    expect(suggestedUsername('Søren', 'Ærø')).toBe('saero');
+    expect(suggestedUsername('', 'Łukasiewicz')).toBe('lukasiewicz');
+    expect(suggestedUsername('Ada', 'x'.repeat(60))).toHaveLength(32);
+  });
+
+  it('is empty when there is nothing to go by', () => {
+    expect(suggestedUsername('Ada', '')).toBe('');
+    expect(suggestedUsername('明', '王')).toBe('');
+    expect(suggestedUsername('', '3com')).toBe('');
+  });
+});
+
+describe('an edit', () => {
+  const base: Pick<
+    Person,
+    'given_name' | 'surname' | 'display_name' | 'email' | 'gid' | 'home' | 'shell' | 'version'
+  > = {
+    given_name: 'Ada',
+    surname: 'Lovelace',
+    display_name: 'Ada Lovelace',
+    email: 'ada@portal.test',
+    gid: 30000,
+    home: '/home/ada',
+    shell: '/bin/bash',
+    version: 'one',
+  };
+
+  it('sends what was changed and no more', () => {
+    const draft = { ...draftOf(base), email: '', gid: ' 30001 ', surname: 'Lovelace ' };
+    expect(changes(base, draft)).toEqual({ email: '', gid: 30001 });
+    expect(formErrors({ ...draft, gid: '3k' })).toEqual({ gid: 'Enter a number.' });
+  });
+
+  it('loses nothing when somebody else has saved meanwhile', () => {
+    const draft = { ...draftOf(base), email: 'mine@portal.test', surname: 'Byron' };
+    const theirs = {
+      ...base,
+      email: 'theirs@portal.test',
+      shell: '/bin/zsh',
+      surname: 'Byron',
+      version: 'two',
+    };
+    const merged = merge(base, draft, theirs);
+    expect(merged.conflicts).toEqual({ email: 'theirs@portal.test' });
+    expect(merged.taken).toEqual(['shell']);
+    expect(merged.draft).toMatchObject({
+      email: 'mine@portal.test',
+      surname: 'Byron',
+      shell: '/bin/zsh',
+    });
+    expect(changes(theirs, merged.draft)).toEqual({ email: 'mine@portal.test' });
+  });
+});

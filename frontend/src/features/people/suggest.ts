@@ -1,0 +1,30 @@
+/** A user name for somebody's names. Pure. */
+
+/** Letters that no accent explains. */
+const LETTERS: Record<string, string> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ı: 'i',
+};
+
+const MOST = 32;
+
+function plain(text: string): string {
+  const folded = text.normalize('NFKD').toLowerCase();
+  return [...folded]
+    .map((letter) => LETTERS[letter] ?? letter)
+    .join('')
+    .replace(/[^a-z0-9]/g, '');
+}
+
+/** "Ada", "Lovelace" → "alovelace": what UNIX and Slurm take. Empty while there is nothing to go by. */
+export function suggestedUsername(givenName: string, surname: string): string {
+  const name = `${plain(givenName).slice(0, 1)}${plain(surname)}`.slice(0, MOST);
+  return /^[a-z]/.test(name) && plain(surname) !== '' ? name : '';
+}

@@ -1,0 +1,158 @@
+/** People in words: what state they are in, what they may, what goes on with them. Pure. */
+import { ROLE_WORDS } from '@/features/account/roles';
+import { plural, type StateWords } from '@/features/sessions/words';
+import type { Ability, Capabilities, HomeRun, Person, PersonRow, Role } from './shapes';
+
+export const FILTERS = [
+  { value: 'all', label: 'Everyone' },
+  { value: 'active', label: 'Active' },
+  { value: 'disabled', label: 'Disabled' },
+  { value: 'admins', label: 'Administrators' },
+  { value: 'viewers', label: 'Viewers' },
+  { value: 'missing', label: 'Gone from the directory' },
+  { value: 'deleted', label: 'Deleted' },
+] as const;
+
+export type Filter = (typeof FILTERS)[number]['value'];
+
+export const asFilter = (value: unknown): Filter =>
+  FILTERS.find((filter) => filter.value === value)?.value ?? 'all';
+
+/** What it means when a filter finds nobody. */
+export function nobodyWords(filter: Filter): string {
+  switch (filter) {
+    case 'disabled':
+      return 'Nobody is disabled.';
+    case 'admins':
+      return 'Nobody who is an administrator has logged in yet.';
+    case 'viewers':
+      return 'There are no viewers. A viewer sees all these pages and changes nothing.';
+    case 'missing':
+      return 'Everyone the portal knows is in the directory.';
+    case 'deleted':
+      return 'Nobody has been deleted.';
+    default:
+      return 'There is nobody in the directory yet.';
+  }
+}
+
+export const nameOf = (person: Pick<PersonRow, 'display_name' | 'username'>): string =>
+  person.display_name || person.username;
+
+/** The one state that matters most of all that hold. */
+export function personWords(row: PersonRow): StateWords {
+  if (row.deleted_at) return { label: 'Deleted', tone: 'quiet' };
+  if (row.disabled) return { label: 'Disabled', tone: 'bad' };
+  if (!row.in_directory) return { label: 'Gone from the directory', tone: 'waiting' };
+  if (row.locked) return { label: 'Locked', tone: 'waiting' };
+  if (row.must_change_password) return { label: 'One-time password', tone: 'busy' };
+  return { label: 'Active', tone: 'good' };
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+export const roleText = (role: Role): string => capital(ROLE_WORDS[role]);
+
+/** Where a role comes from, for those who wonder why it can't be taken away here. */
+export function roleReason(
+  person: Pick<Person, 'role' | 'directory_role' | 'granted_role' | 'granted_by'>,
+): string {
+  if (person.role === 'user') return 'Everyone in the directory is that.';
+  const directory = person.directory_role === person.role;
+  const granted = person.granted_role === person.role;
+  const by = person.granted_by ? ` by ${person.granted_by}` : '';
+  if (directory && granted) return `By a group of the directory, and given here${by} as well.`;
+  return granted
+    ? `Given here${by}.`
+    : 'By a group of the directory; it ends when they leave that group.';
+}
+
+const ABILITIES: Record<Ability, string> = {
+  create: 'create people',
+  edit: 'edit people',
+  delete: 'delete people',
+  groups: 'change groups',
+  password: 'reset passwords',
+  lock: 'lock and unlock',
+  disable: 'switch accounts off in the directory',
+};
+
+/** "a, b and c" */
+export function listText(words: readonly string[]): string {
+  const last = words.at(-1) ?? '';
+  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} and ${last}`;
+}
+
+/** What can't be done here, and why: one line for each reason. */
+export function absences({ missing }: Pick<Capabilities, 'missing'>): {
+  what: string;
+  why: string;
+}[] {
+  const reasons = new Map<string, string[]>();
+  for (const [ability, why] of Object.entries(missing)) {
+    if (!why) continue;
+    const word = ABILITIES[ability as Ability] ?? ability;
+    reasons.set(why, [...(reasons.get(why) ?? []), word]);
+  }
+  return [...reasons].map(([why, words]) => ({ what: listText(words), why }));
+}
+
+export const can = ({ missing }: Pick<Capabilities, 'missing'>, ability: Ability): boolean =>
+  missing[ability] === undefined;
+
+/** Whether something of this person is still being closed. */
+export const isClosing = (person: Pick<Person, 'disabled' | 'closed_at'>): boolean =>
+  person.disabled && person.closed_at === null;
+
+/** What is still open, as "2 sessions and 1 job"; null when nothing is. */
+export function openText(
+  person: Pick<Person, 'live' | 'web_sessions' | 'tokens' | 'disabled_jobs'>,
+): string | null {
+  const jobs = person.disabled_jobs === 'leave' ? 0 : person.live.jobs;
+  const parts = [
+    [person.live.sessions, 'session'],
+    [jobs, 'job'],
+    [person.web_sessions, 'login'],
+    [person.tokens, 'access token'],
+  ] as const;
+  const open = parts.filter(([n]) => n > 0).map(([n, word]) => plural(n, word));
+  return open.length === 0 ? null : listText(open);
+}
+
+/** What the directory has yet to be told of what was decided here. */
+export function directoryDue(person: Pick<Person, 'directory_wants'>): string | null {
+  switch (person.directory_wants) {
+    case 'disabled':
+      return 'The directory has yet to be told; the portal tries again until it answers. Logging in here is refused already, ssh is not.';
+    case 'enabled':
+      return 'The directory has yet to be told; the portal tries again until it answers. Until then the password is refused.';
+    case 'deleted':
+      return 'The directory has yet to delete the entry; the portal tries again until it answers.';
+    default:
+      return null;
+  }
+}
+
+const HOME_TASKS: Record<HomeRun['task'], string> = {
+  create: 'Make the home directory',
+  archive: 'Pack the files away',
+  delete: 'Delete the files',
+};
+
+export const homeTask = (run: Pick<HomeRun, 'task'>): string => HOME_TASKS[run.task];
+
+export function homeWords(run: Pick<HomeRun, 'state'>): StateWords {
+  switch (run.state) {
+    case 'queued':
+      return { label: 'Waiting', tone: 'waiting' };
+    case 'running':
+      return { label: 'Running', tone: 'busy' };
+    case 'done':
+      return { label: 'Done', tone: 'good' };
+    case 'failed':
+      return { label: 'Failed', tone: 'bad' };
+  }
+}
+
+export const isLiveRun = ({ state }: Pick<HomeRun, 'state'>): boolean =>
+  state === 'queued' || state === 'running';
