@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { seesAdmin } from '@/features/account/roles';
 import { UserMenu } from '@/features/account/UserMenu';
 import { useMe } from '@/features/account/useMe';
 import { useLive } from '@/live/store';
@@ -23,7 +24,7 @@ export function Header() {
           <Link to="/jobs" className={classes.link}>
             Jobs
           </Link>
-          {me.role === 'admin' && (
+          {seesAdmin(me) && (
             <Link to="/admin" className={classes.link}>
               Admin
             </Link>

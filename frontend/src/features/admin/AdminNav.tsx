@@ -1,19 +1,57 @@
-import { Link } from '@tanstack/react-router';
-import classes from './AdminPage.module.css';
+import { UnstyledButton } from '@mantine/core';
+import { Link, useLocation } from '@tanstack/react-router';
+import { type KeyboardEvent, useId, useRef, useState } from 'react';
+import { Icon } from '@/ui/icons';
+import classes from './AdminNav.module.css';
+import { ADMIN_PARTS, isAt, placeOf } from './nav';
 
-/** The administrators' pages. */
+/** The administrators' pages: a bar, and on a phone a list that opens. */
 export function AdminNav() {
+  const path = useLocation({ select: (location) => location.pathname });
+  const [open, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const id = useId();
+  const closeOnEscape = (event: KeyboardEvent): void => {
+    if (event.key !== 'Escape' || !open) return;
+    setOpen(false);
+    button.current?.focus();
+  };
   return (
-    <nav className={classes.nav} aria-label="Administration">
-      <Link to="/admin" className={classes.link} activeOptions={{ exact: true }}>
-        Sessions
-      </Link>
-      <Link to="/admin/images" className={classes.link}>
-        Images
-      </Link>
-      <Link to="/admin/catalog" className={classes.link}>
-        Catalog
-      </Link>
+    <nav className={classes.nav} aria-label="Administration" onKeyDown={closeOnEscape}>
+      <UnstyledButton
+        ref={button}
+        className={classes.opener}
+        aria-expanded={open}
+        aria-controls={id}
+        onClick={() => setOpen(!open)}
+      >
+        <span>
+          <span className={classes.where}>Administration</span>{' '}
+          {placeOf(path)?.label ?? 'Choose a page'}
+        </span>
+        <Icon name="down" size={16} />
+      </UnstyledButton>
+      <div id={id} className={classes.parts} data-open={open}>
+        {ADMIN_PARTS.map((part) => (
+          <ul key={part.title} className={classes.part} aria-label={part.title}>
+            <li className={classes.title} aria-hidden="true">
+              {part.title}
+            </li>
+            {part.places.map((place) => (
+              <li key={place.to}>
+                <Link
+                  to={place.to}
+                  className={classes.link}
+                  aria-current={isAt(place, path) ? 'page' : undefined}
+                  onClick={() => setOpen(false)}
+                >
+                  {place.label}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        ))}
+      </div>
     </nav>
   );
 }

@@ -1,5 +1,7 @@
 import { Paper, Table } from '@mantine/core';
 import type { Session } from '@/api/types';
+import { mayChange } from '@/features/account/roles';
+import { useMe } from '@/features/account/useMe';
 import { gpuText, stateWords } from '@/features/sessions/words';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
@@ -34,6 +36,7 @@ export function AdminTable({ sessions }: { sessions: Session[] }) {
 }
 
 function AdminRow({ session }: { session: Session }) {
+  const change = mayChange(useMe());
   return (
     <Table.Tr>
       <Table.Td fw={600}>{session.owner}</Table.Td>
@@ -54,7 +57,7 @@ function AdminRow({ session }: { session: Session }) {
       <Table.Td>{session.resources.gpus ? gpuText(session.resources) : 'none'}</Table.Td>
       <Table.Td>{session.expires_at ? <Time at={session.expires_at} /> : '–'}</Table.Td>
       <Table.Td ta="right">
-        {session.state !== 'stopping' && <AdminStop session={session} />}
+        {change && session.state !== 'stopping' && <AdminStop session={session} />}
       </Table.Td>
     </Table.Tr>
   );

@@ -2,11 +2,8 @@ import { Paper, Skeleton, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { sentence } from '@/api/problem';
 import type { Catalog } from '@/api/types';
-import { NotFoundPage } from '@/app/NotFoundPage';
-import { PageTitle } from '@/app/PageTitle';
-import { useMe } from '@/features/account/useMe';
 import { Notice } from '@/ui/Notice';
-import { AdminNav } from './AdminNav';
+import { AdminFrame } from './AdminFrame';
 import classes from './CatalogPage.module.css';
 import { CatalogTable } from './CatalogTable';
 import { catalogProblem } from './catalog';
@@ -14,16 +11,17 @@ import { catalogQuery } from './queries';
 
 /** What the catalog's files come to, for administrators: mistakes first. */
 export function CatalogPage() {
-  const me = useMe();
-  return me.role === 'admin' ? <WholeCatalog /> : <NotFoundPage />;
+  return (
+    <AdminFrame tab="Catalog" title="Catalog">
+      <WholeCatalog />
+    </AdminFrame>
+  );
 }
 
 function WholeCatalog() {
   const { data, error } = useQuery(catalogQuery);
   return (
     <>
-      <PageTitle tab="Catalog">Catalog</PageTitle>
-      <AdminNav />
       {error && <Notice tone="error">{sentence(error)}</Notice>}
       {!data && !error && <Skeleton height={240} radius="lg" aria-label="Loading" />}
       {data && (

@@ -5,6 +5,8 @@ import { useState } from 'react';
 import { api, unwrap } from '@/api/client';
 import type { ImportedImage } from '@/api/types';
 import { useWithPassword } from '@/features/account/reauth';
+import { mayChange } from '@/features/account/roles';
+import { useMe } from '@/features/account/useMe';
 import { useAct } from '@/features/sessions/useAct';
 import { plural } from '@/features/sessions/words';
 import { Time } from '@/ui/Time';
@@ -14,6 +16,7 @@ import { imagesQuery } from './queries';
 
 /** One file of the import folder: where it came from, and who runs from it. */
 export function ImageRow({ image }: { image: ImportedImage }) {
+  const change = mayChange(useMe());
   return (
     <Paper component="li" className={classes.row}>
       <div>
@@ -37,7 +40,7 @@ export function ImageRow({ image }: { image: ImportedImage }) {
           <div className={`${classes.quiet} ${classes.digest}`}>sha256:{image.sha256}</div>
         )}
       </div>
-      {image.reference && <Delete image={image} />}
+      {change && image.reference && <Delete image={image} />}
     </Paper>
   );
 }

@@ -3,11 +3,10 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useId } from 'react';
 import { sentence } from '@/api/problem';
 import type { ImageImport, ImportedImage } from '@/api/types';
-import { NotFoundPage } from '@/app/NotFoundPage';
-import { PageTitle } from '@/app/PageTitle';
+import { mayChange } from '@/features/account/roles';
 import { useMe } from '@/features/account/useMe';
 import { Notice } from '@/ui/Notice';
-import { AdminNav } from './AdminNav';
+import { AdminFrame } from './AdminFrame';
 import { ImageRow } from './ImageRow';
 import classes from './ImagesPage.module.css';
 import { ImportForm } from './ImportForm';
@@ -17,19 +16,21 @@ import { imagesQuery, importsQuery } from './queries';
 
 /** Container images from registries, for administrators. */
 export function ImagesPage() {
-  const me = useMe();
-  return me.role === 'admin' ? <Images /> : <NotFoundPage />;
+  return (
+    <AdminFrame tab="Images" title="Images">
+      <Images />
+    </AdminFrame>
+  );
 }
 
 function Images() {
+  const change = mayChange(useMe());
   const images = useQuery(imagesQuery);
   const imports = useQuery(importsQuery);
   useFreshImages(imports.data);
   const error = images.error ?? imports.error;
   return (
     <>
-      <PageTitle tab="Images">Images</PageTitle>
-      <AdminNav />
       {error && <Notice tone="error">{sentence(error)}</Notice>}
       {!error && (images.isPending || imports.isPending) && (
         <Skeleton height={240} radius="lg" aria-label="Loading" />
@@ -37,7 +38,7 @@ function Images() {
       {images.data?.off && <Notice tone="info">{images.data.off}</Notice>}
       {images.data && !images.data.off && imports.data && (
         <div className={classes.sections}>
-          <ImportForm />
+          {change && <ImportForm />}
           <Imports title="Under way" rows={imports.data.filter(isLiveImport)} />
           <Files images={images.data.items} />
           <Imports

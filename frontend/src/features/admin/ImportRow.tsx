@@ -3,6 +3,8 @@ import { useQueryClient } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { ImageImport } from '@/api/types';
 import { useWithPassword } from '@/features/account/reauth';
+import { mayChange } from '@/features/account/roles';
+import { useMe } from '@/features/account/useMe';
 import { useAct } from '@/features/sessions/useAct';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
@@ -13,6 +15,7 @@ import { importsQuery } from './queries';
 /** One import: how far it is, or how it ended. */
 export function ImportRow({ row }: { row: ImageImport }) {
   const live = isLiveImport(row);
+  const change = mayChange(useMe());
   return (
     <Paper component="li" className={classes.row}>
       <div>
@@ -25,7 +28,7 @@ export function ImportRow({ row }: { row: ImageImport }) {
         </div>
         {row.reason && <div className={classes.reason}>{row.reason}</div>}
       </div>
-      {live && !row.stopping && <Cancel row={row} />}
+      {change && live && !row.stopping && <Cancel row={row} />}
       {live && <Bar row={row} />}
     </Paper>
   );

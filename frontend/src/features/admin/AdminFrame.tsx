@@ -1,0 +1,32 @@
+import type { ReactNode } from 'react';
+import { NotFoundPage } from '@/app/NotFoundPage';
+import { PageTitle } from '@/app/PageTitle';
+import { seesAdmin } from '@/features/account/roles';
+import { useMe } from '@/features/account/useMe';
+import classes from './AdminFrame.module.css';
+import { AdminNav } from './AdminNav';
+
+interface Props {
+  /** the browser tab's title */
+  tab: string;
+  title: ReactNode;
+  /** beside the title: a number, or what one does on this page */
+  aside?: ReactNode;
+  children: ReactNode;
+}
+
+/** What all administrators' pages have in common; to others there is nothing at these addresses. */
+export function AdminFrame({ tab, title, aside, children }: Props) {
+  const me = useMe();
+  if (!seesAdmin(me)) return <NotFoundPage />;
+  return (
+    <>
+      <div className={classes.top}>
+        <PageTitle tab={tab}>{title}</PageTitle>
+        {aside}
+      </div>
+      <AdminNav />
+      {children}
+    </>
+  );
+}
