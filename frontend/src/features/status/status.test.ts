@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { answerText, latency, overall, partWords, stateWords, worstFirst } from './words';
+
+const NOW = Date.parse('2026-11-22T05:00:10Z');
+const AT = '2026-11-22T05:00:07Z';
+
+describe('a part of the system', () => {
+  it('tells when it answered, and how fast', () => {
+    expect(answerText({ state: 'ok', answered_at: AT, latency_ms: 4.2 }, NOW)).toBe(
+      'answered 3 s ago in 4 ms',
+    );
+    expect(answerText({ state: 'ok', answered_at: AT, latency_ms: null }, NOW)).toBe(
+      'answered 3 s ago',
+    );
+    expect(answerText({ state: 'failing', answered_at: AT, latency_ms: 4 }, NOW)).toBe(
+      'last answered 3 s ago',
+    );
+    expect(answerText({ state: 'unknown', answered_at: null, latency_ms: null }, NOW)).toMatch(
+      /has not answered/,
+    );
+  });
+
+  it('is not in the future when the clocks differ', () => {
+    expect(answerText({ state: 'ok', answered_at: AT, latency_ms: 1 }, NOW - 60_000)).toBe(
+      'answered 0 s ago in 1 ms',
+    );
+  });
+
+  it('has a name even if this page has never heard of it', () => {
+    expect(partWords('hub').name).toBe('JupyterHub');
+    expect(partWords('mail').name).toBe('mail');
+    expect(stateWords('something' as 'ok').label).toBe('Not known');
+  });
+});
+
+describe('all parts together', () => {
+  it('say what is wrong first', () => {
+    expect(overall([{ part: 'hub', state: 'ok' }]).label).toBe('Everything works');
+    expect(
+      overall([
+        { part: 'hub', state: 'failing' },
+        { part: 'slurm', state: 'unknown' },
+      ]),
+    ).toEqual({ label: 'Trouble with: JupyterHub', tone: 'bad' });
+    expect(overall([{ part: 'slurm', state: 'unknown' }]).label).toBe('Not known: Slurm');
+  });
+
+  it('stand with the worst first, and otherwise as they are', () => {
+    const parts = [
+      { part: 'a', state: 'ok' },
+      { part: 'b', state: 'unknown' },
+      { part: 'c', state: 'failing' },
+      { part: 'd', state: 'ok' },
+    ] as const;
+    expect(worstFirst(parts).map(({ part }) => part)).toEqual(['c', 'b', 'a', 'd']);
+  });
+});
+
+describe('a latency', () => {
+  it.each([
+    [0.04, '0.1 ms'],
+    [0.42, '0.4 ms'],
+    [4.4, '4 ms'],
+    [1234, '1.2 s'],
+  ])('%f ms: %s', (ms, text) => expect(latency(ms)).toBe(text));
+});
