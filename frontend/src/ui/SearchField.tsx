@@ -1,0 +1,41 @@
+import { TextInput } from '@mantine/core';
+import { useEffect, useRef, useState } from 'react';
+
+interface Props {
+  label: string;
+  placeholder?: string;
+  /** what is searched for now; the page keeps it in its address */
+  value: string;
+  onSearch: (text: string) => void;
+  className?: string | undefined;
+}
+
+const TYPED_MS = 250;
+
+/** A field that searches while one types, a moment after the last key. */
+export function SearchField({ label, placeholder, value, onSearch, className }: Props) {
+  const [text, setText] = useState(value);
+  const search = useRef(onSearch);
+  search.current = onSearch;
+  // What is searched for elsewhere (a link, "back") shows here; a space typed last stays.
+  useEffect(() => setText((typed) => (typed.trim() === value ? typed : value)), [value]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is typed is what asks
+  useEffect(() => {
+    if (text.trim() === value) return;
+    const timer = window.setTimeout(() => search.current(text.trim()), TYPED_MS);
+    return () => window.clearTimeout(timer);
+  }, [text]);
+  return (
+    <TextInput
+      className={className}
+      type="search"
+      aria-label={label}
+      placeholder={placeholder ?? label}
+      value={text}
+      onChange={(event) => setText(event.currentTarget.value)}
+      autoComplete="off"
+      autoCapitalize="none"
+      spellCheck={false}
+    />
+  );
+}

@@ -1,0 +1,22 @@
+import { useWithPassword, type WithPassword } from '@/features/account/reauth';
+import { useAct } from '@/features/sessions/useAct';
+
+interface Changing {
+  busy: boolean;
+  /** Does it, asks for the password first where the portal wants it, and says so if it failed. */
+  change: (act: () => Promise<unknown>) => void;
+  withPassword: WithPassword;
+}
+
+/** For small changes without a dialog of their own; not twice at once. */
+export function useChange(): Changing {
+  const withPassword = useWithPassword();
+  const [busy, act] = useAct();
+  return {
+    busy,
+    change: (what) => {
+      if (!busy) void act(() => withPassword(what));
+    },
+    withPassword,
+  };
+}
