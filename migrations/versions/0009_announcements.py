@@ -23,13 +23,16 @@ def upgrade() -> None:
         sa.Column("text", sa.Text(), nullable=False),
         sa.Column("starts_at", TIME, nullable=False),
         sa.Column("ends_at", TIME),
+        sa.Column("public", sa.Boolean(), nullable=False),
         sa.Column("created_by", sa.String(length=100), nullable=False),
         sa.Column("created_at", TIME, nullable=False),
+        sa.Column("updated_by", sa.String(length=100), nullable=False),
         sa.Column("updated_at", TIME, nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_announcements"),
     )
-    op.create_index("ix_announcements_ends_at", "announcements", ["ends_at"])
+    for column in ("ends_at", "created_at"):
+        op.create_index(f"ix_announcements_{column}", "announcements", [column])
 
 
 def downgrade() -> None:

@@ -1,11 +1,13 @@
 """What happens to every request before a route sees it, and to every answer after.
 
-Where it comes from, how large it is, and the headers that keep our own pages ours.
+Its name, where it comes from, how large it is, and the headers that keep our own pages ours.
 """
 
+import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+import structlog
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
@@ -13,6 +15,7 @@ from starlette.requests import HTTPConnection
 from portal.api.bearer import has_bearer
 from portal.errors import OriginRefused, TooLarge, problem_response
 from portal.origin import origin_allowed
+from portal.services.audit import is_request
 from portal.settings import Settings
 
 Scope = MutableMapping[str, Any]
@@ -39,6 +42,31 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Content-Security-Policy": PAGE_POLICY,
 }
+
+
+class RequestIds:
+    """Gives each request a name of its own: in the log, in the audit, and for the caller in the
+    answer, so that a complaint leads to both."""
+
+    HEADER = "X-Request-Id"
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request_id = secrets.token_hex(8)
+        structlog.contextvars.bind_contextvars(request=request_id)
+        is_request(request_id)
+
+        async def add(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)[self.HEADER] = request_id
+            await send(message)
+
+        await self.app(scope, receive, add)
 
 
 class SecurityHeaders:

@@ -34,7 +34,7 @@ from portal.models.people import (
     User,
     WebSession,
 )
-from portal.models.records import Announcement, AuditEvent, ImageImport, Mark
+from portal.models.records import Announcement, AuditEvent, ImageImport, Mark, Refusals
 
 __all__ = [
     "GROUP_NAME_LENGTH",
@@ -63,6 +63,7 @@ __all__ = [
     "LoginFailure",
     "Mark",
     "RecoveryCode",
+    "Refusals",
     "Role",
     "SecondFactor",
     "Session",

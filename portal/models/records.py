@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, text
+from sqlalchemy import BigInteger, Index, String, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from portal.db import utcnow
@@ -62,22 +62,46 @@ class ImageImport(Base):
 
 
 class AuditEvent(Base):
-    """Who did what to what. Rows are only ever added; the actor's name outlives the account."""
+    """Who did what to what. Rows are only ever added: the database refuses to change one, and to
+    delete any but those that retention (services/audit_keeping.py) lets go.
+
+    `actor_id` is the user's, and stays when the user has gone: no foreign key. `token` is the
+    name of the access token that the act came with, `request_id` what the answer's header and the
+    log call the request; both are empty where there is none.
+    """
 
     __tablename__ = "audit_events"
+    __table_args__ = (Index("ix_audit_events_target_id", "target", "id"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     at: Mapped[datetime] = mapped_column(default=utcnow, index=True)
-    actor_id: Mapped[str | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
+    actor_id: Mapped[str | None] = mapped_column(String(36))
     actor: Mapped[str] = mapped_column(String(100))
-    action: Mapped[str] = mapped_column(String(64), index=True)
+    action: Mapped[str] = mapped_column(String(64))
     target: Mapped[str] = mapped_column(String(200), default="")
     detail: Mapped[dict[str, Any]] = mapped_column(default=dict)
     ip: Mapped[str] = mapped_column(String(45), default="")
+    token: Mapped[str] = mapped_column(String(100), default="")
+    request_id: Mapped[str] = mapped_column(String(32), default="")
+
+
+class Refusals(Base):
+    """Refused logins of one name from one address that got no event of their own: how many there
+    have been since `since`. They become one event, and the row goes."""
+
+    __tablename__ = "refusals"
+
+    action: Mapped[str] = mapped_column(String(64), primary_key=True)
+    actor: Mapped[str] = mapped_column(String(100), primary_key=True)
+    ip: Mapped[str] = mapped_column(String(45), primary_key=True)
+    since: Mapped[datetime] = mapped_column(default=utcnow, index=True)
+    last_at: Mapped[datetime] = mapped_column(default=utcnow)
+    times: Mapped[int] = mapped_column(default=0)
 
 
 class Announcement(Base):
-    """A sentence from the administrators to everyone, shown from `starts_at` until `ends_at`."""
+    """A sentence from the administrators to everyone, shown from `starts_at` until `ends_at`.
+    `public`: also to those who haven't logged in."""
 
     __tablename__ = "announcements"
 
@@ -87,8 +111,10 @@ class Announcement(Base):
     text: Mapped[str] = mapped_column(Text, default="")
     starts_at: Mapped[datetime] = mapped_column(default=utcnow)
     ends_at: Mapped[datetime | None] = mapped_column(index=True)
+    public: Mapped[bool] = mapped_column(default=False)
     created_by: Mapped[str] = mapped_column(String(100))
-    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+    created_at: Mapped[datetime] = mapped_column(default=utcnow, index=True)
+    updated_by: Mapped[str] = mapped_column(String(100))
     updated_at: Mapped[datetime] = mapped_column(default=utcnow, onupdate=utcnow)
     version: Mapped[int] = mapped_column(default=1)
 

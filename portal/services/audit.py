@@ -1,5 +1,9 @@
-"""The record of who did what. One function, one list of things that are worth recording."""
+"""The record of who did what. One function, one list of things that are worth recording.
 
+Looking it up is services/audit_search.py, letting go of what is old services/audit_keeping.py.
+"""
+
+from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,9 +17,14 @@ from portal.models import AuditEvent, User
 log = structlog.get_logger(__name__)
 
 MAX_DETAIL_CHARS = 500
+MAX_DETAIL_ENTRIES = 100
+MAX_DETAIL_DEPTH = 4
+_SECRETS = {"password", "new_password", "current_password", "code", "secret", "token", "cookie"}
 
 _token: ContextVar[str] = ContextVar("audit_token", default="")
 """The name of the access token that this request came with; each request is a task of its own."""
+_request: ContextVar[str] = ContextVar("audit_request", default="")
+"""What the answer's header and the log call this request."""
 
 
 class Action(StrEnum):
@@ -50,6 +59,11 @@ class Action(StrEnum):
     IMAGE_IMPORT = "image.import"
     IMAGE_CANCEL = "image.cancel"
     IMAGE_DELETE = "image.delete"
+    ANNOUNCEMENT_ADD = "announcement.add"
+    ANNOUNCEMENT_EDIT = "announcement.edit"
+    ANNOUNCEMENT_DELETE = "announcement.delete"
+    AUDIT_EXPORT = "audit.export"
+    AUDIT_RETENTION = "audit.retention"
     PERSON_CREATE = "person.create"
     PERSON_EDIT = "person.edit"
     PERSON_LOCK = "person.lock"
@@ -77,9 +91,23 @@ class By:
         return self.actor.username if isinstance(self.actor, User) else self.actor
 
 
+def changed(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """What an event says of a change: `{"email": {"old": …, "new": …}}` for what differs."""
+    return {
+        field: {"old": before.get(field), "new": new}
+        for field, new in after.items()
+        if before.get(field) != new
+    }
+
+
 def came_with_token(name: str) -> None:
     """From now on this request's events say which of the actor's tokens it was."""
     _token.set(name)
+
+
+def is_request(request_id: str) -> None:
+    """From now on this task's events belong to this request."""
+    _request.set(request_id)
 
 
 def record(
@@ -88,25 +116,46 @@ def record(
     *,
     actor: User | str,
     target: str = "",
-    detail: dict[str, Any] | None = None,
+    detail: Mapping[str, Any] | None = None,
     ip: str = "",
 ) -> None:
-    """Add the event to the caller's transaction, so that act and record stand or fall together."""
-    name = actor.username if isinstance(actor, User) else actor
-    bounded = {
-        key: value[:MAX_DETAIL_CHARS] if isinstance(value, str) else value
-        for key, value in (detail or {}).items()
-    }
-    if token := _token.get():
-        bounded["token"] = token
+    """Add the event to the caller's transaction, so that act and record stand or fall together.
+
+    `detail` is JSON; what of it is long is cut, and what is named a secret isn't kept.
+    """
+    name = _clean(actor.username if isinstance(actor, User) else actor)[:100]
+    about = _clean(target)[:200]
     db.add(
         AuditEvent(
             actor_id=actor.id if isinstance(actor, User) else None,
-            actor=name[:100],
+            actor=name,
             action=action.value,
-            target=target[:200],
-            detail=bounded,
+            target=about,
+            detail=_bounded(detail or {}),
             ip=ip[:45],
+            token=_token.get()[:100],
+            request_id=_request.get()[:32],
         )
     )
-    log.info("audit", action=action.value, actor=name[:100], target=target[:200], ip=ip[:45])
+    log.info("audit", action=action.value, actor=name, target=about, ip=ip[:45])
+
+
+def _clean(text: str) -> str:
+    """Text without what can't be shown: names come from anyone who tries to log in."""
+    return "".join(char if char.isprintable() else "\ufffd" for char in text[:200])
+
+
+def _bounded(value: Any, depth: int = MAX_DETAIL_DEPTH) -> Any:
+    if isinstance(value, str):
+        return value[:MAX_DETAIL_CHARS].replace("\0", "\ufffd")
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if depth == 0:
+        return "…"
+    if isinstance(value, Mapping):
+        entries = list(value.items())[:MAX_DETAIL_ENTRIES]
+        return {
+            str(key)[:100]: "…" if key in _SECRETS else _bounded(inner, depth - 1)
+            for key, inner in entries
+        }
+    return [_bounded(inner, depth - 1) for inner in list(value)[:MAX_DETAIL_ENTRIES]]
