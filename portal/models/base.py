@@ -44,6 +44,13 @@ class AccountState(StrEnum):
     DELETED = "deleted"
 
 
+class HalfLoginStep(StrEnum):
+    """What a login waits for whose password was right."""
+
+    CODE = "code"
+    PASSWORD = "password"  # noqa: S105
+
+
 class HomeTask(StrEnum):
     """What the site's own command does with a home directory."""
 
@@ -135,6 +142,7 @@ class Base(DeclarativeBase):
         Role: _enum(Role),
         JobsPolicy: _enum(JobsPolicy),
         AccountState: _enum(AccountState),
+        HalfLoginStep: _enum(HalfLoginStep),
         HomeTask: _enum(HomeTask),
         HomeState: _enum(HomeState),
         LimitScope: _enum(LimitScope),

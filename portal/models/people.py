@@ -14,6 +14,7 @@ from portal.models.base import (
     GROUP_NAME_LENGTH,
     AccountState,
     Base,
+    HalfLoginStep,
     HomeState,
     HomeTask,
     JobsPolicy,
@@ -29,8 +30,11 @@ class User(Base):
     which the groups gave at the last look, and `granted_role`, which an administrator gave here.
 
     Of the disabled `closed_at` is when all that was open was seen to be closed; until then the
-    reconcile loop goes on closing it. `directory_wants` is what the directory has yet to be told;
-    `missing_since` when it was first found not to know the person any more.
+    closing loop goes on. `directory_wants` is what the directory has yet to be told;
+    `missing_since` when it was first found not to know the person any more. `files_wanted` is what
+    is still to become of the home directory of someone being deleted. Once all is over, the name of
+    the deleted is free: `username` is then one that nobody can have, `former_username` the one they
+    had.
     """
 
     __tablename__ = "users"
@@ -45,14 +49,16 @@ class User(Base):
     granted_by: Mapped[str | None] = mapped_column(String(100))
     granted_at: Mapped[datetime | None]
     uid: Mapped[int | None] = mapped_column(BigInteger)
-    disabled_at: Mapped[datetime | None]
+    disabled_at: Mapped[datetime | None] = mapped_column(index=True)
     disabled_by: Mapped[str | None] = mapped_column(String(100))
     disabled_why: Mapped[str | None] = mapped_column(Text)
     disabled_jobs: Mapped[JobsPolicy | None]
     closed_at: Mapped[datetime | None]
     directory_wants: Mapped[AccountState | None]
     missing_since: Mapped[datetime | None]
+    files_wanted: Mapped[HomeTask | None]
     deleted_at: Mapped[datetime | None]
+    former_username: Mapped[str | None] = mapped_column(String(32))
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
     last_login_at: Mapped[datetime | None]
     groups_at: Mapped[datetime | None]
@@ -127,7 +133,8 @@ class WebSession(Base):
 
 
 class HalfLogin(Base):
-    """A login whose password was right and whose second factor is still to come.
+    """A login whose password was right, and which `awaits` something still: a code, or another
+    password in place of one that was good for one change only.
 
     A table of its own, so that nothing which looks for a web session can take it for one.
     """
@@ -137,6 +144,7 @@ class HalfLogin(Base):
     id: Mapped[str] = mapped_column(String(36), primary_key=True, default=new_id)
     token_hash: Mapped[str] = mapped_column(String(64), unique=True)
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    awaits: Mapped[HalfLoginStep] = mapped_column(default=HalfLoginStep.CODE)
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
     expires_at: Mapped[datetime] = mapped_column(index=True)
 
