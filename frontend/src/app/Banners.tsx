@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react';
+import { AnnouncementBanners } from '@/features/announcements/AnnouncementBanners';
 import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
@@ -17,7 +18,8 @@ function useLostForAWhile(): boolean {
   return lost && shown;
 }
 
-/** What holds for the whole page: the cluster's notice, a lost connection, a silent Slurm. */
+/** What holds for the whole page: a lost connection, a silent Slurm, announcements, the cluster's
+ * notice. */
 export function Banners() {
   const notice = useLive((s) => s.cluster?.notice ?? null);
   const staleSince = useLive((s) => s.cluster?.stale_since ?? null);
@@ -40,6 +42,7 @@ export function Banners() {
           </Notice>
         )}
       </div>
+      <AnnouncementBanners />
       {notice && (
         <div className={classes.notice}>
           <Notice tone="info">{notice}</Notice>

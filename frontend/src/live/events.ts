@@ -1,5 +1,6 @@
 /** From the server's event stream to LiveEvents. Pure: the stream itself is source.ts. */
 import type { Cluster, Job, Session } from '@/api/types';
+import type { Announcement } from '@/features/announcements/current';
 import type { LiveEvent } from './reducer';
 
 export const EVENT_NAMES = [
@@ -9,6 +10,7 @@ export const EVENT_NAMES = [
   'job',
   'job_removed',
   'cluster',
+  'announcements',
 ] as const;
 export type EventName = (typeof EVENT_NAMES)[number];
 
@@ -16,6 +18,7 @@ interface Snapshot {
   sessions: Session[];
   jobs?: Job[];
   cluster?: Cluster | null;
+  announcements?: Announcement[];
 }
 
 /** null for data that isn't JSON: one broken message must not end the stream. */
@@ -28,8 +31,8 @@ export function toLiveEvent(name: EventName, data: string): LiveEvent | null {
   }
   switch (name) {
     case 'snapshot': {
-      const { sessions, jobs, cluster } = value as Snapshot;
-      return { kind: 'snapshot', sessions, jobs: jobs ?? [], cluster: cluster ?? null };
+      const { sessions, jobs = [], cluster = null, announcements = [] } = value as Snapshot;
+      return { kind: 'snapshot', sessions, jobs, cluster, announcements };
     }
     case 'session':
       return { kind: 'session', session: value as Session };
@@ -41,6 +44,8 @@ export function toLiveEvent(name: EventName, data: string): LiveEvent | null {
       return { kind: 'job_removed', id: (value as { id: string }).id };
     case 'cluster':
       return { kind: 'cluster', cluster: value as Cluster };
+    case 'announcements':
+      return { kind: 'announcements', announcements: (value as { items: Announcement[] }).items };
   }
 }
 

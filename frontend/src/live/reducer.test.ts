@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Cluster, Session } from '@/api/types';
+import type { Announcement } from '@/features/announcements/current';
 import { announcements } from './announce';
 import { retryDelay, toLiveEvent } from './events';
 import { initialState, type LiveEvent, type LiveState, reduce } from './reducer';
@@ -49,6 +50,7 @@ const snapshot = (...sessions: Session[]): LiveEvent => ({
   sessions,
   jobs: [],
   cluster,
+  announcements: [],
 });
 
 describe('reduce', () => {
@@ -106,27 +108,42 @@ describe('reduce', () => {
     expect(reduce(lost, snapshot()).link).toBe('open');
   });
 
+  it('has the announcements of the newest message, and none when they are over', () => {
+    const one = { id: 'n' } as Announcement;
+    const told = given(snapshot(), { kind: 'announcements', announcements: [one] });
+    expect(initialState.announcements).toBeNull();
+    expect(told.announcements).toEqual([one]);
+    expect(reduce(told, { kind: 'announcements', announcements: [] }).announcements).toEqual([]);
+    expect(reduce(told, snapshot()).announcements).toEqual([]);
+  });
+
   it('keeps the cluster when a snapshot comes without one', () => {
     const state = given(snapshot(), {
       kind: 'snapshot',
       sessions: [],
       jobs: [],
       cluster: null,
+      announcements: [],
     });
     expect(state.cluster).toBe(cluster);
   });
 });
 
 describe('toLiveEvent', () => {
-  it('reads the four events', () => {
+  it('reads the events', () => {
     expect(toLiveEvent('session_removed', '{"id":"a"}')).toEqual({ kind: 'removed', id: 'a' });
     expect(toLiveEvent('snapshot', '{"sessions":[]}')).toEqual({
       kind: 'snapshot',
       sessions: [],
       jobs: [],
       cluster: null,
+      announcements: [],
     });
     expect(toLiveEvent('cluster', '{"name":"c"}')).toEqual({ kind: 'cluster', cluster });
+    expect(toLiveEvent('announcements', '{"items":[{"id":"n"}]}')).toEqual({
+      kind: 'announcements',
+      announcements: [{ id: 'n' }],
+    });
     expect(toLiveEvent('session', '{"id":"a"}')).toEqual({ kind: 'session', session: { id: 'a' } });
   });
 

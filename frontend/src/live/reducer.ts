@@ -1,5 +1,6 @@
-/** What the page knows of sessions, jobs and the cluster, and how each event changes it. Pure. */
+/** What the page knows of sessions, jobs, the cluster and announcements, and how each event changes it. Pure. */
 import type { Cluster, Job, Session, SessionState } from '@/api/types';
+import type { Announcement } from '@/features/announcements/current';
 
 export interface LiveState {
   /** null until the first snapshot has arrived */
@@ -7,11 +8,19 @@ export interface LiveState {
   /** the live ones and the newest of all; null until the first snapshot has arrived */
   jobs: readonly Job[] | null;
   cluster: Cluster | null;
+  /** those that are on or begin soon; null until the first snapshot has arrived */
+  announcements: readonly Announcement[] | null;
   link: 'connecting' | 'open' | 'lost';
 }
 
 export type LiveEvent =
-  | { kind: 'snapshot'; sessions: Session[]; jobs: Job[]; cluster: Cluster | null }
+  | {
+      kind: 'snapshot';
+      sessions: Session[];
+      jobs: Job[];
+      cluster: Cluster | null;
+      announcements: readonly Announcement[];
+    }
   | { kind: 'session'; session: Session }
   /** the answer to this browser's own request; the stream may already know better */
   | { kind: 'answered'; session: Session }
@@ -20,12 +29,14 @@ export type LiveEvent =
   | { kind: 'job_answered'; job: Job }
   | { kind: 'job_removed'; id: string }
   | { kind: 'cluster'; cluster: Cluster }
+  | { kind: 'announcements'; announcements: Announcement[] }
   | { kind: 'link'; link: LiveState['link'] };
 
 export const initialState: LiveState = {
   sessions: null,
   jobs: null,
   cluster: null,
+  announcements: null,
   link: 'connecting',
 };
 
@@ -73,6 +84,7 @@ export function reduce(state: LiveState, event: LiveEvent): LiveState {
         sessions: inOrder(event.sessions),
         jobs: inOrder(event.jobs),
         cluster: event.cluster ?? state.cluster,
+        announcements: event.announcements,
         link: 'open',
       };
     case 'session':
@@ -93,6 +105,8 @@ export function reduce(state: LiveState, event: LiveEvent): LiveState {
       return { ...state, jobs: without(state.jobs, event.id) };
     case 'cluster':
       return { ...state, cluster: event.cluster };
+    case 'announcements':
+      return { ...state, announcements: event.announcements };
     case 'link':
       return state.link === event.link ? state : { ...state, link: event.link };
   }

@@ -36,9 +36,15 @@ function follow(channel: BroadcastChannel, sink: Sink): void {
   channel.onmessage = ({ data }: MessageEvent<Message>) => {
     if (data.kind === 'event') sink.emit(data.event);
     if (data.kind !== 'state') return;
-    const { sessions, jobs, cluster, link } = data.state;
+    const { sessions, jobs, cluster, announcements, link } = data.state;
     if (sessions !== null)
-      sink.emit({ kind: 'snapshot', sessions: [...sessions], jobs: [...(jobs ?? [])], cluster });
+      sink.emit({
+        kind: 'snapshot',
+        sessions: [...sessions],
+        jobs: [...(jobs ?? [])],
+        cluster,
+        announcements: announcements ?? [],
+      });
     sink.emit({ kind: 'link', link });
   };
   channel.postMessage({ kind: 'hello' } satisfies Message);

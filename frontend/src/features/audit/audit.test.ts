@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { exportHref, readAuditSearch, toQuery, withFilter } from './search';
-import { actionTone, actionWords, byKind, detailLines, summary } from './words';
+import { actionTone, byKind, lines, summary } from './words';
 
 describe('what is searched for', () => {
   it('is read from the address, whatever stands there', () => {
     expect(
-      readAuditSearch({ q: 42, actor: ' carol ', action: '', from: 'yesterday', to: '2026-02-30x' }),
+      readAuditSearch({
+        q: 42,
+        actor: ' carol ',
+        action: '',
+        from: 'yesterday',
+        to: '2026-02-30x',
+      }),
     ).toEqual({ q: '42', actor: 'carol' });
     expect(readAuditSearch({ from: '2026-11-01', to: '2026-13-45', ip: ['::1'] })).toEqual({
       from: '2026-11-01',
@@ -31,54 +37,54 @@ describe('what is searched for', () => {
 });
 
 describe('an event', () => {
-  it.each([
-    ['login', 'Login'],
-    ['login.failed', 'Login: failed'],
-    ['session.stop_by_admin', 'Session: stop by admin'],
-    ['second_factor.on', 'Second factor: on'],
-    ['tensorboard.start', 'TensorBoard: start'],
-    ['something.quite_new', 'Something: quite new'],
-  ])('%s reads %s', (action, words) => {
-    expect(actionWords(action)).toBe(words);
-  });
-
   it('stands out when it was refused', () => {
     expect(actionTone('login.failed')).toBe('bad');
     expect(actionTone('password.refused')).toBe('bad');
     expect(actionTone('login')).toBe('quiet');
   });
 
-  it('is chosen by what it is about', () => {
-    expect(byKind(['session.stop', 'login', 'session.start', 'login.failed'])).toEqual([
-      { group: 'Login', actions: ['login', 'login.failed'] },
-      { group: 'Session', actions: ['session.start', 'session.stop'] },
+  it('is chosen by what it is about, or all of a kind', () => {
+    const action = (name: string) => ({ action: name, title: name });
+    const kinds = byKind([
+      action('session.stop'),
+      action('login'),
+      action('session.start'),
+      action('login.failed'),
+      action('second_factor.on'),
+    ]);
+    expect(kinds.map(({ name, all, actions }) => [name, all, actions.length])).toEqual([
+      ['Login', null, 2],
+      ['Second factor', null, 1],
+      ['Session', 'session.', 2],
     ]);
   });
 });
 
 describe('what an event says besides', () => {
   it('shows changes from old to new, and the rest as it is', () => {
+    const changes = [
+      { field: 'gpus', old: null, new: 4 },
+      { field: 'partitions', old: ['gpu'], new: [] },
+      { field: 'gpus_by_type', old: { v100: 1 }, new: { v100: 2, a100: 1 } },
+      { field: 'uid', old: 1, new: 2 },
+    ];
     expect(
-      detailLines({
-        gpus: { old: null, new: 4 },
-        partitions: { old: ['gpu'], new: [] },
-        browser: '<b>Firefox</b>',
-        gpus_by_type: { old: { v100: 1 }, new: { v100: 2, a100: 1 } },
-        forced: false,
-      }),
+      lines({ changes, detail: { uid: 'again', browser: '<b>Firefox</b>', forced: false } }),
     ).toEqual([
       { name: 'GPUs', old: '–', now: '4' },
       { name: 'Partitions', old: 'gpu', now: '–' },
-      { name: 'Browser', now: '<b>Firefox</b>' },
       { name: 'GPUs by type', old: 'v100: 1', now: 'v100: 2, a100: 1' },
+      { name: 'uid', old: '1', now: '2' },
+      { name: 'Browser', now: '<b>Firefox</b>' },
       { name: 'Forced', now: 'no' },
     ]);
   });
 
   it('fits one line', () => {
-    expect(summary({ email: { old: 'a@x', new: 'b@x' }, token: 'ci' })).toBe(
-      'Email: a@x → b@x; Token: ci',
+    const changes = [{ field: 'email', old: 'a@x', new: 'b@x' }];
+    expect(summary({ changes, detail: { method: 'token' } })).toBe(
+      'Email: a@x → b@x; Method: token',
     );
-    expect(summary({})).toBe('');
+    expect(summary({ changes: [], detail: {} })).toBe('');
   });
 });

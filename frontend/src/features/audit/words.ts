@@ -1,7 +1,7 @@
 /** The audit's events in words. Pure. */
 import type { Tone } from '@/features/sessions/words';
 
-const INITIALISMS = new Map([
+const WORDS = new Map([
   ['tensorboard', 'TensorBoard'],
   ['csv', 'CSV'],
   ['slurm', 'Slurm'],
@@ -11,24 +11,17 @@ const INITIALISMS = new Map([
   ['qos', 'QOS'],
   ['gb', 'GB'],
   ['ip', 'IP'],
-  ['uid', 'uid'],
-  ['gid', 'gid'],
 ]);
 
-function word(name: string): string {
-  return INITIALISMS.get(name) ?? name;
-}
+const UNCHANGED = new Set(['uid', 'gid']);
 
-function sentenceCase(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
-/** `session.stop_by_admin` → "Session: stop by admin"; whatever comes later has words too. */
-export function actionWords(action: string): string {
-  const [subject = '', ...rest] = action.split('.');
-  const words = (part: string): string => part.split('_').map(word).join(' ');
-  const what = rest.map(words).join(' ');
-  return sentenceCase(words(subject)) + (what === '' ? '' : `: ${what}`);
+/** `gpus_by_type` → "GPUs by type". */
+export function nameText(name: string): string {
+  const text = name
+    .split('_')
+    .map((word) => WORDS.get(word) ?? word)
+    .join(' ');
+  return UNCHANGED.has(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 const BAD = /(^|[._])(failed|refused)$/;
@@ -36,25 +29,32 @@ const BAD = /(^|[._])(failed|refused)$/;
 /** Refusals stand out; all else is calm. */
 export const actionTone = (action: string): Tone => (BAD.test(action) ? 'bad' : 'quiet');
 
-/** The actions by what they are about, for the choice. */
-export function byKind(actions: readonly string[]): { group: string; actions: string[] }[] {
-  const kinds = new Map<string, string[]>();
-  for (const action of [...actions].sort()) {
-    const kind = actionWords(action.split('.')[0] ?? action);
-    kinds.set(kind, [...(kinds.get(kind) ?? []), action]);
-  }
-  return [...kinds].map(([group, found]) => ({ group, actions: found }));
+export interface Action {
+  action: string;
+  title: string;
 }
 
-/** One line of an event's detail: a change has both, all else only what is. */
-export interface DetailLine {
+interface Kind {
   name: string;
-  old?: string;
-  now: string;
+  /** asks for all of the kind; none where there is only one */
+  all: string | null;
+  actions: Action[];
 }
 
-function isPlain(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** The actions by what they are about, for the choice. */
+export function byKind(actions: readonly Action[]): Kind[] {
+  const kinds = new Map<string, Action[]>();
+  for (const one of actions) {
+    const kind = one.action.split('.')[0] ?? one.action;
+    kinds.set(kind, [...(kinds.get(kind) ?? []), one]);
+  }
+  return [...kinds]
+    .sort(([a], [b]) => a.localeCompare(b))
+    .map(([kind, found]) => ({
+      name: nameText(kind),
+      all: found.length > 1 && found.every(({ action }) => action !== kind) ? `${kind}.` : null,
+      actions: found,
+    }));
 }
 
 /** A value as one reads it; nothing is a dash. */
@@ -62,30 +62,42 @@ export function valueText(value: unknown): string {
   if (value === null || value === undefined || value === '') return '–';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (Array.isArray(value)) return value.length === 0 ? '–' : value.map(valueText).join(', ');
-  if (isPlain(value)) {
+  if (typeof value === 'object') {
     const parts = Object.entries(value).map(([name, of]) => `${name}: ${valueText(of)}`);
     return parts.length === 0 ? '–' : parts.join(', ');
   }
   return String(value);
 }
 
-function isChange(value: unknown): value is { old: unknown; new: unknown } {
-  return isPlain(value) && 'old' in value && 'new' in value && Object.keys(value).length === 2;
+export interface Said {
+  changes: readonly { field: string; old?: unknown; new?: unknown }[];
+  detail: Readonly<Record<string, unknown>>;
 }
 
-const nameText = (name: string): string => sentenceCase(name.split('_').map(word).join(' '));
-
-export function detailLines(detail: Record<string, unknown>): DetailLine[] {
-  return Object.entries(detail).map(([name, value]) =>
-    isChange(value)
-      ? { name: nameText(name), old: valueText(value.old), now: valueText(value.new) }
-      : { name: nameText(name), now: valueText(value) },
-  );
+/** One line of what an event says: a change has both, all else only what is. */
+export interface Line {
+  name: string;
+  old?: string;
+  now: string;
 }
 
-/** One line for the closed row: what changed, or what there is, shortened by the page. */
-export function summary(detail: Record<string, unknown>): string {
-  return detailLines(detail)
+export function lines({ changes, detail }: Said): Line[] {
+  const changed = changes.map((change) => ({
+    name: nameText(change.field),
+    old: valueText(change.old),
+    now: valueText(change.new),
+  }));
+  const fields = new Set(changes.map(({ field }) => field));
+  const rest = Object.entries(detail).filter(([name]) => !fields.has(name));
+  return [
+    ...changed,
+    ...rest.map(([name, value]) => ({ name: nameText(name), now: valueText(value) })),
+  ];
+}
+
+/** All of it in one line, for the closed row. */
+export function summary(said: Said): string {
+  return lines(said)
     .map(({ name, old, now }) =>
       old === undefined ? `${name}: ${now}` : `${name}: ${old} → ${now}`,
     )

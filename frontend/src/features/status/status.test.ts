@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answerText, latency, overall, partWords, stateWords, worstFirst } from './words';
+import { answerText, latency, overall, purpose, stateWords, worstFirst } from './words';
 
 const NOW = Date.parse('2026-11-22T05:00:10Z');
 const AT = '2026-11-22T05:00:07Z';
@@ -26,23 +26,23 @@ describe('a part of the system', () => {
     );
   });
 
-  it('has a name even if this page has never heard of it', () => {
-    expect(partWords('hub').name).toBe('JupyterHub');
-    expect(partWords('mail').name).toBe('mail');
+  it('may be one that this page has never heard of', () => {
+    expect(purpose('hub')).toMatch(/notebooks/);
+    expect(purpose('mail')).toBe('');
     expect(stateWords('something' as 'ok').label).toBe('Not known');
   });
 });
 
 describe('all parts together', () => {
   it('say what is wrong first', () => {
-    expect(overall([{ part: 'hub', state: 'ok' }]).label).toBe('Everything works');
+    expect(overall([{ name: 'JupyterHub', state: 'ok' }]).label).toBe('Everything works');
     expect(
       overall([
-        { part: 'hub', state: 'failing' },
-        { part: 'slurm', state: 'unknown' },
+        { name: 'JupyterHub', state: 'failing' },
+        { name: 'Slurm', state: 'unknown' },
       ]),
     ).toEqual({ label: 'Trouble with: JupyterHub', tone: 'bad' });
-    expect(overall([{ part: 'slurm', state: 'unknown' }]).label).toBe('Not known: Slurm');
+    expect(overall([{ name: 'Slurm', state: 'unknown' }]).label).toBe('Not known: Slurm');
   });
 
   it('stand with the worst first, and otherwise as they are', () => {

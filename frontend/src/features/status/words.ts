@@ -6,6 +6,7 @@ export type PartState = 'ok' | 'failing' | 'unknown';
 
 export interface PartStatus {
   part: string;
+  name: string;
   state: PartState;
   answered_at: string | null;
   latency_ms: number | null;
@@ -13,22 +14,21 @@ export interface PartStatus {
   advice: string;
 }
 
-/** Each part's name, and what it is there for. */
-const PARTS: Record<string, { name: string; what: string }> = {
-  slurm: { name: 'Slurm', what: 'The controller that runs sessions and jobs (slurmctld).' },
-  slurmdbd: {
-    name: "Slurm's accounting",
-    what: 'What was used and what may be used (slurmdbd).',
-  },
-  directory: { name: 'Directory', what: 'Who people are, and their passwords (LDAP).' },
-  hub: { name: 'JupyterHub', what: 'Single sign-on for notebooks.' },
-  database: { name: 'Database', what: "The portal's own records." },
-  nginx: { name: 'Front door', what: 'All pages and notebooks come through it (nginx).' },
-  nodes: { name: 'Nodes', what: 'Where sessions and jobs run.' },
+/** What each part is there for. */
+const PURPOSE: Record<string, string> = {
+  slurm: 'Runs sessions and jobs (slurmctld).',
+  slurmdbd: 'Knows what was used and what may be used (slurmdbd).',
+  directory: 'Knows people and their passwords (LDAP).',
+  hub: 'Single sign-on for notebooks.',
+  database: "The portal's own records.",
+  nginx: 'All pages and notebooks come through it.',
+  launcher: 'Acts for people on the cluster: submits, stops, reads their logs.',
+  catalog: 'Environments and templates that people choose from.',
+  nodes: 'Where sessions and jobs run.',
+  disk: 'Room for what the portal writes.',
 };
 
-export const partWords = (part: string): { name: string; what: string } =>
-  PARTS[part] ?? { name: part, what: '' };
+export const purpose = (part: string): string => PURPOSE[part] ?? '';
 
 export function stateWords(state: PartState): StateWords {
   switch (state) {
@@ -56,17 +56,15 @@ export function answerText(
   if (answered_at === null) return 'has not answered since the portal started';
   const since = `${duration(nowMs - Date.parse(answered_at))} ago`;
   if (state !== 'ok') return `last answered ${since}`;
-  return latency_ms === null
-    ? `answered ${since}`
-    : `answered ${since} in ${latency(latency_ms)}`;
+  return latency_ms === null ? `answered ${since}` : `answered ${since} in ${latency(latency_ms)}`;
 }
 
 /** All of it in one line. */
-export function overall(parts: readonly Pick<PartStatus, 'part' | 'state'>[]): StateWords {
+export function overall(parts: readonly Pick<PartStatus, 'name' | 'state'>[]): StateWords {
   const names = (state: PartState): string =>
     parts
       .filter((part) => part.state === state)
-      .map(({ part }) => partWords(part).name)
+      .map(({ name }) => name)
       .join(', ');
   const [failing, unknown] = [names('failing'), names('unknown')];
   if (failing !== '') return { label: `Trouble with: ${failing}`, tone: 'bad' };

@@ -1,0 +1,60 @@
+import { CloseButton } from '@mantine/core';
+import { Icon } from '@/ui/icons';
+import classes from './AnnouncementCard.module.css';
+import { type Announcement, pieces } from './current';
+
+interface Props {
+  announcement: Pick<Announcement, 'level' | 'title' | 'text'>;
+  /** absent where it can't be put away */
+  onPutAway?: (() => void) | undefined;
+}
+
+const LEVEL_WORDS = { info: 'Announcement', warning: 'Warning', critical: 'Important' } as const;
+
+/** An announcement as everyone sees it, and as the form shows it beforehand. */
+export function AnnouncementCard({ announcement, onPutAway }: Props) {
+  const { level, title, text } = announcement;
+  return (
+    <div className={`${classes.card} ${classes[level]}`}>
+      <Icon name={level === 'info' ? 'chip' : 'alert'} />
+      <div className={classes.body}>
+        <strong>
+          <span className={classes.level}>{LEVEL_WORDS[level]}: </span>
+          {title}
+        </strong>
+        {text && <AnnouncementText text={text} />}
+      </div>
+      {onPutAway && (
+        <CloseButton
+          size="sm"
+          variant="transparent"
+          c="inherit"
+          aria-label={`Close the announcement ${title}`}
+          onClick={onPutAway}
+        />
+      )}
+    </div>
+  );
+}
+
+export function AnnouncementText({ text }: { text: string }) {
+  return (
+    <p className={classes.text}>
+      {pieces(text).map((piece, index) =>
+        piece.href === undefined ? (
+          piece.text
+        ) : (
+          <a
+            // biome-ignore lint/suspicious/noArrayIndexKey: a text's pieces have no other name
+            key={index}
+            href={piece.href}
+            target="_blank"
+            rel="noreferrer"
+          >
+            {piece.text}
+          </a>
+        ),
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,99 @@
+/** Which announcements are shown, and what of them someone has put away. Pure. */
+
+export type Level = 'info' | 'warning' | 'critical';
+
+/** What everyone gets of an announcement. */
+export interface Announcement {
+  id: string;
+  level: Level;
+  title: string;
+  text: string;
+  starts_at: string;
+  ends_at: string | null;
+}
+
+type Times = Pick<Announcement, 'starts_at' | 'ends_at'>;
+export type AnnouncementState = 'planned' | 'shown' | 'over';
+
+export function announcementState({ starts_at, ends_at }: Times, nowMs: number): AnnouncementState {
+  if (ends_at !== null && Date.parse(ends_at) <= nowMs) return 'over';
+  return Date.parse(starts_at) > nowMs ? 'planned' : 'shown';
+}
+
+const RANK: Record<Level, number> = { critical: 0, warning: 1, info: 2 };
+
+/** By weight, then the newest first. */
+function inOrder(all: readonly Announcement[]): Announcement[] {
+  return [...all].sort(
+    (a, b) => RANK[a.level] - RANK[b.level] || b.starts_at.localeCompare(a.starts_at),
+  );
+}
+
+/** Short and the same for the same text (32 bits of FNV-1a); it keeps no secret. */
+function digest(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return (hash >>> 0).toString(36);
+}
+
+/** Names one text of an announcement: what was edited since is news again. */
+export const textKey = ({ id, level, title, text }: Announcement): string =>
+  `${id}@${digest(JSON.stringify([level, title, text]))}`;
+
+export const canBePutAway = ({ level }: Pick<Announcement, 'level'>): boolean =>
+  level !== 'critical';
+
+/** What stands at the top of the page now. */
+export function toShow(
+  all: readonly Announcement[],
+  putAway: ReadonlySet<string>,
+  nowMs: number,
+): Announcement[] {
+  return inOrder(
+    all.filter(
+      (one) =>
+        announcementState(one, nowMs) === 'shown' &&
+        !(canBePutAway(one) && putAway.has(textKey(one))),
+    ),
+  );
+}
+
+/** More than these are never on show at once; older ones are forgotten. */
+const MOST_PUT_AWAY = 50;
+
+export function withPutAway(keys: readonly string[], key: string): string[] {
+  return [...keys.filter((known) => known !== key), key].slice(-MOST_PUT_AWAY);
+}
+
+/** What a browser has kept; anything that isn't a list of texts counts as nothing. */
+export function readPutAway(stored: string | null): string[] {
+  if (stored === null) return [];
+  try {
+    const value: unknown = JSON.parse(stored);
+    return Array.isArray(value) ? value.filter((key) => typeof key === 'string') : [];
+  } catch {
+    return [];
+  }
+}
+
+export interface Piece {
+  text: string;
+  /** a web address that the text names */
+  href?: string;
+}
+
+// The address ends before what ends a sentence around it.
+const ADDRESS = /https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]]/g;
+
+/** A text with the web addresses in it told apart; all else, markup too, is text. */
+export function pieces(text: string): Piece[] {
+  const found: Piece[] = [];
+  let at = 0;
+  for (const match of text.matchAll(ADDRESS)) {
+    if (match.index > at) found.push({ text: text.slice(at, match.index) });
+    found.push({ text: match[0], href: match[0] });
+    at = match.index + match[0].length;
+  }
+  if (at < text.length) found.push({ text: text.slice(at) });
+  return found;
+}

@@ -1,0 +1,109 @@
+/** The form of an announcement: what was typed, what is wrong with it, what the API gets. Pure. */
+import type { Level, Announcement as Shown } from './current';
+
+export type Announcement = Shown & { public: boolean };
+
+export interface Draft {
+  level: Level;
+  title: string;
+  text: string;
+  /** as the browser's field has it, 2026-11-22T06:00 of the reader's clock; empty: now */
+  starts: string;
+  /** empty: until someone ends it */
+  ends: string;
+  /** on the login page too */
+  public: boolean;
+}
+
+export interface Body {
+  level: Level;
+  title: string;
+  text: string;
+  /** absent: at once */
+  starts_at?: string;
+  ends_at: string | null;
+  public: boolean;
+}
+
+export const LEVELS: Record<Level, { label: string; what: string }> = {
+  info: { label: 'Information', what: 'Everyone can close it.' },
+  warning: { label: 'Warning', what: 'Stands out; everyone can close it.' },
+  critical: { label: 'Critical', what: 'Nobody can close it; screen readers say it at once.' },
+};
+
+export const MAX_TITLE = 200;
+
+const two = (n: number): string => String(n).padStart(2, '0');
+
+/** A moment for the browser's field, by the reader's clock. */
+export function toField(at: string | null): string {
+  if (at === null) return '';
+  const d = new Date(at);
+  const day = `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`;
+  return `${day}T${two(d.getHours())}:${two(d.getMinutes())}`;
+}
+
+export const newDraft = (): Draft => ({
+  level: 'info',
+  title: '',
+  text: '',
+  starts: '',
+  ends: '',
+  public: false,
+});
+
+export const draftOf = (one: Announcement): Draft => ({
+  level: one.level,
+  title: one.title,
+  text: one.text,
+  starts: toField(one.starts_at),
+  ends: toField(one.ends_at),
+  public: one.public,
+});
+
+function moment(field: string): string | null {
+  const at = new Date(field);
+  return Number.isNaN(at.getTime()) ? null : at.toISOString();
+}
+
+export type Errors = Partial<Record<'title' | 'starts_at' | 'ends_at', string>>;
+
+export function formErrors(draft: Draft): Errors {
+  const errors: Errors = {};
+  if (draft.title.trim() === '') errors.title = 'Say it in a few words.';
+  const starts = draft.starts === '' ? null : moment(draft.starts);
+  const ends = draft.ends === '' ? null : moment(draft.ends);
+  if (draft.starts !== '' && starts === null) errors.starts_at = 'Enter a day and a time.';
+  if (draft.ends !== '' && ends === null) errors.ends_at = 'Enter a day and a time.';
+  if (starts !== null && ends !== null && ends <= starts)
+    errors.ends_at = 'It would end before it starts.';
+  return errors;
+}
+
+/** For a new one. */
+export function toBody(draft: Draft): Body {
+  const starts = draft.starts === '' ? null : moment(draft.starts);
+  return {
+    level: draft.level,
+    title: draft.title.trim(),
+    text: draft.text.trim(),
+    ...(starts !== null && { starts_at: starts }),
+    ends_at: draft.ends === '' ? null : moment(draft.ends),
+    public: draft.public,
+  };
+}
+
+/** For one that exists, only what was changed: the field knows whole minutes, and a moment that
+ * nobody touched keeps its seconds. */
+export function changes(before: Announcement, draft: Draft): Partial<Body> {
+  const [old, body] = [draftOf(before), toBody(draft)];
+  return {
+    ...(body.level !== before.level && { level: body.level }),
+    ...(body.title !== before.title && { title: body.title }),
+    ...(body.text !== before.text && { text: body.text }),
+    ...(draft.starts !== old.starts &&
+      draft.starts !== '' && { starts_at: body.starts_at ?? before.starts_at }),
+    ...(draft.ends !== old.ends && { ends_at: body.ends_at }),
+    ...(body.public !== before.public && { public: body.public }),
+  };
+}
