@@ -13,7 +13,9 @@ import structlog
 from fastapi import FastAPI
 
 from portal.api import (
+    admin_groups,
     admin_images,
+    admin_people,
     catalog,
     cluster,
     environments,
@@ -35,7 +37,7 @@ from portal.api import (
     tokens,
 )
 from portal.api.health import Checks
-from portal.api.middleware import BodyLimit, OriginCheck, SecurityHeaders
+from portal.api.middleware import BodyLimit, OriginCheck, RequestIds, SecurityHeaders
 from portal.api.schema import api_schema
 from portal.db import Database
 from portal.directory import open_directory
@@ -48,6 +50,7 @@ from portal.services.accounts import Accounts
 from portal.services.changes import EVERYONE, RECONCILE
 from portal.services.importing import Importer
 from portal.services.people import People
+from portal.services.people_import import Imports
 from portal.services.shelf import Shelf, places
 from portal.settings import Settings
 from spawner.agent import Agents
@@ -74,6 +77,8 @@ API_ROUTERS = (
     tensorboards,
     events,
     admin_images,
+    admin_people,
+    admin_groups,
 )
 ROOT_ROUTERS = (
     health,
@@ -98,6 +103,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(BodyLimit, max_bytes=MAX_BODY_BYTES)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(CountRequests, metrics=app.state.metrics, prefix=API)
+    app.add_middleware(RequestIds)
     return app
 
 
@@ -135,6 +141,8 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.directory = directory
         app.state.accounts = Accounts(settings, parts.db, directory)
         app.state.people = People(parts.db, directory)
+        app.state.people_imports = Imports(app.state.accounts)
+        stack.push_async_callback(app.state.people_imports.close)
         app.state.checks.by_name.update(
             database=parts.db.answers,
             directory=directory.answers,

@@ -32,7 +32,7 @@ from pydantic_settings import (
 from portal.models import Role
 from portal.registry_auth import registry_hosts
 from portal.settings_directory import DirectorySettings
-from portal.settings_types import AbsolutePath
+from portal.settings_types import AbsolutePath, HomeCommand
 from spawner.references import parse_registry
 
 MIN_SECRET_LENGTH = 32
@@ -137,6 +137,12 @@ class Settings(DirectorySettings, BaseSettings):
     image_import_auth_file: AbsolutePath | None = None
     image_import_plain_registries: list[Registry] = []
     image_import_hours: PositiveFloat = 6.0
+
+    # home directories, by the site's own commands
+    home_command: HomeCommand = []
+    home_archive_command: HomeCommand = []
+    home_delete_command: HomeCommand = []
+    home_command_minutes: PositiveFloat = 10.0
 
     # people at work
     web_session_hours: PositiveFloat = 12.0

@@ -25,8 +25,10 @@ from portal.models import AccessToken, HalfLogin, Role, User, WebSession
 from portal.origin import SAFE_METHODS
 from portal.parts import Parts
 from portal.services import accounts, tokens
-from portal.services.audit import came_with_token
+from portal.services.accounts import Accounts
+from portal.services.audit import By, came_with_token
 from portal.services.people import People
+from portal.services.people_import import Imports
 from portal.services.roles import leads
 from portal.services.tokens import Scope
 from portal.settings import Settings
@@ -56,7 +58,19 @@ def _people(connection: HTTPConnection) -> People:
     return people
 
 
+def _accounts(connection: HTTPConnection) -> Accounts:
+    found: Accounts = connection.app.state.accounts
+    return found
+
+
+def _people_imports(connection: HTTPConnection) -> Imports:
+    found: Imports = connection.app.state.people_imports
+    return found
+
+
 PartsDep = Annotated[Parts, Depends(_parts)]
+AccountsDep = Annotated[Accounts, Depends(_accounts)]
+PeopleImportsDep = Annotated[Imports, Depends(_people_imports)]
 SettingsDep = Annotated[Settings, Depends(_settings)]
 DatabaseDep = Annotated[Database, Depends(_database)]
 PeopleDep = Annotated[People, Depends(_people)]
@@ -278,6 +292,14 @@ def fresh_admin(user: Admin, who: CurrentIdentity, settings: SettingsDep) -> Use
 
 
 FreshAdmin = Annotated[User, Depends(fresh_admin)]
+
+
+def by(who: CurrentIdentity, ip: ClientIp) -> By:
+    """Who makes this change and from where, for the audit; the guard says whether they may."""
+    return By(who.user, ip)
+
+
+ByDep = Annotated[By, Depends(by)]
 
 
 async def fresh_group_leader(

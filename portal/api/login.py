@@ -5,10 +5,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.requests import HTTPConnection
 
 from portal import models
 from portal.api.deps import (
+    AccountsDep,
     Anyone,
     ClientIp,
     CurrentHalfLogin,
@@ -24,9 +24,10 @@ from portal.api.deps import (
 )
 from portal.directory.contract import MAX_PASSWORD_LENGTH, MAX_USERNAME_LENGTH
 from portal.services import accounts
-from portal.services.accounts import Accounts, LoggedIn
+from portal.services.accounts import LoggedIn
 from portal.services.attempts import Caller
 from portal.services.people import groups_of
+from portal.services.roles import led_by
 from portal.services.second_factor import MAX_CODE_LENGTH
 from portal.settings import Settings
 
@@ -47,9 +48,11 @@ class User(BaseModel):
 
 
 class Me(User):
-    """The caller. `password_fresh`: sensitive acts won't ask for the password again."""
+    """The caller. `password_fresh`: sensitive acts won't ask for the password again. `leads`: the
+    groups whose leader they are."""
 
     password_fresh: bool
+    leads: list[str]
 
 
 class LoginOut(User):
@@ -89,16 +92,10 @@ class PasswordChange(BaseModel):
     new_password: str = Field(min_length=1, max_length=MAX_PASSWORD_LENGTH)
 
 
-def _accounts(connection: HTTPConnection) -> Accounts:
-    found: Accounts = connection.app.state.accounts
-    return found
-
-
 def _caller(request: Request, ip: ClientIp) -> Caller:
     return Caller(ip=ip, user_agent=request.headers.get("user-agent", "")[:300])
 
 
-AccountsDep = Annotated[Accounts, Depends(_accounts)]
 CallerDep = Annotated[Caller, Depends(_caller)]
 
 
@@ -175,10 +172,13 @@ async def logout(
 
 
 @router.get("/me")
-async def me(user: CurrentUser, who: CurrentIdentity, settings: SettingsDep) -> Me:
+async def me(
+    user: CurrentUser, who: CurrentIdentity, settings: SettingsDep, database: DatabaseDep
+) -> Me:
     """Who is logged in, or whose access token this is."""
     fresh = who.session is not None and password_is_fresh(who.session, settings)
-    return Me(**User.model_validate(user).model_dump(), password_fresh=fresh)
+    shown = User.model_validate(user).model_dump()
+    return Me(**shown, password_fresh=fresh, leads=await led_by(database, user.id))
 
 
 class MyGroups(BaseModel):

@@ -49,7 +49,8 @@ class Person:
 @dataclass(frozen=True)
 class Group:
     """A group. `members`: usernames of those who are in it themselves; empty in pages. `groups`:
-    names of groups within it, whose members are in it too where `ldap_nested_groups` says so."""
+    names of groups within it, whose members are in it too where `ldap_nested_groups` says so.
+    `size`: in pages how many the group names itself, None where that can't be seen cheaply."""
 
     name: str
     dn: str
@@ -57,6 +58,7 @@ class Group:
     description: str | None = None
     members: frozenset[str] = frozenset()
     groups: frozenset[str] = frozenset()
+    size: int | None = None
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ import structlog
 from portal.directory.connections import SUBTREE, Link, Servers, ServerTrouble
 from portal.directory.contract import MAX_GROUPS, MAX_PAGE, Group
 from portal.directory.mapping import (
+    DN_MEMBERS,
+    NAME_MEMBERS,
     Entry,
     Mapping,
     any_of,
@@ -26,8 +28,6 @@ log = structlog.get_logger(__name__)
 
 ACTIVE_DIRECTORY = "1.2.840.113556.1.4.800"
 """In the root entry's supportedCapabilities: this is Active Directory, which knows in_chain."""
-DN_MEMBERS = ("member", "uniqueMember")
-NAME_MEMBERS = "memberUid"
 ENTRY_DN = "entryDN"  # RFC 5020
 AT_ONCE = 50
 """Terms of one filter."""

@@ -7,7 +7,7 @@ import hashlib
 import json
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from portal.directory.contract import MAX_QUERY_LENGTH, Group, Person
@@ -25,6 +25,7 @@ IN_CHAIN = "1.2.840.113556.1.4.1941"
 Entry = dict[str, Any]
 """A searchResEntry as ldap3 gives it."""
 
+DN_MEMBERS, NAME_MEMBERS = ("member", "uniqueMember"), "memberUid"
 GIVEN_NAME, SURNAME, DESCRIPTION = "givenName", "sn", "description"
 LOCKED, RESET, VERSION = "pwdAccountLockedTime", "pwdReset", "entryCSN"
 _AD_DISABLED = 0x2
@@ -132,6 +133,18 @@ class Mapping:
             gid=number(entry, settings.ldap_gid_attribute),
             description=(first(entry, DESCRIPTION) or "")[:1000] or None,
         )
+
+    @property
+    def named_members(self) -> tuple[str, ...]:
+        """Where a group of this directory names who is in it; nowhere where people name their
+        groups, for there a long group doesn't give all of them at once."""
+        return () if self.settings.ldap_member_of_attribute else (NAME_MEMBERS, *DN_MEMBERS)
+
+    def sized_group(self, entry: Entry) -> Group:
+        """As `group`, of an entry read with `named_members`: how many it names."""
+        names = self.named_members
+        size = len({text for name in names for text in texts(entry, name)}) if names else None
+        return replace(self.group(entry), size=size)
 
     # --- filters ------------------------------------------------------------------------------
 

@@ -128,11 +128,10 @@ class LdapDirectory:
         base = self.settings.ldap_group_base
         if base is None:
             return GroupsPage(())
-        question = reading.Question(
-            base, mapping.all_groups(query), tuple(mapping.group_attributes)
-        )
+        attributes = (*mapping.group_attributes, *mapping.named_members)
+        question = reading.Question(base, mapping.all_groups(query), attributes)
         found = await self._in_thread(lambda: self.lists.page(question, cursor, limit))
-        some = tuple(mapping.group(entry) for entry in found.entries)
+        some = tuple(mapping.sized_group(entry) for entry in found.entries)
         return GroupsPage(some, found.cursor, reading.INCOMPLETE if found.cut else None)
 
     async def group(self, name: str) -> Group | None:

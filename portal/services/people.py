@@ -45,12 +45,17 @@ async def remember(db: AsyncSession, user: User, names: Iterable[str]) -> None:
     await db.flush()
 
 
+async def names_of(db: AsyncSession, user_id: str) -> list[str]:
+    """The groups that someone is in as far as is known."""
+    query = select(GroupMembership.name).where(GroupMembership.user_id == user_id)
+    return sorted((await db.scalars(query)).all())
+
+
 async def groups_of(database: Database, user_id: str) -> tuple[list[str], datetime | None]:
     """The groups that someone is in as far as is known, and when the directory said so."""
-    query = select(GroupMembership.name).where(GroupMembership.user_id == user_id)
     async with database.session() as db:
         as_of = await db.scalar(select(User.groups_at).where(User.id == user_id))
-        return sorted((await db.scalars(query)).all()), as_of
+        return await names_of(db, user_id), as_of
 
 
 @dataclass(frozen=True)

@@ -61,17 +61,17 @@ def _unit(name: str) -> str:
     return f"\ndn: ou={name},{SUFFIX}\nobjectClass: organizationalUnit\nou: {name}\n"
 
 
-def _many() -> str:
+def many(base: str) -> str:
     """The names are such that words of them can be searched for."""
     return "".join(
-        f"\ndn: uid=p{n:04},{MANY_BASE}\nobjectClass: inetOrgPerson\nobjectClass: posixAccount\n"
+        f"\ndn: uid=p{n:04},{base}\nobjectClass: inetOrgPerson\nobjectClass: posixAccount\n"
         f"uid: p{n:04}\ncn: Person {n:04}\nsn: {n:04}\nmail: p{n:04}@many.example\n"
         f"uidNumber: {40000 + n}\ngidNumber: 100\nhomeDirectory: /home/p{n:04}\n"
         for n in range(MANY)
     )
 
 
-def _writer() -> str:
+def writer() -> str:
     return (
         f"\ndn: {WRITER_DN}\nobjectClass: device\nobjectClass: simpleSecurityObject\n"
         f"cn: writer\nuserPassword: {WRITER_PASSWORD}\n"
@@ -122,7 +122,7 @@ def _ad() -> str:
 def content() -> Content:
     some = person("alice", 20001) + person("bob", 20002)
     units = _unit("many")
-    return Content(_config(), BASE + _writer() + some + units + _many() + _ad())
+    return Content(_config(), BASE + writer() + some + units + many(MANY_BASE) + _ad())
 
 
 def without_policy() -> Content:
@@ -135,4 +135,4 @@ def without_policy() -> Content:
     config = "\n".join([*lines, "overlay unique", f'unique_uri "{unique}"']) + "\n"
     entries = [block for block in BASE.split("\n\n") if "ou=policies" not in block]
     some = person("alice", 20001) + person("bob", 20002)
-    return Content(config, "\n\n".join(entries) + _writer() + some)
+    return Content(config, "\n\n".join(entries) + writer() + some)

@@ -128,6 +128,78 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Groups
+         * @description Groups whose name or description hold every word of `query`.
+         */
+        get: operations["list_groups"];
+        put?: never;
+        /**
+         * Create Group
+         * @description Create a group.
+         */
+        post: operations["create_group"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/groups/{group}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Group
+         * @description One group with its members.
+         */
+        get: operations["get_group"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Group
+         * @description Remove a group, unless it is somebody's primary one or the settings name it.
+         */
+        delete: operations["delete_group"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/groups/{group}/members/{username}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Add Group Member
+         * @description Put somebody into the group.
+         */
+        put: operations["add_group_member"];
+        post?: never;
+        /**
+         * Remove Group Member
+         * @description Take somebody out of the group, be they still in the directory or not.
+         */
+        delete: operations["remove_group_member"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/sessions": {
         parameters: {
             query?: never;
@@ -168,6 +240,199 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List People
+         * @description People whose username, name or mail hold every word of `query`.
+         */
+        get: operations["list_people"];
+        put?: never;
+        /**
+         * Create Person
+         * @description Create somebody in the directory. The password is shown this once.
+         */
+        post: operations["create_person"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/users/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import People
+         * @description Create the people of a file, or only say what would come of it. Most are done with the
+         *     answer; else `imports/{id}` says how far it is.
+         */
+        post: operations["import_people"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/users/imports/{import_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get People Import
+         * @description One import, of this portal's life.
+         */
+        get: operations["get_people_import"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/users/imports/{import_id}/passwords": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take People Import Passwords
+         * @description The one-time passwords of those created, once, for whoever started the import.
+         */
+        post: operations["take_people_import_passwords"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/users/{username}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Person
+         * @description Everything about somebody.
+         */
+        get: operations["get_person"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Edit Person
+         * @description Edit somebody, unless somebody else has since `version` was read.
+         */
+        patch: operations["edit_person"];
+        trace?: never;
+    };
+    "/api/v1/admin/users/{username}/groups/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Add Person To Group
+         * @description Put somebody into a group.
+         */
+        put: operations["add_person_to_group"];
+        post?: never;
+        /**
+         * Remove Person From Group
+         * @description Take somebody out of a group.
+         */
+        delete: operations["remove_person_from_group"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/users/{username}/home": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Provision Home
+         * @description Have the home directory made, again if it was before. `home_runs` says how that went.
+         */
+        post: operations["provision_home"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/users/{username}/lock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Lock Person
+         * @description Refuse somebody's password until they are unlocked.
+         */
+        post: operations["lock_person"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/users/{username}/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reset Person Password
+         * @description A one-time password, shown this once. Every browser of theirs is logged out.
+         */
+        post: operations["reset_person_password"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/users/{username}/second-factor/reset": {
         parameters: {
             query?: never;
@@ -183,6 +448,26 @@ export interface paths {
          *     at their next login.
          */
         post: operations["reset_second_factor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/users/{username}/unlock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Unlock Person
+         * @description End a lock, an administrator's or that after too many wrong passwords.
+         */
+        post: operations["unlock_person"];
         delete?: never;
         options?: never;
         head?: never;
@@ -263,6 +548,26 @@ export interface paths {
          *     comments keep it open.
          */
         get: operations["events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/groups/{group}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Led Group
+         * @description One group with its members, for those who lead it.
+         */
+        get: operations["get_led_group"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1136,6 +1441,18 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * Ability
+         * @description What may or may not be possible in this directory, each a button of the pages.
+         * @enum {string}
+         */
+        Ability: "create" | "edit" | "delete" | "groups" | "password" | "lock" | "disable";
+        /**
+         * AccountState
+         * @description What the directory should hold someone for, as long as it hasn't been told.
+         * @enum {string}
+         */
+        AccountState: "disabled" | "enabled" | "deleted";
+        /**
          * AlternativeOut
          * @description Something cheaper, and when that would start.
          */
@@ -1163,6 +1480,18 @@ export interface components {
             size: number;
             /** Tasks */
             tasks: components["schemas"]["TaskOut"][];
+        };
+        /**
+         * CapabilitiesOut
+         * @description What can be done in this directory. `missing`: for each button that is absent, why.
+         */
+        CapabilitiesOut: {
+            /** Kind */
+            kind: string;
+            /** Missing */
+            missing: {
+                [key: string]: string;
+            };
         };
         /**
          * CatalogFile
@@ -1200,6 +1529,31 @@ export interface components {
             templates: components["schemas"]["CatalogFile"][];
         };
         /**
+         * ChangedProblem
+         * @description 409 changed-meanwhile: who changed the person, when, and what they are now. Where it wasn't
+         *     done through the portal `changed_at` is null.
+         */
+        ChangedProblem: {
+            /** Changed At */
+            changed_at: string | null;
+            /** Changed By */
+            changed_by: string;
+            /** Detail */
+            detail: string;
+            /**
+             * Errors
+             * @default []
+             */
+            errors: components["schemas"]["FieldError"][];
+            person: components["schemas"]["Person"];
+            /** Status */
+            status: number;
+            /** Title */
+            title: string;
+            /** Type */
+            type: string;
+        };
+        /**
          * ClusterOut
          * @description `at` is when Slurm was last asked with success; null: not yet.
          */
@@ -1228,6 +1582,14 @@ export interface components {
         CodeIn: {
             /** Code */
             code: string;
+        };
+        /**
+         * Created
+         * @description Somebody just created, and what to hand over to them.
+         */
+        Created: {
+            password: components["schemas"]["PasswordOut"];
+            person: components["schemas"]["Person"];
         };
         /**
          * EnrolmentOut
@@ -1327,6 +1689,20 @@ export interface components {
             /** Message */
             message: string;
         };
+        /** FirstPassword */
+        FirstPassword: {
+            /** Must Change */
+            must_change: boolean;
+            /** Password */
+            password: string;
+            /** Username */
+            username: string;
+        };
+        /** FirstPasswords */
+        FirstPasswords: {
+            /** Items */
+            items: components["schemas"]["FirstPassword"][];
+        };
         /**
          * Gpus
          * @description GPUs of one type; `free` ones stand in nodes that take work.
@@ -1339,6 +1715,96 @@ export interface components {
             /** Type */
             type: string;
         };
+        /**
+         * Group
+         * @description A group, who is in it, the groups within it, and who leads it.
+         */
+        Group: {
+            capabilities: components["schemas"]["CapabilitiesOut"];
+            /** Description */
+            description: string | null;
+            /** Gid */
+            gid: number | null;
+            /** Groups */
+            groups: string[];
+            /** Leaders */
+            leaders: string[];
+            /** Lets In */
+            lets_in: boolean;
+            /** Makes Admins */
+            makes_admins: boolean;
+            /** Member Count */
+            member_count: number | null;
+            /** Members */
+            members: components["schemas"]["GroupMember"][];
+            /** Name */
+            name: string;
+        };
+        /**
+         * GroupIn
+         * @description A group to create. Without `gid` it gets a number of the range for groups.
+         */
+        GroupIn: {
+            /** Description */
+            description?: string | null;
+            /** Gid */
+            gid?: number | null;
+            /**
+             * Members
+             * @default []
+             */
+            members: string[];
+            /** Name */
+            name: string;
+        };
+        /**
+         * GroupMember
+         * @description Somebody in a group; `inherited` by way of a group within it. `role` is null for someone of
+         *     whom the portal has no row.
+         */
+        GroupMember: {
+            /** Disabled */
+            disabled: boolean;
+            /** Display Name */
+            display_name: string | null;
+            /** Inherited */
+            inherited: boolean;
+            role: components["schemas"]["Role"] | null;
+            /** Username */
+            username: string;
+        };
+        /**
+         * GroupRow
+         * @description A group in a list. `member_count` counts whom it names itself, null where that isn't known.
+         *     `makes_admins`: its members administer the portal; `lets_in`: they may use it.
+         */
+        GroupRow: {
+            /** Description */
+            description: string | null;
+            /** Gid */
+            gid: number | null;
+            /** Lets In */
+            lets_in: boolean;
+            /** Makes Admins */
+            makes_admins: boolean;
+            /** Member Count */
+            member_count: number | null;
+            /** Name */
+            name: string;
+        };
+        /**
+         * Groups
+         * @description Some groups. `incomplete`: the directory keeps the rest to itself.
+         */
+        Groups: {
+            capabilities: components["schemas"]["CapabilitiesOut"];
+            /** Incomplete */
+            incomplete: string | null;
+            /** Items */
+            items: components["schemas"]["GroupRow"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
         /** Health */
         Health: {
             /**
@@ -1347,6 +1813,53 @@ export interface components {
              */
             status: "ok";
         };
+        /**
+         * HomeIn
+         * @description Archiving and deleting come with the person's deletion alone.
+         */
+        HomeIn: {
+            /**
+             * Task
+             * @constant
+             */
+            task: "create";
+        };
+        /**
+         * HomeRunOut
+         * @description One run of the site's command for a home directory; `output` is the end of what it said.
+         */
+        HomeRunOut: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Exit Code */
+            exit_code: number | null;
+            /** Home */
+            home: string;
+            /** Output */
+            output: string;
+            /** Requested By */
+            requested_by: string;
+            /** Started At */
+            started_at: string | null;
+            state: components["schemas"]["HomeState"];
+            task: components["schemas"]["HomeTask"];
+        };
+        /**
+         * HomeState
+         * @enum {string}
+         */
+        HomeState: "queued" | "running" | "done" | "failed";
+        /**
+         * HomeTask
+         * @description What the site's own command does with a home directory.
+         * @enum {string}
+         */
+        HomeTask: "create" | "archive" | "delete";
         /**
          * ImageOut
          * @description One imported file; `environments` run from it. Where it came from is null for a file that the
@@ -1384,19 +1897,19 @@ export interface components {
             off: string | null;
         };
         /**
-         * ImportIn
-         * @description An image to import: `docker://host/name:tag` into a file of the import folder.
+         * ImportLine
+         * @description What became of a line, or would; a line with several mistakes is there for each of them.
          */
-        ImportIn: {
-            /** File */
-            file: string;
-            /** Reference */
-            reference: string;
-            /**
-             * Replace
-             * @default false
-             */
-            replace: boolean;
+        ImportLine: {
+            /** Field */
+            field: string | null;
+            /** Line */
+            line: number;
+            /** Message */
+            message: string | null;
+            result: components["schemas"]["Result"];
+            /** Username */
+            username: string;
         };
         /**
          * ImportOut
@@ -1437,7 +1950,7 @@ export interface components {
             size_bytes: number | null;
             /** Started At */
             started_at: string | null;
-            state: components["schemas"]["ImportState"];
+            state: components["schemas"]["portal__models__base__ImportState"];
             /** Stopping */
             stopping: boolean;
         };
@@ -1451,11 +1964,6 @@ export interface components {
             /** Next Cursor */
             next_cursor?: string | null;
         };
-        /**
-         * ImportState
-         * @enum {string}
-         */
-        ImportState: "queued" | "running" | "done" | "failed" | "cancelled";
         /**
          * JobDetail
          * @description A job with what is too long for lists. `script` is what Slurm was given, `source` what the
@@ -1651,6 +2159,22 @@ export interface components {
          */
         JobState: "submitting" | "queued" | "starting" | "running" | "suspended" | "stopping" | "ended";
         /**
+         * JobsPolicy
+         * @description What becomes of the batch jobs of someone who is disabled; sessions always end.
+         * @enum {string}
+         */
+        JobsPolicy: "cancel" | "leave";
+        /**
+         * LiveOut
+         * @description What somebody has running, or waiting to.
+         */
+        LiveOut: {
+            /** Jobs */
+            jobs: number;
+            /** Sessions */
+            sessions: number;
+        };
+        /**
          * LogPiece
          * @description A piece of a log, from `offset` up to `next_offset`, in bytes. `end` says that nothing will
          *     follow. What is no UTF-8 is shown as U+FFFD.
@@ -1698,7 +2222,8 @@ export interface components {
         };
         /**
          * Me
-         * @description The caller. `password_fresh`: sensitive acts won't ask for the password again.
+         * @description The caller. `password_fresh`: sensitive acts won't ask for the password again. `leads`: the
+         *     groups whose leader they are.
          */
         Me: {
             /** Display Name */
@@ -1709,6 +2234,8 @@ export interface components {
             id: string;
             /** Last Login At */
             last_login_at: string | null;
+            /** Leads */
+            leads: string[];
             /** Password Fresh */
             password_fresh: boolean;
             role: components["schemas"]["Role"];
@@ -1834,6 +2361,253 @@ export interface components {
             current_password: string;
             /** New Password */
             new_password: string;
+        };
+        /**
+         * PasswordOut
+         * @description A one-time password, shown this once. `must_change`: the directory insists on another one at
+         *     the next login.
+         */
+        PasswordOut: {
+            /** Must Change */
+            must_change: boolean;
+            /** Password */
+            password: string;
+        };
+        /**
+         * People
+         * @description Some people. `incomplete`: the directory keeps the rest to itself. `directory_problem`: it
+         *     couldn't be asked, and these are the ones the portal remembers.
+         */
+        People: {
+            capabilities: components["schemas"]["CapabilitiesOut"];
+            /** Directory Problem */
+            directory_problem: string | null;
+            /** Incomplete */
+            incomplete: string | null;
+            /** Items */
+            items: components["schemas"]["PersonRow"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * PeopleImportOut
+         * @description An import: `done` of `total` lines. `rows` are there once it has ended. `passwords` says how
+         *     many one-time passwords wait to be fetched, once. `problem`: why all of it ended early.
+         */
+        PeopleImportOut: {
+            /** Created */
+            created: number;
+            /** Done */
+            done: number;
+            /** Dry Run */
+            dry_run: boolean;
+            /** Ended At */
+            ended_at: string | null;
+            /** Exists */
+            exists: number;
+            /** Failed */
+            failed: number;
+            /** Id */
+            id: string;
+            /** Passwords */
+            passwords: number;
+            /** Problem */
+            problem: string | null;
+            /** Rows */
+            rows: components["schemas"]["ImportLine"][];
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            state: components["schemas"]["portal__services__people_import__ImportState"];
+            /** Total */
+            total: number;
+        };
+        /**
+         * Person
+         * @description Everything about somebody. `version` is what an edit hands back. `directory_problem`: the
+         *     directory couldn't be asked, and this is the portal's memory. `directory_wants`: what it has yet
+         *     to be told. `home_tasks`: what the portal has commands for.
+         */
+        Person: {
+            capabilities: components["schemas"]["CapabilitiesOut"];
+            /** Closed At */
+            closed_at: string | null;
+            /** Created At */
+            created_at: string | null;
+            /** Deleted At */
+            deleted_at: string | null;
+            /** Directory Problem */
+            directory_problem: string | null;
+            directory_role: components["schemas"]["Role"] | null;
+            directory_wants: components["schemas"]["AccountState"] | null;
+            /** Disabled */
+            disabled: boolean;
+            /** Disabled At */
+            disabled_at: string | null;
+            /** Disabled By */
+            disabled_by: string | null;
+            /** Disabled In Directory */
+            disabled_in_directory: boolean;
+            disabled_jobs: components["schemas"]["JobsPolicy"] | null;
+            /** Disabled Why */
+            disabled_why: string | null;
+            /** Display Name */
+            display_name: string;
+            /** Email */
+            email: string | null;
+            /** Gid */
+            gid: number | null;
+            /** Given Name */
+            given_name: string | null;
+            /** Granted At */
+            granted_at: string | null;
+            /** Granted By */
+            granted_by: string | null;
+            granted_role: components["schemas"]["Role"] | null;
+            /** Groups */
+            groups: string[] | null;
+            /** Home */
+            home: string | null;
+            /** Home Runs */
+            home_runs: components["schemas"]["HomeRunOut"][];
+            /** Home Tasks */
+            home_tasks: components["schemas"]["HomeTask"][];
+            /** In Directory */
+            in_directory: boolean;
+            /** Known */
+            known: boolean;
+            /** Last Login At */
+            last_login_at: string | null;
+            /** Leads */
+            leads: string[];
+            live: components["schemas"]["LiveOut"];
+            /** Locked */
+            locked: boolean | null;
+            /** Missing Since */
+            missing_since: string | null;
+            /** Must Change Password */
+            must_change_password: boolean;
+            role: components["schemas"]["Role"] | null;
+            /** Second Factor */
+            second_factor: boolean;
+            /** Shell */
+            shell: string | null;
+            /** Surname */
+            surname: string | null;
+            /** Tokens */
+            tokens: number;
+            /** Uid */
+            uid: number | null;
+            /** Unmanaged */
+            unmanaged: string | null;
+            /** User Id */
+            user_id: string | null;
+            /** Username */
+            username: string;
+            /** Version */
+            version: string;
+            /** Web Sessions */
+            web_sessions: number;
+        };
+        /**
+         * PersonEdit
+         * @description What is to change; what is left out stays. `email` "" removes it. `version` is the one that
+         *     was read, so that nobody else's change is undone.
+         */
+        PersonEdit: {
+            /** Display Name */
+            display_name?: string | null;
+            /** Email */
+            email?: string | null;
+            /** Gid */
+            gid?: number | null;
+            /** Given Name */
+            given_name?: string | null;
+            /** Home */
+            home?: string | null;
+            /** Shell */
+            shell?: string | null;
+            /** Surname */
+            surname?: string | null;
+            /** Version */
+            version: string;
+        };
+        /**
+         * PersonIn
+         * @description Somebody to create. What is left out comes from the settings: numbers from their ranges.
+         */
+        PersonIn: {
+            /**
+             * Display Name
+             * @default
+             */
+            display_name: string;
+            /** Email */
+            email?: string | null;
+            /** Gid */
+            gid?: number | null;
+            /**
+             * Given Name
+             * @default
+             */
+            given_name: string;
+            /**
+             * Groups
+             * @default []
+             */
+            groups: string[];
+            /** Home */
+            home?: string | null;
+            /** Shell */
+            shell?: string | null;
+            /** Surname */
+            surname: string;
+            /** Uid */
+            uid?: number | null;
+            /** Username */
+            username: string;
+        };
+        /**
+         * PersonRow
+         * @description Somebody in a list. `in_directory` false: the portal alone remembers them. `known`: it has a
+         *     row of them; `role` is null where it hasn't. `groups` is null in lists, `locked` where the
+         *     directory couldn't be asked. `disabled`: here or in the directory. `unmanaged`: why nothing of
+         *     them can be changed here, null for most.
+         */
+        PersonRow: {
+            /** Deleted At */
+            deleted_at: string | null;
+            /** Disabled */
+            disabled: boolean;
+            /** Display Name */
+            display_name: string;
+            /** Email */
+            email: string | null;
+            /** Groups */
+            groups: string[] | null;
+            /** In Directory */
+            in_directory: boolean;
+            /** Known */
+            known: boolean;
+            /** Last Login At */
+            last_login_at: string | null;
+            /** Locked */
+            locked: boolean | null;
+            /** Missing Since */
+            missing_since: string | null;
+            /** Must Change Password */
+            must_change_password: boolean;
+            role: components["schemas"]["Role"] | null;
+            /** Uid */
+            uid: number | null;
+            /** Unmanaged */
+            unmanaged: string | null;
+            /** User Id */
+            user_id: string | null;
+            /** Username */
+            username: string;
         };
         /**
          * Preset
@@ -2005,6 +2779,12 @@ export interface components {
             time_limit_minutes: number | null;
         };
         /**
+         * Result
+         * @description What became of a line, or would.
+         * @enum {string}
+         */
+        Result: "created" | "would_create" | "exists" | "error";
+        /**
          * Role
          * @description What someone may do: a viewer sees what an administrator sees, and changes nothing of it.
          * @enum {string}
@@ -2149,6 +2929,12 @@ export interface components {
             /** Shared With */
             shared_with: string[];
         };
+        /**
+         * State
+         * @description Whom a list is of. ACTIVE: known to the portal and not disabled.
+         * @enum {string}
+         */
+        State: "all" | "active" | "disabled" | "admins" | "viewers" | "missing" | "deleted";
         /**
          * TaskOut
          * @description One task of an array. `parameters` are those that differ between tasks; `metrics` the last
@@ -2381,6 +3167,45 @@ export interface components {
              */
             restarts: number;
         };
+        /**
+         * ImportIn
+         * @description An image to import: `docker://host/name:tag` into a file of the import folder.
+         */
+        portal__api__admin_images__ImportIn: {
+            /** File */
+            file: string;
+            /** Reference */
+            reference: string;
+            /**
+             * Replace
+             * @default false
+             */
+            replace: boolean;
+        };
+        /**
+         * ImportIn
+         * @description A file of people: its first line names the columns username, given_name, surname, email,
+         *     groups, uid, gid, home, shell, display_name.
+         */
+        portal__api__admin_people__ImportIn: {
+            /** Csv */
+            csv: string;
+            /**
+             * Dry Run
+             * @default true
+             */
+            dry_run: boolean;
+        };
+        /**
+         * ImportState
+         * @enum {string}
+         */
+        portal__models__base__ImportState: "queued" | "running" | "done" | "failed" | "cancelled";
+        /**
+         * ImportState
+         * @enum {string}
+         */
+        portal__services__people_import__ImportState: "running" | "done" | "failed";
     };
     responses: never;
     parameters: never;
@@ -2457,7 +3282,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ImportIn"];
+                "application/json": components["schemas"]["portal__api__admin_images__ImportIn"];
             };
         };
         responses: {
@@ -2603,6 +3428,196 @@ export interface operations {
             };
         };
     };
+    list_groups: {
+        parameters: {
+            query?: {
+                query?: string;
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Groups"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_group: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GroupIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Group"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_group: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                group: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Group"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_group: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                group: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_group_member: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                group: string;
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Group"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_group_member: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                group: string;
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Group"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_all_sessions: {
         parameters: {
             query?: {
@@ -2666,6 +3681,404 @@ export interface operations {
             };
         };
     };
+    list_people: {
+        parameters: {
+            query?: {
+                query?: string;
+                state?: components["schemas"]["State"];
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["People"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_person: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PersonIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Created"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    import_people: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["portal__api__admin_people__ImportIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PeopleImportOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_people_import: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                import_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PeopleImportOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    take_people_import_passwords: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                import_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirstPasswords"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_person: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    edit_person: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PersonEdit"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangedProblem"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_person_to_group: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                username: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_person_from_group: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                username: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    provision_home: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HomeIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    lock_person: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reset_person_password: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasswordOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     reset_second_factor: {
         parameters: {
             query?: never;
@@ -2683,6 +4096,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unlock_person: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
             };
             /** @description What went wrong */
             default: {
@@ -2801,6 +4245,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_led_group: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                group: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Group"];
+                };
             };
             /** @description What went wrong */
             default: {

@@ -1,0 +1,177 @@
+"""Groups of the directory: for administrators to change, for viewers and leaders to see."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from portal.api.deps import AccountsDep, ByDep, FreshAdmin, GroupReader, Reader
+from portal.api.person_views import CapabilitiesOut
+from portal.directory import contract
+from portal.directory.contract import MAX_QUERY_LENGTH, MAX_USERNAME_LENGTH, NewGroup
+from portal.models import Role
+from portal.services import groups, persons
+from portal.services.accounts import Accounts
+
+router = APIRouter(tags=["groups"])
+
+MAX_LIMIT = 200
+Username = Annotated[str, Path(min_length=1, max_length=MAX_USERNAME_LENGTH)]
+GroupName = Annotated[str, Path(min_length=1, max_length=200)]
+
+
+class GroupRow(BaseModel):
+    """A group in a list. `member_count` counts whom it names itself, null where that isn't known.
+    `makes_admins`: its members administer the portal; `lets_in`: they may use it."""
+
+    name: str
+    gid: int | None
+    description: str | None
+    member_count: int | None
+    makes_admins: bool
+    lets_in: bool
+
+
+class Groups(BaseModel):
+    """Some groups. `incomplete`: the directory keeps the rest to itself."""
+
+    items: list[GroupRow]
+    next_cursor: str | None
+    incomplete: str | None
+    capabilities: CapabilitiesOut
+
+
+class GroupMember(BaseModel):
+    """Somebody in a group; `inherited` by way of a group within it. `role` is null for someone of
+    whom the portal has no row."""
+
+    username: str
+    display_name: str | None
+    inherited: bool
+    role: Role | None
+    disabled: bool
+
+
+class Group(GroupRow):
+    """A group, who is in it, the groups within it, and who leads it."""
+
+    members: list[GroupMember]
+    groups: list[str]
+    leaders: list[str]
+    capabilities: CapabilitiesOut
+
+
+class GroupIn(BaseModel):
+    """A group to create. Without `gid` it gets a number of the range for groups."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    gid: Annotated[int, Field(ge=0, le=2**32)] | None = None
+    description: Annotated[str, Field(max_length=1000)] | None = None
+    members: Annotated[
+        list[Annotated[str, Field(max_length=MAX_USERNAME_LENGTH)]], Field(max_length=500)
+    ] = []
+
+
+@router.get("/admin/groups")
+async def list_groups(
+    _reader: Reader,
+    accounts: AccountsDep,
+    query: Annotated[str, Query(max_length=MAX_QUERY_LENGTH)] = "",
+    cursor: Annotated[str | None, Query(max_length=2000)] = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 50,
+) -> Groups:
+    """Groups whose name or description hold every word of `query`."""
+    found = await groups.page(accounts, query, cursor, limit)
+    return Groups(
+        items=[GroupRow(**_row(accounts, group)) for group in found.groups],
+        next_cursor=found.cursor,
+        incomplete=found.incomplete,
+        capabilities=CapabilitiesOut.of(await persons.capabilities(accounts)),
+    )
+
+
+@router.post("/admin/groups", status_code=201)
+async def create_group(
+    body: GroupIn, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+) -> Group:
+    """Create a group."""
+    members = frozenset(body.members)
+    new = NewGroup(body.name, body.gid, body.description or None, members)
+    made = await groups.create(accounts, new, by)
+    return await _show(accounts, made.name)
+
+
+@router.get("/admin/groups/{group}")
+async def get_group(group: GroupName, _reader: Reader, accounts: AccountsDep) -> Group:
+    """One group with its members."""
+    return await _show(accounts, group)
+
+
+@router.get("/groups/{group}")
+async def get_led_group(group: GroupName, _reader: GroupReader, accounts: AccountsDep) -> Group:
+    """One group with its members, for those who lead it."""
+    return await _show(accounts, group)
+
+
+@router.delete("/admin/groups/{group}", status_code=204)
+async def delete_group(
+    group: GroupName, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+) -> None:
+    """Remove a group, unless it is somebody's primary one or the settings name it."""
+    await groups.delete(accounts, group, by)
+
+
+@router.put("/admin/groups/{group}/members/{username}")
+async def add_group_member(
+    group: GroupName, username: Username, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+) -> Group:
+    """Put somebody into the group."""
+    await groups.add(accounts, group, username, by)
+    return await _show(accounts, group)
+
+
+@router.delete("/admin/groups/{group}/members/{username}")
+async def remove_group_member(
+    group: GroupName, username: Username, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+) -> Group:
+    """Take somebody out of the group, be they still in the directory or not."""
+    await groups.remove(accounts, group, username, by)
+    return await _show(accounts, group)
+
+
+def _row(accounts: Accounts, group: contract.Group) -> dict[str, object]:
+    settings = accounts.settings
+    return {
+        "name": group.name,
+        "gid": group.gid,
+        "description": group.description,
+        "member_count": group.size,
+        "makes_admins": group.name in settings.ldap_admin_groups,
+        "lets_in": group.name in settings.ldap_user_groups,
+    }
+
+
+async def _show(accounts: Accounts, name: str) -> Group:
+    whole = await groups.one(accounts, name)
+    members = [
+        GroupMember(
+            username=member.username,
+            display_name=member.display_name,
+            inherited=member.inherited,
+            role=member.user.role if member.user else None,
+            disabled=member.user is not None and member.user.disabled_at is not None,
+        )
+        for member in whole.members
+    ]
+    return Group.model_validate(
+        {
+            **_row(accounts, whole.group),
+            "member_count": len(whole.group.members),
+            "members": members,
+            "groups": sorted(whole.group.groups),
+            "leaders": whole.leaders,
+            "capabilities": CapabilitiesOut.of(whole.capabilities),
+        }
+    )

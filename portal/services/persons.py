@@ -1,0 +1,217 @@
+"""People as administrators see them: the directory's entry and the portal's own row together.
+
+The directory says who there is. A row of `users` is the portal's memory of someone: it is made when
+they log in, and when an administrator makes or names them. Nothing here changes the directory.
+"""
+
+import re
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from portal.db import utcnow
+from portal.directory.contract import Ability, Capabilities, Person
+from portal.errors import Conflict, DirectoryUnavailable, NotFound
+from portal.models import (
+    AccessToken,
+    GroupLeader,
+    HomeRun,
+    Job,
+    JobKind,
+    JobState,
+    Role,
+    SecondFactor,
+    User,
+    WebSession,
+)
+from portal.services import people
+from portal.services.accounts import Accounts, role_for
+from portal.settings import USERNAME_PATTERN, Settings
+
+HOME_RUNS = 10
+DOWN = (
+    "The directory doesn't answer at the moment. What you see is what the portal remembers; nothing"
+    " can be changed in the directory until it is back."
+)
+CANT_FIND = (
+    "The portal can't look people up in this directory (it has ldap_user_dn_template). What you see"
+    " is who has logged in."
+)
+_LOCAL = JobKind.SESSION, JobKind.JOB
+
+
+@dataclass(frozen=True)
+class Live:
+    """What somebody has running, or waiting to."""
+
+    sessions: int = 0
+    jobs: int = 0
+
+
+@dataclass(frozen=True)
+class Whole:
+    """All there is about somebody. `person` None: not in the directory, or `problem` says why that
+    isn't known. `user` None: the portal has no row of them. Never both."""
+
+    username: str
+    person: Person | None
+    user: User | None
+    problem: str | None
+    capabilities: Capabilities
+    groups: list[str]
+    leads: list[str]
+    second_factor: bool
+    web_sessions: int
+    tokens: int
+    live: Live
+    home_runs: list[HomeRun]
+
+
+def unmanaged(settings: Settings, person: Person) -> str | None:
+    """Why the portal shows someone and changes nothing of them; None for those it manages."""
+    if person.uid is not None and person.uid < settings.min_uid:
+        return (
+            f"This is a system account: its number is below {settings.min_uid}. The portal shows it"
+            " and changes nothing about it."
+        )
+    if not re.fullmatch(USERNAME_PATTERN, person.username):
+        return (
+            "UNIX and Slurm refuse this username, so nobody can work on the cluster with it. The "
+            "portal changes nothing about it."
+        )
+    return None
+
+
+def check_managed(settings: Settings, person: Person) -> None:
+    """Raises Conflict for someone whom the portal doesn't manage."""
+    if why := unmanaged(settings, person):
+        raise Conflict(why)
+
+
+async def person_of(accounts: Accounts, username: str) -> Person:
+    """Somebody whom the portal manages, as the directory has them. Raises NotFound, Conflict."""
+    found = await accounts.directory.find(username)
+    if found is None:
+        raise NotFound(f"There is nobody called {username[:64]} in the directory.")
+    check_managed(accounts.settings, found)
+    return found
+
+
+async def user_of(db: AsyncSession, username: str) -> User | None:
+    """The portal's row of somebody."""
+    return await db.scalar(select(User).where(User.username == username))
+
+
+async def ensure(db: AsyncSession, settings: Settings, person: Person) -> User:
+    """The portal's row of somebody in the directory, made if there is none, and brought up to what
+    the directory says; in the caller's transaction. `person` comes with groups."""
+    user = await user_of(db, person.username)
+    if user is None:
+        role = role_for(person.groups, settings) or Role.USER
+        user = User(username=person.username, role=role, directory_role=role)
+        db.add(user)
+    user.display_name, user.email, user.uid = person.display_name, person.email, person.uid
+    await people.remember(db, user, person.groups)
+    return user
+
+
+async def note_groups(accounts: Accounts, username: str) -> None:
+    """Someone's groups have changed just now: what that means here counts at once, not only at
+    their next login."""
+    async with accounts.database.session() as db:
+        known = await user_of(db, username) is not None
+    person = await accounts.directory.find(username) if known else None
+    if person is None:
+        return
+    async with accounts.database.session() as db:
+        user = await user_of(db, username)
+        if user is None:
+            return
+        await people.remember(db, user, person.groups)
+        user.directory_role = role_for(person.groups, accounts.settings) or Role.USER
+        user.role = highest(user.directory_role, user.granted_role)
+        await db.commit()
+
+
+def highest(*roles: Role | None) -> Role:
+    """Of these roles the one that may most."""
+    order = list(Role)
+    return max((role for role in roles if role is not None), key=order.index, default=Role.USER)
+
+
+async def capabilities(accounts: Accounts) -> Capabilities:
+    """What can be done in this directory; nothing while it doesn't answer."""
+    try:
+        return await accounts.directory.capabilities()
+    except DirectoryUnavailable:
+        kind = accounts.settings.ldap_directory
+        return Capabilities(kind, dict.fromkeys(Ability, DOWN))
+
+
+async def one(accounts: Accounts, username: str) -> Whole:
+    """Everything about somebody. Raises NotFound, and DirectoryUnavailable for someone whom the
+    portal doesn't remember while the directory is silent."""
+    person, problem = None, None
+    try:
+        if accounts.directory.finds:
+            person = await accounts.directory.find(username)
+        else:
+            problem = CANT_FIND
+    except DirectoryUnavailable as error:
+        problem, silence = DOWN, error
+    able = await capabilities(accounts)
+    async with accounts.database.session() as db:
+        user = await user_of(db, username)
+        if user is None and problem == DOWN:
+            raise silence
+        if user is None and person is None:
+            raise NotFound(f"There is nobody called {username[:64]}.")
+        return await _whole(db, username, person, user, problem, able)
+
+
+async def _whole(
+    db: AsyncSession,
+    username: str,
+    person: Person | None,
+    user: User | None,
+    problem: str | None,
+    able: Capabilities,
+) -> Whole:
+    mine = user.id if user is not None else ""
+    remembered = await people.names_of(db, mine)
+    leading = select(GroupLeader.group_name).where(GroupLeader.user_id == mine)
+    factor = select(SecondFactor.user_id).where(
+        SecondFactor.user_id == mine, SecondFactor.confirmed_at.is_not(None)
+    )
+    now = utcnow()
+    open_sessions = select(func.count()).where(
+        WebSession.user_id == mine, WebSession.expires_at > now
+    )
+    tokens = select(func.count()).where(AccessToken.user_id == mine, AccessToken.expires_at > now)
+    runs = select(HomeRun).where(HomeRun.user_id == mine)
+    newest = runs.order_by(HomeRun.created_at.desc(), HomeRun.id).limit(HOME_RUNS)
+    return Whole(
+        username=username,
+        person=person,
+        user=user,
+        problem=problem,
+        capabilities=able,
+        groups=sorted(person.groups) if person is not None else remembered,
+        leads=sorted((await db.scalars(leading)).all()),
+        second_factor=await db.scalar(factor) is not None,
+        web_sessions=await db.scalar(open_sessions) or 0,
+        tokens=await db.scalar(tokens) or 0,
+        live=await _live(db, mine),
+        home_runs=list((await db.scalars(newest)).all()),
+    )
+
+
+async def _live(db: AsyncSession, user_id: str) -> Live:
+    query = (
+        select(Job.kind, func.count())
+        .where(Job.user_id == user_id, Job.state != JobState.ENDED, Job.kind.in_(_LOCAL))
+        .group_by(Job.kind)
+    )
+    counts = dict((await db.execute(query)).all())
+    return Live(counts.get(JobKind.SESSION, 0), counts.get(JobKind.JOB, 0))

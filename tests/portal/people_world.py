@@ -1,0 +1,51 @@
+"""What tests of people and groups use: a directory of 2,000 that a portal may change."""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Protocol
+
+from sqlalchemy import select
+
+from portal.models import AuditEvent
+from tests.portal import directory_server
+from tests.portal.conftest import Answer, Browser, Portal
+from tests.portal.slapd import BASE, PEOPLE, SUFFIX, Content
+
+MANY = directory_server.MANY
+USERS = "/api/v1/admin/users"
+GROUPS = "/api/v1/admin/groups"
+
+
+def content() -> Content:
+    """Everybody of the other tests, an account that writes, and p0000 to p1999."""
+    whole = directory_server.content()
+    many = directory_server.many(f"ou=people,{SUFFIX}")
+    return Content(whole.config, BASE + directory_server.writer() + PEOPLE + many)
+
+
+class RunHere(Protocol):
+    """`async with run_here(home_command=[…]) as portal`."""
+
+    def __call__(self, **changes: Any) -> AbstractAsyncContextManager[Portal]: ...
+
+
+@asynccontextmanager
+async def logged_in(portal: Portal, username: str, **password: str) -> AsyncIterator[Browser]:
+    async with portal.browser() as browser:
+        answer = await browser.login(username, **password)
+        assert answer.status == 200, answer
+        yield browser
+
+
+def fields(answer: Answer) -> dict[str, str]:
+    """What is wrong, by field."""
+    assert answer.status == 422, answer
+    return {error["field"]: error["message"] for error in answer.body["errors"]}
+
+
+async def audited(portal: Portal, action: str, target: str) -> list[dict[str, Any]]:
+    """What was written down, oldest first: the details, and who it was."""
+    query = select(AuditEvent).where(AuditEvent.action == action, AuditEvent.target == target)
+    async with portal.app.state.db.session() as db:
+        rows = (await db.scalars(query.order_by(AuditEvent.id))).all()
+    return [{"actor": row.actor, **row.detail} for row in rows]
