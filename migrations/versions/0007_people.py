@@ -97,3 +97,4 @@ def _home_runs() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_home_runs"),
     )
     op.create_index("ix_home_runs_user_id", "home_runs", ["user_id"])
+    op.create_index("ix_home_runs_state", "home_runs", ["state"])

@@ -98,7 +98,7 @@ class HomeRun(Base):
     id: Mapped[str] = mapped_column(String(36), primary_key=True, default=new_id)
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     task: Mapped[HomeTask]
-    state: Mapped[HomeState] = mapped_column(default=HomeState.QUEUED)
+    state: Mapped[HomeState] = mapped_column(default=HomeState.QUEUED, index=True)
     home: Mapped[str] = mapped_column(String(4096))
     uid: Mapped[int] = mapped_column(BigInteger)
     gid: Mapped[int] = mapped_column(BigInteger)

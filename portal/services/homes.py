@@ -1,7 +1,7 @@
 """Home directories: the site's own command makes, archives or deletes them; here it is asked for.
 
-The portal's account runs it (services/home_runs.py), in a list of arguments and never by a shell.
-It must be repeatable: whoever is killed in the middle runs it again.
+The portal's account runs it (services/home_runs.py), as a list of arguments and never by a shell.
+It must be repeatable: after the portal was killed in the middle it runs again.
 """
 
 from pathlib import PurePosixPath
@@ -9,13 +9,13 @@ from pathlib import PurePosixPath
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from portal.db import utcnow
 from portal.directory.contract import Person
 from portal.errors import Conflict
 from portal.models import HomeRun, HomeState, HomeTask, User
 from portal.settings import Settings
 
 LIVE = (HomeState.QUEUED, HomeState.RUNNING)
+NOBODYS = -1
 _SETTINGS = {
     HomeTask.CREATE: "home_command",
     HomeTask.ARCHIVE: "home_archive_command",
@@ -29,29 +29,28 @@ def command(settings: Settings, task: HomeTask) -> list[str]:
 
 
 def must_be_on(settings: Settings, task: HomeTask) -> None:
-    """Raises Conflict where the portal has no command for this."""
+    """Raises Conflict where the site has no command for this."""
     if not command(settings, task):
-        raise Conflict(
-            f"The portal has no command for this: whoever runs it can set {_SETTINGS[task]}."
-        )
+        raise Conflict(_off(task))
+
+
+def _off(task: HomeTask) -> str:
+    return f"The portal has no command for this: whoever runs it can set {_SETTINGS[task]}."
 
 
 async def request(
     db: AsyncSession,
-    settings: Settings,
     user: User,
-    person: Person,
     task: HomeTask,
     *,
-    requested_by: str,
-) -> HomeRun | None:
+    home: str | None,
+    uid: int | None,
+    gid: int | None,
+    by: str,
+) -> HomeRun:
     """Have a home directory made, archived or deleted, in the caller's transaction; then notify
-    `HOMES`. What is asked for already isn't asked for twice. None where there is no command.
-
-    `person` is the entry, for home and numbers, which it may lose next.
-    """
-    if not command(settings, task):
-        return None
+    `HOMES`. What waits already isn't asked for twice. Home and numbers are the directory's, which
+    may have forgotten them when the command runs."""
     await db.flush()
     mine = select(HomeRun).where(HomeRun.user_id == user.id, HomeRun.task == task)
     waiting = await db.scalar(mine.where(HomeRun.state.in_(LIVE)).limit(1))
@@ -60,35 +59,45 @@ async def request(
     row = HomeRun(
         user_id=user.id,
         task=task,
-        home=person.home or "",
-        uid=person.uid if person.uid is not None else -1,
-        gid=person.gid if person.gid is not None else -1,
-        requested_by=requested_by,
+        home=home or "",
+        uid=NOBODYS if uid is None else uid,
+        gid=NOBODYS if gid is None else gid,
+        requested_by=by,
     )
-    if why := _impossible(settings, row):
-        row.state, row.output, row.ended_at = HomeState.FAILED, why, utcnow()
     db.add(row)
     return row
 
 
-async def request_first(db: AsyncSession, settings: Settings, user: User, person: Person) -> bool:
-    """At a login: have the home directory of someone made for whom that was never asked. Whether
-    it was asked for now."""
-    if not settings.home_command:
+async def request_once(
+    db: AsyncSession, settings: Settings, user: User, person: Person, *, by: str
+) -> bool:
+    """Have the home directory of someone made for whom that was never asked: at their creation,
+    or at the first login. Whether it was asked for now."""
+    if not command(settings, HomeTask.CREATE):
         return False
+    await db.flush()
     mine = select(HomeRun.id).where(HomeRun.user_id == user.id, HomeRun.task == HomeTask.CREATE)
     if await db.scalar(mine.limit(1)) is not None:
         return False
-    await request(db, settings, user, person, HomeTask.CREATE, requested_by=user.username)
+    await request_create(db, user, person, by=by)
     return True
 
 
-def _impossible(settings: Settings, row: HomeRun) -> str | None:
-    """Why the command is better not run: it works as root on a path that the directory names."""
+async def request_create(db: AsyncSession, user: User, person: Person, *, by: str) -> HomeRun:
+    """Have somebody's home directory made, whether it was before or not."""
+    numbers = {"uid": person.uid, "gid": person.gid}
+    return await request(db, user, HomeTask.CREATE, home=person.home, by=by, **numbers)
+
+
+def arguments(settings: Settings, username: str, row: HomeRun) -> list[str]:
+    """The command for this row. Raises Conflict with the reason where it is better not run: it may
+    work as root on a path that the directory names."""
+    must_be_on(settings, row.task)
     path = PurePosixPath(row.home)
     plain = str(path) == row.home and path.is_absolute() and ".." not in path.parts
     if not plain or len(path.parts) < 3 or not row.home.isprintable():
-        return "The directory names no home directory for this person that could be one."
+        raise Conflict("The directory names nothing that could be this person's home directory.")
     if row.uid < settings.min_uid or row.gid < 0:
-        return "The directory gives this person no numbers of their own (uid and gid)."
-    return None
+        raise Conflict("The directory gives this person no numbers of their own (uid and gid).")
+    places = {"username": username, "uid": row.uid, "gid": row.gid, "home": row.home}
+    return [part.format(**places) for part in command(settings, row.task)]

@@ -45,9 +45,7 @@ async def create(accounts: Accounts, new: NewPerson, by: By) -> Created:
         record(
             db, Action.PERSON_CREATE, actor=by.actor, target=new.username, detail=detail, ip=by.ip
         )
-        await homes.request(
-            db, accounts.settings, user, made.person, HomeTask.CREATE, requested_by=by.name
-        )
+        await homes.request_once(db, accounts.settings, user, made.person, by=by.name)
         await db.commit()
     return made
 
@@ -153,9 +151,7 @@ async def provision(accounts: Accounts, username: str, by: By) -> None:
     person = await persons.person_of(accounts, username)
     async with accounts.database.session() as db:
         user = await persons.ensure(db, accounts.settings, person)
-        await homes.request(
-            db, accounts.settings, user, person, HomeTask.CREATE, requested_by=by.name
-        )
+        await homes.request_create(db, user, person, by=by.name)
         detail = {"task": HomeTask.CREATE.value, "home": person.home}
         record(db, Action.HOME_REQUEST, actor=by.actor, target=username, detail=detail, ip=by.ip)
         await db.commit()
