@@ -48,6 +48,7 @@ from portal.parts import Parts
 from portal.reconcile import Reconcile
 from portal.services.accounts import Accounts
 from portal.services.changes import EVERYONE, RECONCILE
+from portal.services.home_runs import HomeRuns
 from portal.services.importing import Importer
 from portal.services.people import People
 from portal.services.people_import import Imports
@@ -190,6 +191,7 @@ async def _start_loops(parts: Parts, stack: AsyncExitStack) -> None:
         "agents": parts.agents.run,
         "news": lambda: _pass_on(parts),
         "reconcile": reconcile.run,
+        "homes": HomeRuns(parts).run,
     }
     if parts.settings.image_import_dir is not None:
         loops["imports"] = Importer(parts, parts.settings.image_import_dir).run
