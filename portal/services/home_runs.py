@@ -113,10 +113,7 @@ class HomeRuns:
         good = ended.exit_code == 0 and not ended.late
         output = ended.output
         if ended.late:
-            minutes = f"{self.parts.settings.home_command_minutes:g}"
-            output += (
-                f"\nIt took longer than {minutes} minutes (home_command_minutes) and was ended."
-            )
+            output += LATE.format(minutes=self.parts.settings.home_command_minutes)
         async with self.parts.db.session() as db:
             found = await db.get(HomeRun, row.id)
             if found is None:
