@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Literal
 
 
 class SlurmState(StrEnum):
@@ -161,6 +162,26 @@ class PartitionInfo:
     max_time_minutes: int | None = None
     default_time_minutes: int | None = None
     nodes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ReservationInfo:
+    """Nodes that are kept for somebody, or for maintenance, from `start` to `end`."""
+
+    name: str
+    start: datetime
+    end: datetime
+    nodes: tuple[str, ...]
+    maintenance: bool = False
+
+
+@dataclass(frozen=True)
+class WallLimit:
+    """The longest time that one job may have, by an association's limit or a QOS's."""
+
+    minutes: int
+    kind: Literal["account", "qos"]
+    name: str
 
 
 @dataclass(frozen=True)

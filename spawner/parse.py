@@ -162,10 +162,10 @@ def _squeue_job(fields: list[str]) -> JobInfo | None:
         reason=_word(reason),
         nodes=expand_nodes(nodes),
         uuid=uuid_of(comment),
-        submit_time=_time(submit),
-        start_time=None if queued else _time(start),
-        end_time=_time(end) if known[1] else None,
-        estimated_start=_time(start) if queued else None,
+        submit_time=moment(submit),
+        start_time=None if queued else moment(start),
+        end_time=moment(end) if known[1] else None,
+        estimated_start=moment(start) if queued else None,
         time_limit_minutes=_duration_minutes(limit),
         partition=_word(partition),
         account=_word(account),
@@ -194,9 +194,9 @@ def sacct_job(fields: list[str]) -> JobInfo | None:
         reason=_word(reason),
         nodes=() if nodes.startswith("None") else expand_nodes(nodes),
         uuid=uuid_of(comment),
-        submit_time=_time(submit),
-        start_time=_time(start),
-        end_time=_time(end),
+        submit_time=moment(submit),
+        start_time=moment(start),
+        end_time=moment(end),
         time_limit_minutes=int(limit) if is_number(limit) else None,
         exit_code=int(code) if known[1] and is_number(code) else None,
         signal=int(signal) if known[1] and is_number(signal) else None,
@@ -256,7 +256,8 @@ def _word(text: str) -> str | None:
     return None if stripped in _NOTHING else stripped
 
 
-def _time(text: str) -> datetime | None:
+def moment(text: str) -> datetime | None:
+    """A time as Slurm writes it in UTC; None for its words for "not known"."""
     if text in _NOTHING:
         return None
     try:

@@ -20,9 +20,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
-from spawner import parse, parse_usage
+from spawner import parse, parse_bounds, parse_usage
 from spawner.errors import NotFound, Rejected, Unreachable
-from spawner.model import ClusterInfo, JobInfo, JobUsage, NodeInfo, PartitionInfo
+from spawner.model import (
+    ClusterInfo,
+    JobInfo,
+    JobUsage,
+    NodeInfo,
+    PartitionInfo,
+    ReservationInfo,
+    WallLimit,
+)
 from spawner.reasons import explain_rejection
 
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
@@ -111,6 +119,34 @@ class Slurm:
         """Nodes and partitions: two commands."""
         partitions = await self.partitions()
         return ClusterInfo(await self.nodes(), partitions, datetime.now(UTC))
+
+    async def version(self) -> str:
+        """The version of the commands here, as `22.05.8`; asks nobody."""
+        return (await self._ask(["scontrol", "--version"])).removeprefix("slurm").strip()
+
+    async def accounting_answers(self) -> None:
+        """Raise unless slurmdbd answers, and has its database."""
+        await self._ask(
+            ["sacctmgr", "--noheader", "--parsable2", "show", "cluster", "format=Cluster"]
+        )
+
+    async def reservations(self) -> tuple[ReservationInfo, ...]:
+        """Every reservation, those that lie ahead too."""
+        text = await self._ask(["scontrol", "--all", "--oneliner", "show", "reservation"])
+        return await _parsed(lambda: parse_bounds.parse_reservations(text))
+
+    async def walls(self, job: JobInfo) -> tuple[WallLimit, ...]:
+        """How long a job of this user, account, QOS and partition may last at most, as slurmctld
+        knows it; empty where nothing bounds it."""
+        flags = ["flags=assoc,qos", f"users={job.user}"]
+        flags += [f"accounts={job.account}"] if job.account else []
+        flags += [f"qos={job.qos}"] if job.qos else []
+        text = await self._ask(["scontrol", "--oneliner", "show", "assoc_mgr", *flags])
+        return await _parsed(
+            lambda: parse_bounds.parse_walls(
+                text, user=job.user, account=job.account, qos=job.qos, partition=job.partition
+            )
+        )
 
     async def cancel(self, job_id: int) -> None:
         """End anyone's job: the portal's account is a Slurm operator. Already ended is well."""
