@@ -13,9 +13,12 @@ import structlog
 from fastapi import FastAPI
 
 from portal.api import (
+    admin_audit,
     admin_groups,
     admin_images,
     admin_people,
+    admin_status,
+    announcements,
     catalog,
     cluster,
     environments,
@@ -46,13 +49,16 @@ from portal.hub import Hub
 from portal.metrics import CountRequests, Metrics
 from portal.parts import Parts
 from portal.reconcile import Reconcile
+from portal.services import announcements as announcing
 from portal.services.accounts import Accounts
 from portal.services.changes import EVERYONE, RECONCILE
 from portal.services.home_runs import HomeRuns
 from portal.services.importing import Importer
 from portal.services.people import People
 from portal.services.people_import import Imports
+from portal.services.probes import open_status
 from portal.services.shelf import Shelf, places
+from portal.services.status import Status
 from portal.settings import Settings
 from spawner.agent import Agents
 from spawner.slurm import Slurm
@@ -80,6 +86,9 @@ API_ROUTERS = (
     admin_images,
     admin_people,
     admin_groups,
+    admin_audit,
+    admin_status,
+    announcements,
 )
 ROOT_ROUTERS = (
     health,
@@ -140,8 +149,8 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.db = parts.db
         app.state.http = parts.http
         app.state.directory = directory
-        app.state.accounts = Accounts(settings, parts.db, directory)
-        app.state.people = People(parts.db, directory)
+        app.state.accounts = Accounts(settings, parts.db, directory, parts.changes)
+        app.state.people = People(parts.db, directory, settings)
         app.state.people_imports = Imports(app.state.accounts)
         stack.push_async_callback(app.state.people_imports.close)
         app.state.checks.by_name.update(
@@ -151,7 +160,8 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
             hub=parts.hub.version,
         )
         stack.callback(parts.so_far.close)
-        await _start_loops(parts, stack)
+        app.state.status = open_status(parts, directory)
+        await _start_loops(parts, app.state.status, stack)
         yield
 
 
@@ -182,7 +192,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Parts:
     )
 
 
-async def _start_loops(parts: Parts, stack: AsyncExitStack) -> None:
+async def _start_loops(parts: Parts, status: Status, stack: AsyncExitStack) -> None:
     reconcile = Reconcile(parts)
     stack.push_async_callback(reconcile.close)
     loops: dict[str, Callable[[], Awaitable[None]]] = {
@@ -192,6 +202,8 @@ async def _start_loops(parts: Parts, stack: AsyncExitStack) -> None:
         "news": lambda: _pass_on(parts),
         "reconcile": reconcile.run,
         "homes": HomeRuns(parts).run,
+        "announcements": lambda: announcing.keep_fresh(parts),
+        "status": status.run,
     }
     if parts.settings.image_import_dir is not None:
         loops["imports"] = Importer(parts, parts.settings.image_import_dir).run

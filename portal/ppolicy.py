@@ -5,13 +5,16 @@ Two dialects: OpenLDAP's password policy control (draft-behera-ldap-password-pol
 """
 
 import re
+from collections.abc import Iterator
 from enum import IntEnum
 
 CONTROL_OID = "1.3.6.1.4.1.42.2.27.8.5.1"
 REQUEST_CONTROL = (CONTROL_OID, False, None)
 
 _SEQUENCE = 0x30
+_WARNING = 0xA0
 _ERROR = 0x81
+_GRACE = 0x81
 
 
 class PolicyError(IntEnum):
@@ -62,15 +65,30 @@ def decode_control(value: bytes) -> PolicyError | None:
 
     The value is `SEQUENCE { warning [0] …, error [1] ENUMERATED }`; anything else is no error.
     """
+    for tag, content in _elements(value):
+        if tag == _ERROR and len(content) == 1 and content[0] in set(PolicyError):
+            return PolicyError(content[0])
+    return None
+
+
+def decode_grace(value: bytes) -> int:
+    """How many more logins an expired password is good for: `warning` is a CHOICE of
+    `timeBeforeExpiration [0]` and `graceAuthNsRemaining [1] INTEGER`. 0 without that."""
+    for tag, content in _elements(value):
+        if tag == _WARNING and len(content) > 2 and content[0] == _GRACE:
+            return int.from_bytes(content[2 : 2 + content[1]], "big")
+    return 0
+
+
+def _elements(value: bytes) -> Iterator[tuple[int, bytes]]:
+    """What a SEQUENCE holds, by tag; nothing for other bytes. Lengths here are below 128."""
     if len(value) < 2 or value[0] != _SEQUENCE:
-        return None
+        return
     rest = value[2 : 2 + value[1]]
     while len(rest) >= 2:
         tag, length = rest[0], rest[1]
         content, rest = rest[2 : 2 + length], rest[2 + length :]
-        if tag == _ERROR and len(content) == 1 and content[0] in set(PolicyError):
-            return PolicyError(content[0])
-    return None
+        yield tag, content
 
 
 def active_directory_error(diagnostic: str) -> PolicyError | None:

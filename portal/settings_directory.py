@@ -95,6 +95,7 @@ class DirectorySettings(BaseModel):
     )
     ldap_nested_groups: bool = False
     ldap_admin_groups: list[str] = []
+    ldap_viewer_groups: list[str] = []
     ldap_user_groups: list[str] = []
 
     # changing people and groups
@@ -175,7 +176,8 @@ def _reading_problems(settings: DirectorySettings) -> Problems:
         problems.append(("ldap_group_filter", "must contain {username} or {dn}"))
     if settings.ldap_bind_dn and not settings.ldap_bind_password_file:
         problems.append(("ldap_bind_password_file", "is missing: ldap_bind_dn needs a password"))
-    groups_named = settings.ldap_admin_groups or settings.ldap_user_groups
+    named = settings.ldap_admin_groups, settings.ldap_viewer_groups, settings.ldap_user_groups
+    groups_named = any(named)
     if groups_named and not settings.ldap_group_base:
         problems.append(("ldap_group_base", "is missing: groups are named but nowhere to be found"))
     if settings.ldap_ca_file and not settings.ldap_ca_file.is_file():

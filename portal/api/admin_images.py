@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import Admin, ClientIp, FreshAdmin, PartsDep
+from portal.api.deps import ClientIp, FreshAdmin, PartsDep, Reader
 from portal.models import ImageImport, ImportState, Wanted
 from portal.services import imports
 from portal.services.paging import cursor as cursor_of
@@ -77,7 +77,7 @@ class Images(BaseModel):
 
 
 @router.get("")
-async def list_images(_admin: Admin, parts: PartsDep) -> Images:
+async def list_images(_reader: Reader, parts: PartsDep) -> Images:
     """The images in the import folder."""
     if parts.settings.image_import_dir is None:
         return Images(items=[], off=imports.OFF)
@@ -96,7 +96,7 @@ async def import_image(
 
 
 @router.get("/imports")
-async def list_imports(_admin: Admin, parts: PartsDep, cursor: str | None = None) -> ImportPage:
+async def list_imports(_reader: Reader, parts: PartsDep, cursor: str | None = None) -> ImportPage:
     """Imports that are under way, and those that have ended."""
     found = await imports.page(parts, read_cursor(cursor) if cursor else None)
     shown = found[: imports.PAGE]
@@ -108,7 +108,7 @@ async def list_imports(_admin: Admin, parts: PartsDep, cursor: str | None = None
 
 
 @router.get("/imports/{import_id}")
-async def get_import(import_id: str, _admin: Admin, parts: PartsDep) -> ImportOut:
+async def get_import(import_id: str, _reader: Reader, parts: PartsDep) -> ImportOut:
     """One import."""
     return import_out(await imports.get(parts, import_id))
 

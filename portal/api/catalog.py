@@ -6,7 +6,7 @@ from typing import Literal
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from portal.api.deps import Admin, PartsDep
+from portal.api.deps import PartsDep, Reader
 from portal.parts import Parts
 from portal.services import recipes
 from portal.services.available import availability
@@ -38,7 +38,7 @@ class CatalogOut(BaseModel):
 
 
 @router.get("/catalog")
-def admin_catalog(_user: Admin, parts: PartsDep) -> CatalogOut:
+def admin_catalog(_reader: Reader, parts: PartsDep) -> CatalogOut:
     """The catalog as it is used now. Changed files are read again within seconds."""
     stock = parts.catalog.stock
     return CatalogOut(

@@ -21,7 +21,7 @@ from starlette.requests import HTTPConnection
 from portal import errors
 from portal.api.bearer import bearer, has_bearer
 from portal.db import Database, utcnow
-from portal.models import AccessToken, HalfLogin, Role, User, WebSession
+from portal.models import AccessToken, HalfLogin, HalfLoginStep, Role, User, WebSession
 from portal.origin import SAFE_METHODS
 from portal.parts import Parts
 from portal.services import accounts, tokens
@@ -29,7 +29,7 @@ from portal.services.accounts import Accounts
 from portal.services.audit import By, came_with_token
 from portal.services.people import People
 from portal.services.people_import import Imports
-from portal.services.roles import leads
+from portal.services.roles import leads, role_of
 from portal.services.tokens import Scope
 from portal.settings import Settings
 
@@ -133,13 +133,23 @@ class Identity:
 
 
 async def identity(
-    connection: HTTPConnection, settings: SettingsDep, database: DatabaseDep
+    connection: HTTPConnection, settings: SettingsDep, database: DatabaseDep, people: PeopleDep
 ) -> Identity:
     """Whoever is logged in, their web session kept alive by this request, or whose token it is.
 
     A request that shows a token stands or falls by it: its cookie isn't looked at. That is why the
-    origin check lets it pass. Raises LoginRequired, InvalidToken, EnrolmentRequired.
+    origin check lets it pass. The role of whoever is more than a user is asked of the directory
+    again now and then. Raises LoginRequired, InvalidToken, EnrolmentRequired.
     """
+    found = await _identity(connection, settings, database)
+    user = found.user
+    more = user.role is not Role.USER
+    if more and await people.freshen(user.id, user.username, user.groups_at):
+        user.role = await role_of(database, user.id)
+    return found
+
+
+async def _identity(connection: HTTPConnection, settings: Settings, database: Database) -> Identity:
     if has_bearer(connection):
         token = await tokens.use(database, settings, bearer(connection))
         came_with_token(token.name)
@@ -196,13 +206,31 @@ async def half_login(
     _no_token: Annotated[None, Depends(no_token)],
 ) -> HalfLogin:
     """A login whose password was right and whose code is still to come."""
-    found = await accounts.half_login(database, connection.cookies.get(settings.cookie_name, ""))
+    return await _half_login(connection, settings, database, HalfLoginStep.CODE)
+
+
+async def changing_login(
+    connection: HTTPConnection,
+    settings: SettingsDep,
+    database: DatabaseDep,
+    _no_token: Annotated[None, Depends(no_token)],
+) -> HalfLogin:
+    """A login whose password was right and has to be changed first."""
+    return await _half_login(connection, settings, database, HalfLoginStep.PASSWORD)
+
+
+async def _half_login(
+    connection: HTTPConnection, settings: Settings, database: Database, step: HalfLoginStep
+) -> HalfLogin:
+    cookie = connection.cookies.get(settings.cookie_name, "")
+    found = await accounts.half_login(database, cookie, step)
     if found is None:
         raise errors.LoginRequired("Please begin again with your user name and password.")
     return found
 
 
 CurrentHalfLogin = Annotated[HalfLogin, Depends(half_login)]
+ChangingLogin = Annotated[HalfLogin, Depends(changing_login)]
 
 
 def current_user(who: CurrentIdentity, connection: HTTPConnection) -> User:
@@ -347,6 +375,7 @@ GUARDS: set[Callable[..., Any]] = {
     identity,
     enrolling_session,
     half_login,
+    changing_login,
     loopback_only,
 }
 """The functions that decide who enters. A module with a guard of its own (the node programs'

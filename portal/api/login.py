@@ -1,7 +1,7 @@
 """Logging in and out, who is logged in, and the password given again or changed."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -10,6 +10,7 @@ from portal import models
 from portal.api.deps import (
     AccountsDep,
     Anyone,
+    ChangingLogin,
     ClientIp,
     CurrentHalfLogin,
     CurrentIdentity,
@@ -56,11 +57,13 @@ class Me(User):
 
 
 class LoginOut(User):
-    """Who has logged in. `second_factor`: `none`, that was all; `required`, a code must follow;
-    `enrolment-required`, nothing works until a second factor has been set up.
-    `second_factor_was_reset`: an administrator has taken it away."""
+    """Who has logged in. `password_change_required`: the password was right and is good for one
+    change only, which must follow; then nothing else here counts. `second_factor`: `none`, that
+    was all; `required`, a code must follow; `enrolment-required`, nothing works until a second
+    factor has been set up. `second_factor_was_reset`: an administrator has taken it away."""
 
-    second_factor: accounts.Next
+    password_change_required: bool
+    second_factor: Literal["none", "required", "enrolment-required"]
     second_factor_was_reset: bool
 
 
@@ -69,6 +72,15 @@ class LoginRequest(BaseModel):
 
     username: str = Field(min_length=1, max_length=MAX_USERNAME_LENGTH)
     password: str = Field(min_length=1, max_length=MAX_PASSWORD_LENGTH)
+
+
+class PasswordIn(BaseModel):
+    """The password that is good for one change, again, and the one that takes its place."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    current_password: str = Field(min_length=1, max_length=MAX_PASSWORD_LENGTH)
+    new_password: str = Field(min_length=1, max_length=MAX_PASSWORD_LENGTH)
 
 
 class CodeIn(BaseModel):
@@ -107,9 +119,27 @@ async def login(
     service: AccountsDep,
     caller: CallerDep,
 ) -> LoginOut:
-    """Check the password with the directory and set the cookie. `second_factor` says whether that
-    was all: with `required` a code must follow within five minutes."""
+    """Check the password with the directory and set the cookie. `password_change_required` and
+    `second_factor` say whether that was all: with `required` a code must follow within five
+    minutes."""
     found = await accounts.login(service, body.username.strip(), body.password, caller)
+    return _let_in(response, settings, found)
+
+
+@router.post("/login/password")
+async def login_with_new_password(
+    body: PasswordIn,
+    half: ChangingLogin,
+    response: Response,
+    settings: SettingsDep,
+    service: AccountsDep,
+    caller: CallerDep,
+) -> LoginOut:
+    """Go on with a login that answered `password_change_required`, within five minutes: change the
+    password in the directory, and log in with the new one. A second factor may still follow."""
+    found = await accounts.login_with_new_password(
+        service, half, body.current_password, body.new_password, caller
+    )
     return _let_in(response, settings, found)
 
 
@@ -129,7 +159,7 @@ async def login_second_factor(
 
 def _let_in(response: Response, settings: Settings, found: LoggedIn) -> LoginOut:
     """The cookie, and what the browser is told."""
-    half = found.next is accounts.Next.CODE
+    half = found.next in {accounts.Next.CODE, accounts.Next.PASSWORD}
     whole_s = int(settings.web_session_hours * 3600)
     response.set_cookie(
         settings.cookie_name,
@@ -141,9 +171,13 @@ def _let_in(response: Response, settings: Settings, found: LoggedIn) -> LoginOut
         samesite="lax",
     )
     response.headers["Cache-Control"] = "no-store"
-    user = User.model_validate(found.user)
+    user = User.model_validate(found.user).model_dump()
+    changes = found.next is accounts.Next.PASSWORD
     return LoginOut(
-        **user.model_dump(), second_factor=found.next, second_factor_was_reset=found.told_reset
+        **user,
+        password_change_required=changes,
+        second_factor="none" if changes else found.next.value,
+        second_factor_was_reset=found.told_reset,
     )
 
 

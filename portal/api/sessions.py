@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import Admin, ClientIp, CurrentUser, FreshAdmin, PartsDep, SessionsUser
+from portal.api.deps import ClientIp, CurrentUser, FreshAdmin, PartsDep, Reader, SessionsUser
 from portal.api.logs import LogPiece, Stream, follow
 from portal.api.streams import sse_response
 from portal.api.views import ResourcesIn, SessionOut, sessions_out
@@ -139,7 +139,7 @@ async def session_notebooks(session_id: str, user: CurrentUser, parts: PartsDep)
 
 @router.get("/admin/sessions")
 async def list_all_sessions(
-    _admin: Admin,
+    _reader: Reader,
     parts: PartsDep,
     state: Literal["live", "all"] = "live",
     cursor: datetime | None = None,

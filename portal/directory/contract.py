@@ -168,20 +168,24 @@ class Capabilities:
 
 @dataclass(frozen=True)
 class ServerHealth:
-    """One server of the directory; `cause` says what is wrong, None when nothing is."""
+    """One server of the directory; `cause` says what is wrong, None when nothing is. `took_ms` is
+    how long it took to say so."""
 
     url: str
     cause: str | None
+    took_ms: int | None = None
 
 
 class Login(Protocol):
     """Passwords, as people themselves use them."""
 
-    async def authenticate(self, username: str, password: str) -> Person:
+    async def authenticate(self, username: str, password: str, *, one_time: bool = False) -> Person:
         """The person this username and password belong to.
 
         Raises WrongCredentials (AccountLocked, PasswordExpired). Nothing is sent to a server for
-        what can't be right: an empty password would be an anonymous bind.
+        what can't be right: an empty password would be an anonymous bind. `one_time`: a password
+        that is right and good for one change only is no error where the portal can make that
+        change. `must_change` of the answer is what this login said, not the entry.
         """
         ...
 

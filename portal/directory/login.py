@@ -2,6 +2,7 @@
 
 import secrets
 import warnings
+from dataclasses import replace
 
 import structlog
 
@@ -34,6 +35,7 @@ from portal.ppolicy import (
     active_directory_error,
     change_refusal,
     decode_control,
+    decode_grace,
 )
 
 with warnings.catch_warnings():
@@ -50,10 +52,14 @@ _NOT_THIS_ACCOUNT = frozenset({_INVALID_CREDENTIALS, NO_SUCH_OBJECT, 48, 34, _UN
 REFUSALS = frozenset({19, _UNWILLING, 50})
 
 
-def authenticate(servers: Servers, link: Link, username: str, password: str) -> Person:
+def authenticate(
+    servers: Servers, link: Link, username: str, password: str, *, one_time: bool = False
+) -> Person:
     """The person, by a bind with the password. Raises WrongCredentials and its kin."""
     settings, mapping = link.settings, Mapping(link.settings)
+    must_change = False
     if settings.ldap_user_dn_template is not None:
+        # Until it is changed such a password opens nothing here, not even the person's own entry.
         dn = settings.ldap_user_dn_template.format(username=escape_rdn(username))
         _bind_person(link, dn, password)
         attributes = mapping.person_attributes
@@ -64,11 +70,12 @@ def authenticate(servers: Servers, link: Link, username: str, password: str) -> 
             # As much work as for someone who exists, so that time tells nobody who does.
             _bind_person(link, f"cn={secrets.token_hex(8)},{settings.ldap_user_base}", "-")
             raise WrongCredentials
-        _bind_person(link, entry["dn"], password)
+        must_change = _bind_person(link, entry["dn"], password, may_be_expired=one_time)
         link.bind_reader()
     if entry is None:
         raise WrongCredentials
-    return person_with_groups(servers, link, entry, username)
+    person = person_with_groups(servers, link, entry, username)
+    return replace(person, must_change=must_change)
 
 
 def find(servers: Servers, link: Link, username: str) -> Person | None:
@@ -121,8 +128,17 @@ def policy_error(result: Result) -> PolicyError | None:
     return decode_control(value) if isinstance(value, bytes) else None
 
 
-def _bind_person(link: Link, dn: str, password: str, *, may_be_expired: bool = False) -> None:
-    """Check the password by binding with it; the control tells a locked account apart."""
+def grace_left(result: Result) -> int:
+    """How many more logins an expired password is good for; 0 for one that hasn't expired."""
+    control = (result.get("controls") or {}).get(CONTROL_OID)
+    value = control.get("value") if control else None
+    return decode_grace(value) if isinstance(value, bytes) else 0
+
+
+def _bind_person(link: Link, dn: str, password: str, *, may_be_expired: bool = False) -> bool:
+    """Check the password by binding with it; the control tells a locked account apart. Whether it
+    is right and must be changed now, which is an error unless it `may_be_expired`: one that was
+    reset, or one that has expired and opens the door a few times more."""
     result = link.try_bind(dn, password, [REQUEST_CONTROL])
     policy = policy_error(result)
     if policy is None:
@@ -134,12 +150,15 @@ def _bind_person(link: Link, dn: str, password: str, *, may_be_expired: bool = F
         )
     if policy is PolicyError.PASSWORD_EXPIRED and result["result"] != SUCCESS:
         raise PasswordExpired("Your password has expired; ask your administrators for help.")
-    if policy is PolicyError.CHANGE_AFTER_RESET and not may_be_expired:
+    right = result["result"] == SUCCESS
+    if policy is PolicyError.CHANGE_AFTER_RESET and not (may_be_expired and right):
         raise PasswordExpired(
             "Your password was reset and must be changed before you can log in here: log in to "
             "the cluster by ssh, or run passwd, and choose a new one."
         )
     if result["result"] in _NOT_THIS_ACCOUNT:
         raise WrongCredentials
-    if result["result"] != SUCCESS:
+    if not right:
         raise ServerTrouble(f"login: {result['description']}")
+    # With none left a change would be refused as well, for it takes another login.
+    return policy is PolicyError.CHANGE_AFTER_RESET or grace_left(result) > 0

@@ -65,13 +65,15 @@ class LdapDirectory:
 
     # --- logging in ---------------------------------------------------------------------------
 
-    async def authenticate(self, username: str, password: str) -> Person:
+    async def authenticate(self, username: str, password: str, *, one_time: bool = False) -> Person:
         if not 0 < len(password) <= MAX_PASSWORD_LENGTH or "\0" in password:
             raise WrongCredentials
         if not 0 < len(username) <= MAX_USERNAME_LENGTH or not username.isprintable():
             raise WrongCredentials
         return await self._use(
-            lambda link: login.authenticate(self.servers, link, username, password)
+            lambda link: login.authenticate(
+                self.servers, link, username, password, one_time=one_time
+            )
         )
 
     async def change_password(self, username: str, current: str, new: str) -> None:

@@ -2,15 +2,20 @@
 
 The directory alone knows passwords; the browser holds a random token, the database its hash. Who
 has a second factor is logged in by a password and a code: between the two there is a half login,
-which opens nothing. Who needs one and has none gets a web session in which they can only enrol.
+which opens nothing. Nor does that of someone whose password is good for one change only: it opens
+the change, for which the password must be given again. Who needs a second factor and has none gets
+a web session in which they can only enrol.
 """
 
+import asyncio
 import re
 import secrets
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any, NoReturn
 
 from sqlalchemy import delete, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -18,26 +23,44 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from portal import errors
 from portal.db import Database, utcnow
 from portal.directory.contract import Directory, Person
-from portal.models import AccessToken, HalfLogin, Role, User, WebSession
-from portal.services import people, second_factor
+from portal.models import (
+    AccessToken,
+    AccountState,
+    HalfLogin,
+    HalfLoginStep,
+    Role,
+    User,
+    WebSession,
+)
+from portal.services import homes, people, second_factor
 from portal.services.attempts import Attempt, Caller, counted
 from portal.services.audit import Action, record
+from portal.services.changes import HOMES, Changes
 from portal.services.hashes import hash_token
+from portal.services.roles import role_for
 from portal.settings import USERNAME_PATTERN, Settings
 
 TOUCH_EVERY = timedelta(minutes=1)
 TOKEN_BYTES = 32
 MAX_TOKEN_LENGTH = 100
 HALF_LOGIN = timedelta(minutes=5)
+OTHER_NUMBER = (
+    "The directory now gives your user name another number ({new}, before {old}), so you may be "
+    "someone else than the person who used this portal by that name. Ask your administrators: "
+    "they can confirm the new number."
+)
 
 
 @dataclass(frozen=True)
 class Accounts:
-    """What the functions below need; one instance per application."""
+    """What the functions below need; one instance per application. `admins` is held by whoever
+    may cost the portal an administrator (services/admins.py)."""
 
     settings: Settings
     database: Database
     directory: Directory
+    changes: Changes = field(default_factory=Changes, repr=False, compare=False)
+    admins: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False, compare=False)
 
 
 class Next(StrEnum):
@@ -46,6 +69,7 @@ class Next(StrEnum):
     NOTHING = "none"
     CODE = "required"
     ENROLMENT = "enrolment-required"
+    PASSWORD = "password-change-required"  # noqa: S105
 
 
 @dataclass(frozen=True)
@@ -61,25 +85,81 @@ class LoggedIn:
 
 
 async def login(accounts: Accounts, username: str, password: str, caller: Caller) -> LoggedIn:
-    """Check the password and open a web session, or for those enrolled half of one.
+    """Check the password and open a web session, or half of one: for those enrolled, and for those
+    whose password must be changed first.
 
     Raises TooManyAttempts, WrongCredentials (AccountLocked, PasswordExpired), Forbidden for the
     disabled and for those outside the portal's groups, DirectoryUnavailable.
     """
-    person = await _check(accounts, username, password, caller, Action.LOGIN_FAILED)
+    person = await _check(accounts, username, password, caller, Action.LOGIN_FAILED, one_time=True)
+    return await _enter(accounts, person, caller)
+
+
+async def _enter(accounts: Accounts, person: Person, caller: Caller) -> LoggedIn:
+    """Let someone in whose password was right, as far as that alone does."""
+    settings = accounts.settings
     async with accounts.database.session() as db:
-        user = await _upsert(db, accounts.settings, person)
-        await _refuse_disabled(db, user, caller)
-        await people.remember(db, user, person.groups)
+        user = await _upsert(db, settings, person, caller)
+        if await homes.request_once(db, settings, user, person, by=user.username):
+            accounts.changes.notify(HOMES)
         for table in (WebSession, HalfLogin):
             await db.execute(delete(table).where(table.expires_at < utcnow()))
-        if await second_factor.is_enrolled(db, user.id):
-            token = _open_half_login(db, user)
-            record(db, Action.LOGIN_HALF, actor=user, ip=caller.ip)
+        step = await _missing_step(db, user, person)
+        if step is not None:
+            token = _open_half_login(db, user, step)
+            record(db, Action.LOGIN_HALF, actor=user, detail={"awaits": step.value}, ip=caller.ip)
             await db.commit()
-            return LoggedIn(user, token, Next.CODE)
-        session, token = _web_session(accounts.settings, user, caller, password_at=utcnow())
-        return await _finish(db, accounts.settings, user, session, token, caller)
+            follows = {HalfLoginStep.CODE: Next.CODE, HalfLoginStep.PASSWORD: Next.PASSWORD}
+            return LoggedIn(user, token, follows[step])
+        session, token = _web_session(settings, user, caller, password_at=utcnow())
+        return await _finish(db, settings, user, session, token, caller)
+
+
+async def _missing_step(db: AsyncSession, user: User, person: Person) -> HalfLoginStep | None:
+    if person.must_change:
+        return HalfLoginStep.PASSWORD
+    return HalfLoginStep.CODE if await second_factor.is_enrolled(db, user.id) else None
+
+
+async def login_with_new_password(
+    accounts: Accounts, half: HalfLogin, current: str, new: str, caller: Caller
+) -> LoggedIn:
+    """Go on with a login whose password was good for one change: make the change, and log in with
+    the new one, for which a second factor may still follow.
+
+    Raises InvalidInput with the directory's reason for refusing the new one, and what `login`
+    raises, of the current one with its field.
+    """
+    user = half.user
+    with _about_field("current_password"):
+        await _change(accounts, user, current, new, caller)
+    async with accounts.database.session() as db:
+        for table in (WebSession, HalfLogin):
+            await db.execute(delete(table).where(table.user_id == user.id))
+        record(db, Action.PASSWORD_CHANGED, actor=user, ip=caller.ip)
+        await db.commit()
+    person = await _check(accounts, user.username, new, caller, Action.LOGIN_FAILED)
+    return await _enter(accounts, person, caller)
+
+
+async def _change(accounts: Accounts, user: User, current: str, new: str, caller: Caller) -> None:
+    """Tell the directory; a wrong current password counts as a failed try."""
+    attempt = Attempt(user.username, caller, Action.PASSWORD_REFUSED)
+    async with counted(accounts.database, accounts.settings, attempt):
+        await accounts.directory.change_password(user.username, current, new)
+
+
+@contextmanager
+def _about_field(name: str) -> Iterator[None]:
+    """A password that isn't right is said at its field; what else may be wrong with an account is
+    not about the field."""
+    try:
+        yield
+    except errors.WrongCredentials as error:
+        if type(error) is not errors.WrongCredentials:
+            raise
+        message = "This isn't your password."
+        raise errors.WrongCredentials(message, errors=[errors.FieldError(name, message)]) from error
 
 
 async def complete_login(
@@ -107,9 +187,18 @@ async def complete_login(
 async def _refuse_disabled(db: AsyncSession, user: User, caller: Caller) -> None:
     if user.disabled_at is None:
         return
-    record(db, Action.LOGIN_FAILED, actor=user, detail={"why": "disabled"}, ip=caller.ip)
+    words, why = "Your account in this portal is switched off.", "disabled"
+    if user.deleted_at is not None or user.directory_wants is AccountState.DELETED:
+        words, why = "This account was deleted. Ask your administrators about it.", "deleted"
+    await _refuse(db, user, {"why": why}, words, caller)
+
+
+async def _refuse(
+    db: AsyncSession, user: User, detail: dict[str, Any], words: str, caller: Caller
+) -> NoReturn:
+    record(db, Action.LOGIN_FAILED, actor=user, detail=detail, ip=caller.ip)
     await db.commit()
-    raise errors.Forbidden("Your account in this portal is switched off.")
+    raise errors.Forbidden(words)
 
 
 async def _finish(
@@ -136,15 +225,8 @@ async def confirm_password(
     accounts: Accounts, session: WebSession, password: str, caller: Caller
 ) -> None:
     """Ask the directory again, and note in the web session when that was."""
-    try:
-        username = session.user.username
-        await _check(accounts, username, password, caller, Action.PASSWORD_REFUSED)
-    except errors.WrongCredentials as error:
-        if type(error) is errors.WrongCredentials:
-            message = "This isn't your password."
-            field = errors.FieldError("password", message)
-            raise errors.WrongCredentials(message, errors=[field]) from error
-        raise
+    with _about_field("password"):
+        await _check(accounts, session.user.username, password, caller, Action.PASSWORD_REFUSED)
     async with accounts.database.session() as db:
         await db.execute(
             update(WebSession).where(WebSession.id == session.id).values(password_at=utcnow())
@@ -161,9 +243,7 @@ async def change_password(
     Raises InvalidInput with the directory's own reason for refusing.
     """
     user = session.user
-    attempt = Attempt(user.username, caller, Action.PASSWORD_REFUSED)
-    async with counted(accounts.database, accounts.settings, attempt):
-        await accounts.directory.change_password(user.username, current, new)
+    await _change(accounts, user, current, new, caller)
     async with accounts.database.session() as db:
         await db.execute(
             delete(WebSession).where(WebSession.user_id == user.id, WebSession.id != session.id)
@@ -180,15 +260,15 @@ async def logout(database: Database, session: WebSession, caller: Caller) -> Non
         await db.commit()
 
 
-async def half_login(database: Database, token: str) -> HalfLogin | None:
-    """The half login that a cookie's token is, its user loaded."""
+async def half_login(database: Database, token: str, step: HalfLoginStep) -> HalfLogin | None:
+    """The half login that a cookie's token is and that awaits this, its user loaded."""
     if not 0 < len(token) <= MAX_TOKEN_LENGTH:
         return None
     async with database.session() as db:
         half = await db.scalar(select(HalfLogin).where(HalfLogin.token_hash == hash_token(token)))
-    if half is None or half.user.disabled_at is not None or half.expires_at <= utcnow():
+    if half is None or half.awaits is not step or half.user.disabled_at is not None:
         return None
-    return half
+    return half if utcnow() < half.expires_at else None
 
 
 async def forget_half_login(database: Database, token: str) -> None:
@@ -262,15 +342,6 @@ async def by_username(database: Database, username: str) -> User | None:
         return await db.scalar(select(User).where(User.username == username))
 
 
-def role_for(groups: Collection[str], settings: Settings) -> Role | None:
-    """The role that these groups give; None for those who may not use the portal."""
-    if set(groups) & set(settings.ldap_admin_groups):
-        return Role.ADMIN
-    if not settings.ldap_user_groups or set(groups) & set(settings.ldap_user_groups):
-        return Role.USER
-    return None
-
-
 def admit(person: Person, settings: Settings) -> Role:
     """The person's role here; raises Forbidden with the reason when there is none."""
     if not re.fullmatch(USERNAME_PATTERN, person.username):
@@ -286,27 +357,39 @@ def admit(person: Person, settings: Settings) -> Role:
 
 
 async def _check(
-    accounts: Accounts, username: str, password: str, caller: Caller, refused: Action
+    accounts: Accounts,
+    username: str,
+    password: str,
+    caller: Caller,
+    refused: Action,
+    *,
+    one_time: bool = False,
 ) -> Person:
-    """The person, if the password is right and they may be here."""
+    """The person, if the password is right and they may be here. `one_time`: also a password that
+    is good for one change only, and then `must_change` says so."""
     attempt = Attempt(username, caller, refused)
     async with counted(accounts.database, accounts.settings, attempt):
-        person = await accounts.directory.authenticate(username, password)
+        person = await accounts.directory.authenticate(username, password, one_time=one_time)
         admit(person, accounts.settings)
         return person
 
 
-async def _upsert(db: AsyncSession, settings: Settings, person: Person) -> User:
-    """The person's row, brought up to what the directory says today."""
+async def _upsert(db: AsyncSession, settings: Settings, person: Person, caller: Caller) -> User:
+    """The person's row, brought up to what the directory says today. Raises Forbidden for the
+    disabled, and for someone who has the name of another person's row."""
     user = await db.scalar(select(User).where(User.username == person.username))
     if user is None:
         user = User(username=person.username)
         db.add(user)
+    await _refuse_disabled(db, user, caller)
+    if not people.is_same(user, person):
+        detail = {"why": "another number", "old": user.uid, "new": person.uid}
+        await _refuse(db, user, detail, OTHER_NUMBER.format(old=user.uid, new=person.uid), caller)
     user.display_name = person.display_name
     user.email = person.email
     user.uid = person.uid
-    user.role = admit(person, settings)
-    await db.flush()
+    user.missing_since = None
+    await people.learn(db, settings, user, person.groups)
     return user
 
 
@@ -329,13 +412,14 @@ def _web_session(
     return session, token
 
 
-def _open_half_login(db: AsyncSession, user: User) -> str:
+def _open_half_login(db: AsyncSession, user: User, step: HalfLoginStep) -> str:
     token = secrets.token_urlsafe(TOKEN_BYTES)
     now = utcnow()
     db.add(
         HalfLogin(
             token_hash=hash_token(token),
             user_id=user.id,
+            awaits=step,
             created_at=now,
             expires_at=now + HALF_LOGIN,
         )

@@ -1,8 +1,9 @@
 """What the directory says of people between their logins: their groups, and that there are such.
 
-A person's groups are written down at each login. Who comes to something by way of a group has them
-looked up again when they were read longer than FRESH ago, so that leaving a group counts also for
-someone who stays logged in. While the directory doesn't answer, what it said last goes on.
+A person's groups, and the role that follows, are written down at each login. Who comes to something
+by way of a group, and whoever is more than a user, has them looked up again when they were read
+longer than FRESH ago, so that leaving a group counts also for someone who stays logged in. While
+the directory doesn't answer, what it said last goes on.
 """
 
 import asyncio
@@ -15,9 +16,11 @@ from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.db import Database, utcnow
-from portal.directory.contract import MAX_GROUPS, Directory
+from portal.directory.contract import MAX_GROUPS, Directory, Person
 from portal.errors import DirectoryUnavailable
 from portal.models import GROUP_NAME_LENGTH, GroupMembership, User
+from portal.services import roles
+from portal.settings import Settings
 
 log = structlog.get_logger(__name__)
 
@@ -45,6 +48,19 @@ async def remember(db: AsyncSession, user: User, names: Iterable[str]) -> None:
     await db.flush()
 
 
+async def learn(db: AsyncSession, settings: Settings, user: User, names: Iterable[str]) -> None:
+    """As `remember`, and the role that follows; in the caller's transaction."""
+    known = set(names)
+    roles.refresh(settings, user, known)
+    await remember(db, user, known)
+
+
+def is_same(user: User, person: Person) -> bool:
+    """Whether an entry of the directory is whom a row is about: a name may be given again, a
+    number belongs to one person's files."""
+    return user.uid is None or person.uid is None or user.uid == person.uid
+
+
 async def names_of(db: AsyncSession, user_id: str) -> list[str]:
     """The groups that someone is in as far as is known."""
     query = select(GroupMembership.name).where(GroupMembership.user_id == user_id)
@@ -64,6 +80,7 @@ class People:
 
     database: Database
     directory: Directory
+    settings: Settings
     _under_way: dict[str, asyncio.Task[bool]] = field(default_factory=dict)
     _tried: dict[str, datetime] = field(default_factory=dict)
 
@@ -81,7 +98,7 @@ class People:
         return found is not None and found.username == username
 
     async def freshen(self, user_id: str, username: str, known_at: datetime | None) -> bool:
-        """Look up someone's groups again, unless they were read (at `known_at`) a moment ago.
+        """Look up someone's groups and role again, unless they were read a moment ago, `known_at`.
         Whether they have been: not while the directory doesn't answer. Many who wait ask once."""
         now = utcnow()
         if known_at is not None and now - known_at < FRESH:
@@ -107,7 +124,8 @@ class People:
             user = await db.get(User, user_id)
             if user is None:
                 return False
-            await remember(db, user, person.groups if person else ())
+            here = person is not None and is_same(user, person)
+            await learn(db, self.settings, user, person.groups if person and here else ())
             await db.commit()
         return True
 

@@ -26,7 +26,8 @@ from portal.models import (
     WebSession,
 )
 from portal.services import people
-from portal.services.accounts import Accounts, role_for
+from portal.services.accounts import Accounts
+from portal.services.roles import role_for
 from portal.settings import USERNAME_PATTERN, Settings
 
 HOME_RUNS = 10

@@ -207,8 +207,8 @@ def _check_wish(settings: Settings, user: User, wish: Wish) -> None:
         longest = settings.access_token_max_days
         message = f"A token may be valid for at most {longest} days."
         found.append(errors.FieldError("expires_in_days", message))
-    if Scope.ADMIN in wish.scopes and user.role is not Role.ADMIN:
-        message = "Only administrators can have tokens for administration."
+    if Scope.ADMIN in wish.scopes and user.role is Role.USER:
+        message = "Only administrators and viewers can have tokens for administration."
         found.append(errors.FieldError("scopes", message))
     if found:
         raise errors.invalid_input(found)

@@ -168,7 +168,7 @@ async def only_what_routes_use(app: FastAPI) -> AsyncIterator[None]:
     app.state.db = Database(settings.database)
     jar = aiohttp.DummyCookieJar()
     async with aiohttp.ClientSession(cookie_jar=jar, auto_decompress=False) as http:
-        app.state.people = People(app.state.db, open_directory(settings))
+        app.state.people = People(app.state.db, open_directory(settings), settings)
         app.state.parts = Parts(
             settings=settings,
             db=app.state.db,

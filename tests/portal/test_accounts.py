@@ -11,7 +11,7 @@ from portal.db import utcnow
 from portal.directory.contract import Person
 from portal.errors import Forbidden
 from portal.models import AuditEvent, HalfLogin, User, WebSession
-from portal.services import accounts
+from portal.services import accounts, roles
 from portal.services.audit import Action
 from tests.portal.conftest import Browser, Portal
 from tests.portal.slapd import PASSWORD
@@ -113,7 +113,7 @@ class TestRole:
         role: str | None,
     ) -> None:
         settings = make_settings(ldap_admin_groups=list(admins), ldap_user_groups=list(users))
-        assert accounts.role_for(groups, settings) == role
+        assert roles.role_for(groups, settings) == role
 
     @pytest.mark.parametrize("name", ["Al ice", "-x", "1a", "a" * 33, "", "a/b", "root\n"])
     async def test_a_name_the_cluster_cannot_use_gives_none(

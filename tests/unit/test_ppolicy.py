@@ -9,6 +9,7 @@ from portal.ppolicy import (
     active_directory_error,
     change_refusal,
     decode_control,
+    decode_grace,
 )
 
 
@@ -32,9 +33,23 @@ def test_no_error_is_none(value: bytes) -> None:
     assert decode_control(value) is None
 
 
+@pytest.mark.parametrize(
+    ("warning", "left"),
+    [
+        (bytes([0xA0, 0x03, 0x81, 0x01, 0x05]), 5),
+        (bytes([0xA0, 0x03, 0x81, 0x01, 0x00]), 0),
+        (bytes([0xA0, 0x04, 0x80, 0x02, 0x01, 0x05]), 0),  # seconds before it expires
+        (b"", 0),
+    ],
+)
+def test_the_logins_that_are_left_to_an_expired_password(warning: bytes, left: int) -> None:
+    assert decode_grace(bytes([0x30, len(warning)]) + warning) == left
+
+
 @given(st.binary(max_size=300))
 def test_any_bytes_are_read_without_harm(value: bytes) -> None:
     assert decode_control(value) in {None, *PolicyError}
+    assert decode_grace(value) >= 0
 
 
 @pytest.mark.parametrize(
