@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 from spawner import parse, parse_bounds, parse_usage
 from spawner.errors import NotFound, Rejected, Unreachable
@@ -48,7 +48,9 @@ _NO_ANSWER = re.compile(
 
 
 @dataclass(frozen=True)
-class _Answer:
+class Answer:
+    """What a command ended with; its output is text, bounded."""
+
     code: int
     stdout: str
     stderr: str
@@ -73,7 +75,7 @@ class Slurm:
         arguments = ["squeue", "--noheader", "--all", "--states=all"]
         environment = {"SQUEUE_FORMAT": parse.squeue_format(mark)}
         text = await self._ask(arguments, environment)
-        return await _parsed(lambda: self._squeue.jobs(text, mark))
+        return await parsed(lambda: self._squeue.jobs(text, mark))
 
     async def accounting(
         self, since: datetime, job_ids: Collection[int] | None = None
@@ -91,7 +93,7 @@ class Slurm:
                 return []
             arguments.append("--jobs=" + ",".join(str(job_id) for job_id in sorted(job_ids)))
         text = await self._ask(arguments)
-        return await _parsed(lambda: parse.parse_sacct(text, mark))
+        return await parsed(lambda: parse.parse_sacct(text, mark))
 
     async def usage(self, job_ids: Collection[int]) -> list[JobUsage]:
         """What accounting knows of the use of these jobs; an array's id stands for its tasks."""
@@ -103,17 +105,17 @@ class Slurm:
             "--jobs=" + ",".join(str(job_id) for job_id in sorted(job_ids)),
         ]  # fmt: skip
         text = await self._ask(arguments)
-        return await _parsed(lambda: parse_usage.parse_usage(text))
+        return await parsed(lambda: parse_usage.parse_usage(text))
 
     async def nodes(self) -> tuple[NodeInfo, ...]:
         """Every node, with its GPUs by type."""
         text = await self._ask(["scontrol", "--all", "--details", "--oneliner", "show", "node"])
-        return await _parsed(lambda: parse.parse_nodes(text))
+        return await parsed(lambda: parse.parse_nodes(text))
 
     async def partitions(self) -> tuple[PartitionInfo, ...]:
         """Every partition, hidden ones too."""
         text = await self._ask(["scontrol", "--all", "--oneliner", "show", "partition"])
-        return await _parsed(lambda: parse.parse_partitions(text))
+        return await parsed(lambda: parse.parse_partitions(text))
 
     async def cluster(self) -> ClusterInfo:
         """Nodes and partitions: two commands."""
@@ -133,7 +135,7 @@ class Slurm:
     async def reservations(self) -> tuple[ReservationInfo, ...]:
         """Every reservation, those that lie ahead too."""
         text = await self._ask(["scontrol", "--all", "--oneliner", "show", "reservation"])
-        return await _parsed(lambda: parse_bounds.parse_reservations(text))
+        return await parsed(lambda: parse_bounds.parse_reservations(text))
 
     async def walls(self, job: JobInfo) -> tuple[WallLimit, ...]:
         """How long a job of this user, account, QOS and partition may last at most, as slurmctld
@@ -142,7 +144,7 @@ class Slurm:
         flags += [f"accounts={job.account}"] if job.account else []
         flags += [f"qos={job.qos}"] if job.qos else []
         text = await self._ask(["scontrol", "--oneliner", "show", "assoc_mgr", *flags])
-        return await _parsed(
+        return await parsed(
             lambda: parse_bounds.parse_walls(
                 text, user=job.user, account=job.account, qos=job.qos, partition=job.partition
             )
@@ -159,28 +161,41 @@ class Slurm:
         arguments = ["scontrol", "update", f"JobId={job_id}", f"TimeLimit={minutes}"]
         self._check_act(await self._run(arguments))
 
-    async def _ask(self, arguments: list[str], extra: Mapping[str, str] | None = None) -> str:
+    async def _ask(
+        self,
+        arguments: list[str],
+        extra: Mapping[str, str] | None = None,
+        timeout_s: float | None = None,
+    ) -> str:
         """A question's answer. Slurm's commands may exit 0 and still have failed: then only stderr
         tells an empty cluster from one that didn't answer."""
-        answer = await self._run(arguments, extra)
+        answer = await self._run(arguments, extra, timeout_s=timeout_s)
         silent = not answer.stdout and "error" in answer.stderr
         if answer.code != 0 or silent or no_answer(answer.stderr):
             raise _refusal(answer.stderr)
         return answer.stdout
 
     @staticmethod
-    def _check_act(answer: _Answer) -> None:
+    def _check_act(answer: Answer) -> None:
         if "Invalid job id" in answer.stderr or "already finished" in answer.stderr:
             raise NotFound("Slurm has no such job any more.", answer.stderr)
         if answer.code != 0 or re.search(r"\berror\b", answer.stderr):
             raise _refusal(answer.stderr)
 
-    async def _run(self, arguments: list[str], extra: Mapping[str, str] | None = None) -> _Answer:
+    async def _run(
+        self,
+        arguments: list[str],
+        extra: Mapping[str, str] | None = None,
+        stdin: IO[bytes] | None = None,
+        timeout_s: float | None = None,
+    ) -> Answer:
+        """Run a command to its end. `stdin` is a file, so that nobody has to feed it."""
+        timeout_s = timeout_s or self._timeout_s
         command = [str(self._bin_dir / arguments[0]), *arguments[1:]]
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
-                stdin=asyncio.subprocess.DEVNULL,
+                stdin=stdin or asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 env={**self._environment, **(extra or {})},
@@ -188,10 +203,10 @@ class Slurm:
         except OSError as error:
             raise Unreachable(f"{command[0]} can't be run: {error.strerror}.") from error
         try:
-            async with asyncio.timeout(self._timeout_s):
+            async with asyncio.timeout(timeout_s):
                 answer = await _communicate(process)
         except TimeoutError as error:
-            raise Unreachable(f"Slurm did not answer within {self._timeout_s:g} s.") from error
+            raise Unreachable(f"Slurm did not answer within {timeout_s:g} s.") from error
         finally:
             await _end(process)
         if answer.code != 0 and no_answer(answer.stderr):
@@ -199,7 +214,7 @@ class Slurm:
         return answer
 
 
-async def _communicate(process: asyncio.subprocess.Process) -> _Answer:
+async def _communicate(process: asyncio.subprocess.Process) -> Answer:
     assert process.stdout is not None and process.stderr is not None  # noqa: S101 - asked for
     complaints = asyncio.create_task(_read(process.stderr, _MAX_STDERR))
     try:
@@ -211,7 +226,7 @@ async def _communicate(process: asyncio.subprocess.Process) -> _Answer:
         complaints.cancel()
         await asyncio.wait([complaints])
     code = await process.wait()
-    return _Answer(code, stdout.decode(errors="replace"), stderr.decode(errors="replace"))
+    return Answer(code, stdout.decode(errors="replace"), stderr.decode(errors="replace"))
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
@@ -246,7 +261,7 @@ def _refusal(stderr: str) -> Rejected | Unreachable:
     return Rejected(why.code, why.text, why.advice, stderr)
 
 
-async def _parsed(parser: Callable[[], _T]) -> _T:
+async def parsed(parser: Callable[[], _T]) -> _T:
     """In a thread: 25,000 jobs take 0.2 s, in which the portal is to answer others."""
     try:
         return await asyncio.to_thread(parser)
