@@ -10,9 +10,10 @@ from cluster import application
 from cluster.control import ask
 from cluster.ground import Ground
 from cluster.machine import folder, run, wait_for, write
-from cluster.paths import CHECKOUT, Paths
+from cluster.paths import Paths
 from cluster.render_modules import render_catalog
 from cluster.render_portal import launcher_conf, render_portal
+from deploy import launcher
 
 PORTAL_SERVICES = ("portal", "hub", "nginx")
 NGINX_ACCOUNT = "www-data"
@@ -36,9 +37,8 @@ def raise_portal(ground: Ground) -> None:
 
 def install_launcher(ground: Ground) -> None:
     """The one program that the portal's account may run as somebody else: root's, a single file."""
-    source = CHECKOUT / "spawner" / "launcher.py"
     paths = ground.paths
-    write(paths.launcher, source.read_text(encoding="utf-8"), mode=0o755)
+    write(paths.launcher, launcher.program(), mode=0o755)
     write(paths.launcher.with_name("launcher.conf"), launcher_conf(ground.cluster))
 
 

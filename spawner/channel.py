@@ -14,12 +14,14 @@ import itertools
 import json
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from spawner.errors import (
     BadRequest,
+    FileProblem,
     HomeUnavailable,
     LauncherUnavailable,
     NotFound,
@@ -136,6 +138,38 @@ class Channel:
                 raise nonsense()
             return _result(answer)
 
+    async def pieces(
+        self, frame: Mapping[str, Any], timeout_s: float, piece_s: float
+    ) -> AsyncGenerator[bytes]:
+        """What a request makes the launcher send, piece by piece; each may take `piece_s`. The
+        launcher ends afterwards, or when this is left. Raises as `request` does, also at the end,
+        if what was sent isn't whole."""
+        await self.request(frame, timeout_s)
+        async with self._turn:
+            try:
+                async with aclosing(self._pieces(piece_s)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+            finally:
+                self.close()
+
+    async def _pieces(self, piece_s: float) -> AsyncGenerator[bytes]:
+        try:
+            while length := int.from_bytes(await self._exactly(4, piece_s), "big"):
+                if length > MAX_LINE:
+                    raise nonsense()
+                yield await self._exactly(length, piece_s)
+        except asyncio.IncompleteReadError as error:
+            raise await self._died() from error
+        except TimeoutError as error:
+            text = "The file system does not answer, so this could not be read to its end."
+            raise LauncherUnavailable(text) from error
+        _result(await self._receive(piece_s))
+
+    async def _exactly(self, count: int, timeout_s: float) -> bytes:
+        async with asyncio.timeout(timeout_s):
+            return await self._stdout.readexactly(count)
+
     async def _receive(self, timeout_s: float) -> dict[str, Any]:
         try:
             async with asyncio.timeout(timeout_s):
@@ -217,6 +251,10 @@ def _result(answer: Mapping[str, Any]) -> dict[str, Any]:
     if kind == "Rejected":
         why = explain_rejection(stderr)
         raise Rejected(why.code, why.text, why.advice, stderr)
+    if kind == "File":
+        more = error.get("more")
+        more = more if isinstance(more, dict) else {}
+        raise FileProblem(str(more.get("code"))[:40], message, more)
     raise _ERRORS.get(kind, LauncherUnavailable)(message, stderr)
 
 

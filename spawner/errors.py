@@ -9,6 +9,7 @@
         ├── LauncherUnavailable  sudo refused, the launcher died, or it missed its deadline
         ├── HomeUnavailable      the user's home is missing, full or not writable
         ├── PathRefused          a path that leaves the user's own folder, or goes through a link
+        ├── FileProblem          what the system says of a file of the user's; `code` tells which
         └── BadRequest           the launcher understood the request and will not do it
 
 `Unreachable` and `LauncherUnavailable` say nothing about what happened: whoever catches them keeps
@@ -17,6 +18,9 @@ wrote on stderr is kept apart, for logs.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 
 class SpawnerError(Exception):
@@ -65,6 +69,16 @@ class HomeUnavailable(LauncherError):
 
 class PathRefused(LauncherError):
     """The path leaves the user's folder, or a link stands in its way."""
+
+
+class FileProblem(LauncherError):
+    """Something about one of the user's files. `code` is stable (spawner/filer/), `more` what else
+    the launcher said of it: the user's word, of any shape."""
+
+    def __init__(self, code: str, message: str, more: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.more = dict(more or {})
 
 
 class BadRequest(LauncherError):

@@ -8,8 +8,10 @@ child's process group, for no one above may signal this process. It ends when it
 after two minutes without a request.
 
 One file, the standard library only, owned by root, so that what sudo permits can be read in one
-sitting. It does not know what a session or a job is *for*. Beside it lies launcher.conf (root's),
-whose first line is `{"min_uid": …, "slurm_bin_dir": …, "slurm_conf": …, "umask": "0022"}`.
+sitting. What people do with their files stands in spawner/filer/; `deploy.launcher` puts all of it
+into the one file that is installed. This part works alone, too.
+It does not know what a session or a job is *for*. Beside it lies launcher.conf (root's), whose
+first line is `{"min_uid": …, "slurm_bin_dir": …, "slurm_conf": …, "umask": "0022"}`.
 
 Paths: below the user's home every step is opened by directory descriptor without following links,
 and must be the user's own. What the portal names is a UUID and plain file names.
@@ -21,6 +23,7 @@ import base64
 import contextlib
 import ctypes
 import errno
+import functools
 import json
 import math
 import os
@@ -40,6 +43,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, NoReturn
 
 IDLE_S = 120.0
+STREAM_IDLE_S = 600.0  # how long the reader of a stream may take for the next piece
 MAX_FRAME = 1 << 20
 MAX_READ = 256 * 1024
 MAX_STDERR = 8192
@@ -96,11 +100,13 @@ Result = dict[str, Any]
 
 
 class Refused(Exception):
-    """`kind` is the error's type in the protocol, `message` a sentence for the user."""
+    """`kind` is the error's type in the protocol, `message` a sentence for the user, `more` what
+    else a program can do with it."""
 
-    def __init__(self, kind: str, message: str, stderr: str = "") -> None:
+    def __init__(self, kind: str, message: str, stderr: str = "", **more: Any) -> None:
         super().__init__(message)
         self.kind, self.message, self.stderr = kind, message, stderr[-MAX_STDERR:]
+        self.more = more
 
 
 class Conf(NamedTuple):
@@ -321,11 +327,13 @@ def job_folder(user: User, uuid: str, files: dict[str, bytes]) -> Iterator[int]:
 
 
 class Launcher:
-    """The operations, each a method named op_…, for one user."""
+    """The operations, each a method named op_… or one of OPERATIONS, for one user."""
 
     def __init__(self, conf: Conf, user: User) -> None:
         self.conf, self.user = conf, user
         self.steps: list[subprocess.Popen[bytes]] = []
+        self.outflow: Iterator[bytes] | None = None
+        """What goes out after an answer, as `pour` says; this process ends with it."""
 
     def environment(self) -> dict[str, str]:
         """Built, never inherited: sbatch hands it on to the job (--export=ALL)."""
@@ -570,15 +578,25 @@ class Launcher:
             refused = error
         except (ValueError, RecursionError) as error:
             refused = Refused("BadRequest", f"not a request: {type(error).__name__}")
-        details = {"type": refused.kind, "message": refused.message, "stderr": refused.stderr}
-        return {"id": number, "ok": False, "error": details}
+        return {"id": number, "ok": False, "error": details_of(refused)}
 
     def operation(self, request: Any) -> Callable[[Request], Result]:
         name = request.get("op") if isinstance(request, dict) else None
         operation: Callable[[Request], Result] | None = getattr(self, f"op_{name}", None)
+        if operation is None and name in OPERATIONS:
+            operation = functools.partial(OPERATIONS[name], self)
         if operation is None:
             raise Refused("BadRequest", "no such operation")
         return operation
+
+
+OPERATIONS: dict[str, Callable[[Launcher, Request], Result]] = {}
+"""More of them, by name: spawner/filer/ adds its own."""
+
+
+def details_of(refused: Refused) -> Result:
+    more = {"more": refused.more} if refused.more else {}
+    return {"type": refused.kind, "message": refused.message, "stderr": refused.stderr, **more}
 
 
 # --- notebooks ----------------------------------------------------------------------------------
@@ -793,6 +811,29 @@ def send(fd: int, frame: Result) -> None:
         view = view[os.write(fd, view) :]
 
 
+def pour(chunks: Iterator[bytes]) -> None:
+    """Each chunk with its length before it (4 bytes, big-endian); then a length of nought and a
+    last line, which says as an answer does whether that was all of it."""
+    os.set_blocking(1, False)
+    last: Result = {"ok": True, "result": {}}
+    try:
+        for chunk in chunks:
+            give(len(chunk).to_bytes(4, "big") + chunk)
+    except Refused as refused:
+        last = {"ok": False, "error": details_of(refused)}
+    give(bytes(4) + json.dumps(last).encode() + b"\n")
+
+
+def give(data: bytes) -> None:
+    """To whoever reads, as fast as they do. That the input ends says that nobody wants the rest."""
+    view = memoryview(data)
+    while view:
+        readable, writable, _ = select.select([0], [1], [], STREAM_IDLE_S)
+        if readable or not writable:
+            sys.exit(0)
+        view = view[os.write(1, view) :]
+
+
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     conf = read_conf(f"{__file__.rpartition('/')[0]}/launcher.conf")
@@ -805,6 +846,9 @@ def main() -> None:
         for line in frames(0):
             launcher.steps = [step for step in launcher.steps if step.poll() is None]
             send(1, launcher.answer(line))
+            if launcher.outflow is not None:
+                pour(launcher.outflow)
+                return
 
 
 if __name__ == "__main__":

@@ -1,0 +1,262 @@
+"""Looking: folders of any size a page at a time, one entry, the beginning of a file, free space."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import heapq
+import os
+import re
+import stat
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from spawner.filer.places import (
+    entry_of,
+    look_into,
+    open_file,
+    operation,
+    path_of,
+    telling,
+    text_of,
+    version_of,
+    want_place,
+    whole_number,
+)
+from spawner.launcher import (
+    MAX_READ,
+    Launcher,
+    Refused,
+    Request,
+    Result,
+    opened,
+    want,
+    want_timeout,
+)
+
+MOST_ENTRIES = 500  # with the longest names they still fit into one frame
+LOOK_AT_CLOCK = 512
+QUOTA_PROGRAM = "/usr/bin/quota"
+QUOTA_S = 3.0
+NUMBERS = re.compile("[0-9]+")
+
+Key = tuple[int, int | str, str]
+"""Where an entry stands in a list: folders or not, what it is sorted by, its name."""
+
+
+class Wish(NamedTuple):
+    """Which entries, and in which order."""
+
+    sort: str
+    descending: bool
+    folders_first: bool
+    hidden: bool
+    text: str
+    prefix: bool
+
+
+@operation
+def list_folder(launcher: Launcher, request: Request) -> Result:
+    """A page of a folder's entries: those that come after the key `after`. However many there are,
+    no more than a page is held."""
+    place, wish = want_place(request), want_wish(request)
+    limit = whole_number(request, "limit", MOST_ENTRIES, 1)
+    after = want_key(request)
+    deadline = time.monotonic() + want_timeout(request)
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    with (
+        opened(look_into(place)) as walked,
+        telling(place.name),
+        opened(os.open(".", flags, dir_fd=walked)) as fd,
+    ):
+        seen = Seen()
+        keys = keys_of(fd, wish, deadline, seen)
+        page = first_after(keys, after, wish.descending, limit + 1)
+        shown = page[:limit]
+        return {
+            "entries": [entry for key in shown if (entry := entry_or_none(fd, key[2]))],
+            "next": told_key(shown[-1]) if len(page) > limit else None,
+            "total": seen.count,
+            "complete": seen.complete,
+            "writable": os.access(".", os.W_OK | os.X_OK, dir_fd=fd),
+            "real_path": text_of(path_of(fd)),
+            "modified_at": os.fstat(fd).st_mtime,
+        }
+
+
+class Seen:
+    """What going through a folder found out besides."""
+
+    def __init__(self) -> None:
+        self.count, self.complete = 0, True
+
+
+def want_wish(request: Request) -> Wish:
+    sort = want(request, "sort", str)
+    if sort not in ("name", "size", "modified"):
+        raise Refused("BadRequest", "sort is malformed")
+    return Wish(
+        sort,
+        want(request, "descending", bool),
+        want(request, "folders_first", bool),
+        want(request, "hidden", bool),
+        want(request, "filter", str).casefold(),
+        want(request, "prefix", bool),
+    )
+
+
+def want_key(request: Request) -> Key | None:
+    after = request.get("after")
+    if after is None:
+        return None
+    if (
+        type(after) is not list
+        or [type(part) for part in after] not in ([int, int, str], [int, str, str])
+        or (request["sort"] == "name") != (type(after[1]) is str)
+    ):
+        raise Refused("BadRequest", "after is malformed")
+    name = os.fsdecode(after[2].encode("utf-8", "surrogateescape"))
+    return (after[0], after[1], name)
+
+
+def told_key(key: Key) -> list[int | str]:
+    return [key[0], key[1], text_of(key[2])]
+
+
+def keys_of(folder: int, wish: Wish, deadline: float, seen: Seen) -> Iterator[Key]:
+    """The keys of a folder's entries, in the order in which they lie there."""
+    with os.scandir(folder) as entries:
+        for number, entry in enumerate(entries):
+            if number % LOOK_AT_CLOCK == 0 and time.monotonic() > deadline:
+                seen.complete = False
+                return
+            name = text_of(entry.name)
+            if (name.startswith(".") and not wish.hidden) or not fits(name, wish):
+                continue
+            with contextlib.suppress(OSError):  # it has gone meanwhile
+                key = sort_key(entry, name, wish.sort)
+                group = 0
+                if wish.folders_first:
+                    group = 0 if is_folder(entry) else 1
+                seen.count += 1
+                yield (-group if wish.descending else group, key, entry.name)
+
+
+def fits(name: str, wish: Wish) -> bool:
+    if not wish.text:
+        return True
+    folded = name.casefold()
+    return folded.startswith(wish.text) if wish.prefix else wish.text in folded
+
+
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """A link to a folder is one, as one sees it."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def sort_key(entry: os.DirEntry[str], name: str, sort: str) -> int | str:
+    """Names sort as people count: run2 before run10, whatever the case."""
+    if sort == "name":
+        return NUMBERS.sub(counted, name.casefold())
+    state = entry.stat(follow_symlinks=False)
+    if stat.S_ISLNK(state.st_mode):
+        with contextlib.suppress(OSError):
+            state = entry.stat()
+    return state.st_size if sort == "size" else state.st_mtime_ns
+
+
+def counted(match: re.Match[str]) -> str:
+    digits = match[0].lstrip("0")
+    return f"{len(digits):03}{digits}"
+
+
+def first_after(keys: Iterator[Key], after: Key | None, descending: bool, count: int) -> list[Any]:
+    """The first so many keys after one, in order; it holds no more than those."""
+    best: Callable[[int, Iterator[Key]], list[Key]]
+    best = heapq.nlargest if descending else heapq.nsmallest
+    if after is None:
+        return best(count, keys)
+    if descending:
+        return best(count, (key for key in keys if key < after))
+    return best(count, (key for key in keys if key > after))
+
+
+def entry_or_none(folder: int, name: str) -> Result | None:
+    try:
+        return entry_of(folder, name)
+    except OSError:
+        return None
+
+
+@operation
+def describe(launcher: Launcher, request: Request) -> Result:
+    """One entry, and where its folder really lies."""
+    place = want_place(request)
+    with opened(look_into(place.parent)) as folder, telling(place.name):
+        name = place.name if place.steps else "."
+        entry = entry_of(folder, name)
+        return {"entry": entry, "real_folder": text_of(path_of(folder))}
+
+
+@operation
+def peek(launcher: Launcher, request: Request) -> Result:
+    """A piece of a file, through links."""
+    place = want_place(request)
+    offset = whole_number(request, "offset", 1 << 62)
+    limit = whole_number(request, "limit", MAX_READ, 1)
+    with opened(open_file(place)) as fd, telling(place.name):
+        state = os.fstat(fd)
+        data = os.pread(fd, limit, offset)
+        return {
+            "data_b64": base64.b64encode(data).decode(),
+            "size_bytes": state.st_size,
+            "version": version_of(state),
+            "modified_at": state.st_mtime,
+        }
+
+
+@operation
+def space(launcher: Launcher, request: Request) -> Result:
+    """How much room there is below a root, and what the system's own `quota` says of it."""
+    place = want_place(request)
+    with opened(look_into(place)) as fd, telling(place.name):
+        found = os.fstatvfs(fd)
+        mounted = mount_point(path_of(fd))
+        return {
+            "real_path": text_of(path_of(fd)),
+            "writable": os.access(".", os.W_OK | os.X_OK, dir_fd=fd),
+            "total_bytes": found.f_blocks * found.f_frsize,
+            "free_bytes": found.f_bavail * found.f_frsize,
+            "quota_text": quota_text(launcher, mounted),
+        }
+
+
+def mount_point(path: str) -> str:
+    while path != "/" and not os.path.ismount(path):
+        path = path.rpartition("/")[0] or "/"
+    return path
+
+
+def quota_text(launcher: Launcher, mounted: str) -> str | None:
+    """What quota prints of this file system; None where there is no such program or no answer."""
+    if not os.access(QUOTA_PROGRAM, os.X_OK):
+        return None
+    arguments = [QUOTA_PROGRAM, "--user", "--no-wrap", "--raw-grace", "--verbose"]
+    try:
+        done = subprocess.run(
+            [*arguments, f"--filesystem={mounted}"],
+            env=launcher.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=QUOTA_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout[:8192].decode(errors="replace")
