@@ -44,3 +44,6 @@ export type Catalog = Schemas['CatalogOut'];
 export type CatalogFile = Schemas['CatalogFile'];
 export type ImportedImage = Schemas['ImageOut'];
 export type ImageImport = Schemas['ImportOut'];
+export type AuditEvent = Schemas['EventOut'];
+export type AdminAnnouncement = Schemas['ManagedAnnouncement'];
+export type SystemStatus = Schemas['StatusOut'];

@@ -10,7 +10,11 @@ import { onSignedOut } from '@/api/client';
 import { ApiError } from '@/api/problem';
 import { onLogoutElsewhere } from '@/features/account/otherTabs';
 import { needsEnrolment } from '@/features/account/secondFactor';
+import { readAuditSearch } from '@/features/audit/search';
+import { readLimitsSearch } from '@/features/limits/search';
+import { asFilter, type Filter } from '@/features/people/filters';
 import { type Filled, readFilled } from '@/features/submit/link';
+import { readUsageSearch } from '@/features/usage/search';
 import { live } from '@/live/store';
 import { ErrorPage } from './ErrorPage';
 import { NotFoundPage } from './NotFoundPage';
@@ -177,6 +181,93 @@ const adminCatalogRoute = createRoute({
   component: lazyRouteComponent(() => import('@/features/admin/CatalogPage'), 'CatalogPage'),
 });
 
+const adminPeopleRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/people',
+  validateSearch: (search: Record<string, unknown>): { q?: string; state?: Filter } => {
+    const state = asFilter(search.state);
+    return { ...textOf(search.q), ...(state === 'all' ? {} : { state }) };
+  },
+  component: lazyRouteComponent(() => import('@/features/people/PeoplePage'), 'PeoplePage'),
+});
+
+const adminPersonRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/people/$username',
+  component: lazyRouteComponent(() => import('@/features/people/PersonPage'), 'PersonPage'),
+});
+
+/** Not below /admin/people, where somebody may be called "new". */
+const newPersonRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/new/person',
+  component: lazyRouteComponent(() => import('@/features/people/NewPersonPage'), 'NewPersonPage'),
+});
+
+const newPeopleRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/new/people',
+  validateSearch: (search: Record<string, unknown>): { import?: string } =>
+    typeof search.import === 'string' ? { import: search.import } : {},
+  component: lazyRouteComponent(() => import('@/features/people/NewPeoplePage'), 'NewPeoplePage'),
+});
+
+const adminGroupsRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/groups',
+  validateSearch: (search: Record<string, unknown>): { q?: string } => textOf(search.q),
+  component: lazyRouteComponent(() => import('@/features/groups/GroupsPage'), 'GroupsPage'),
+});
+
+const adminGroupRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/groups/$group',
+  component: lazyRouteComponent(() => import('@/features/groups/GroupPage'), 'GroupPage'),
+});
+
+/** For a group's leaders. */
+const groupRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/groups/$group',
+  component: lazyRouteComponent(() => import('@/features/groups/LedGroupPage'), 'LedGroupPage'),
+});
+
+const adminLimitsRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/limits',
+  validateSearch: readLimitsSearch,
+  component: lazyRouteComponent(() => import('@/features/limits/LimitsPage'), 'LimitsPage'),
+});
+
+const adminUsageRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/usage',
+  validateSearch: readUsageSearch,
+  component: lazyRouteComponent(() => import('@/features/usage/UsagePage'), 'UsagePage'),
+});
+
+const adminAuditRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/audit',
+  validateSearch: readAuditSearch,
+  component: lazyRouteComponent(() => import('@/features/audit/AuditPage'), 'AuditPage'),
+});
+
+const adminAnnouncementsRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/announcements',
+  component: lazyRouteComponent(
+    () => import('@/features/announcements/AnnouncementsPage'),
+    'AnnouncementsPage',
+  ),
+});
+
+const adminStatusRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/status',
+  component: lazyRouteComponent(() => import('@/features/status/StatusPage'), 'StatusPage'),
+});
+
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
     loginRoute,
@@ -197,6 +288,18 @@ export const router = createRouter({
       adminRoute,
       adminImagesRoute,
       adminCatalogRoute,
+      adminLimitsRoute,
+      adminUsageRoute,
+      adminAuditRoute,
+      adminAnnouncementsRoute,
+      adminStatusRoute,
+      adminPeopleRoute,
+      adminPersonRoute,
+      newPersonRoute,
+      newPeopleRoute,
+      adminGroupsRoute,
+      adminGroupRoute,
+      groupRoute,
     ]),
   ]),
   defaultPreload: 'intent',
@@ -205,6 +308,11 @@ export const router = createRouter({
   defaultErrorComponent: ErrorPage,
   scrollRestoration: true,
 });
+
+/** What was searched for; the router reads "2024" in an address as a number. */
+function textOf(q: unknown): { q?: string } {
+  return (typeof q === 'string' && q !== '') || typeof q === 'number' ? { q: String(q) } : {};
+}
 
 function loginSearch(href: string): { next?: string } {
   return href === '/' ? {} : { next: href };

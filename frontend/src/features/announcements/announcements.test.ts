@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { announcementState, pieces, readPutAway, textKey, toShow, withPutAway } from './current';
-import { type Announcement, changes, draftOf, formErrors, newDraft, toBody, toField } from './form';
+import {
+  type Announcement,
+  changes,
+  draftOf,
+  formErrors,
+  newDraft,
+  rebased,
+  toBody,
+  toField,
+} from './form';
 
 const NOW = Date.parse('2026-11-22T06:00:00Z');
 const one = (id: string, over: Partial<Announcement> = {}): Announcement => ({
@@ -92,6 +101,17 @@ describe('the form', () => {
     });
     const body = toBody({ ...newDraft(), title: 'x', starts: '2026-11-22T06:00' });
     expect(toField(body.starts_at ?? null)).toBe('2026-11-22T06:00');
+  });
+
+  it('keeps what was typed when somebody else has saved, and takes the rest from them', () => {
+    const before = one('a');
+    const typed = { ...draftOf(before), title: 'mine' };
+    const theirs = one('a', { title: 'theirs', text: 'theirs', level: 'critical' });
+    expect(rebased(before, theirs, typed)).toMatchObject({
+      title: 'mine',
+      text: 'theirs',
+      level: 'critical',
+    });
   });
 
   it('sends what was changed and keeps the seconds of what was not', () => {

@@ -107,3 +107,18 @@ export function changes(before: Announcement, draft: Draft): Partial<Body> {
     ...(body.public !== before.public && { public: body.public }),
   };
 }
+
+/** After somebody else saved: what was typed stays, and theirs is there where nothing was typed. */
+export function rebased(before: Announcement, now: Announcement, draft: Draft): Draft {
+  const [old, theirs] = [draftOf(before), draftOf(now)];
+  const value = <K extends keyof Draft>(field: K): Draft[K] =>
+    draft[field] === old[field] ? theirs[field] : draft[field];
+  return {
+    level: value('level'),
+    title: value('title'),
+    text: value('text'),
+    starts: value('starts'),
+    ends: value('ends'),
+    public: value('public'),
+  };
+}

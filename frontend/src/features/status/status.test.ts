@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answerText, latency, overall, purpose, stateWords, worstFirst } from './words';
+import { answerText, latency, overall, partName, purpose, stateWords, worstFirst } from './words';
 
 const NOW = Date.parse('2026-11-22T05:00:10Z');
 const AT = '2026-11-22T05:00:07Z';
@@ -29,20 +29,22 @@ describe('a part of the system', () => {
   it('may be one that this page has never heard of', () => {
     expect(purpose('hub')).toMatch(/notebooks/);
     expect(purpose('mail')).toBe('');
+    expect(partName({ part: 'mail', name: '' })).toBe('mail');
+    expect(partName({ part: 'directory', name: 'ldap2' })).toBe('Directory ldap2');
     expect(stateWords('something' as 'ok').label).toBe('Not known');
   });
 });
 
 describe('all parts together', () => {
   it('say what is wrong first', () => {
-    expect(overall([{ name: 'JupyterHub', state: 'ok' }]).label).toBe('Everything works');
+    expect(overall([{ part: 'hub', name: '', state: 'ok' }]).label).toBe('Everything works');
     expect(
       overall([
-        { name: 'JupyterHub', state: 'failing' },
-        { name: 'Slurm', state: 'unknown' },
+        { part: 'hub', name: '', state: 'failing' },
+        { part: 'slurm', name: '', state: 'unknown' },
       ]),
     ).toEqual({ label: 'Trouble with: JupyterHub', tone: 'bad' });
-    expect(overall([{ name: 'Slurm', state: 'unknown' }]).label).toBe('Not known: Slurm');
+    expect(overall([{ part: 'slurm', name: '', state: 'unknown' }]).label).toBe('Not known: Slurm');
   });
 
   it('stand with the worst first, and otherwise as they are', () => {

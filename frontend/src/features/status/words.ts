@@ -6,6 +6,7 @@ export type PartState = 'ok' | 'failing' | 'unknown';
 
 export interface PartStatus {
   part: string;
+  /** tells one server from another; empty where there is only one */
   name: string;
   state: PartState;
   answered_at: string | null;
@@ -14,21 +15,29 @@ export interface PartStatus {
   advice: string;
 }
 
-/** What each part is there for. */
-const PURPOSE: Record<string, string> = {
-  slurm: 'Runs sessions and jobs (slurmctld).',
-  slurmdbd: 'Knows what was used and what may be used (slurmdbd).',
-  directory: 'Knows people and their passwords (LDAP).',
-  hub: 'Single sign-on for notebooks.',
-  database: "The portal's own records.",
-  nginx: 'All pages and notebooks come through it.',
-  launcher: 'Acts for people on the cluster: submits, stops, reads their logs.',
-  catalog: 'Environments and templates that people choose from.',
-  nodes: 'Where sessions and jobs run.',
-  disk: 'Room for what the portal writes.',
+/** Each part's name, and what it is there for. */
+const PARTS: Record<string, readonly [name: string, purpose: string]> = {
+  slurm: ['Slurm', 'Runs sessions and jobs (slurmctld).'],
+  slurmdbd: ["Slurm's accounting", 'Knows what was used and what may be used (slurmdbd).'],
+  directory: ['Directory', 'Knows people and their passwords (LDAP).'],
+  hub: ['JupyterHub', 'Single sign-on for notebooks.'],
+  database: ['Database', "The portal's own records."],
+  nginx: ['Front door', 'All pages and notebooks come through it (nginx).'],
+  launcher: ['Launcher', 'Acts for people on the cluster: submits, stops, reads their logs.'],
+  catalog: ['Catalog', 'The environments and templates that people choose from.'],
+  nodes: ['Nodes', 'Where sessions and jobs run.'],
+  disk: ['Disk', 'Room for what the portal writes.'],
 };
 
-export const purpose = (part: string): string => PURPOSE[part] ?? '';
+type Named = Pick<PartStatus, 'part' | 'name'>;
+
+/** "Directory ldap1.example.org": the server's name where there are several. */
+export function partName({ part, name }: Named): string {
+  const own = PARTS[part]?.[0] ?? part;
+  return name === '' ? own : `${own} ${name}`;
+}
+
+export const purpose = (part: string): string => PARTS[part]?.[1] ?? '';
 
 export function stateWords(state: PartState): StateWords {
   switch (state) {
@@ -60,11 +69,11 @@ export function answerText(
 }
 
 /** All of it in one line. */
-export function overall(parts: readonly Pick<PartStatus, 'name' | 'state'>[]): StateWords {
+export function overall(parts: readonly (Named & Pick<PartStatus, 'state'>)[]): StateWords {
   const names = (state: PartState): string =>
     parts
       .filter((part) => part.state === state)
-      .map(({ name }) => name)
+      .map(partName)
       .join(', ');
   const [failing, unknown] = [names('failing'), names('unknown')];
   if (failing !== '') return { label: `Trouble with: ${failing}`, tone: 'bad' };

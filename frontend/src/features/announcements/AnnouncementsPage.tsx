@@ -1,0 +1,93 @@
+import { Button, Modal, Paper, Skeleton } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { sentence } from '@/api/problem';
+import type { AdminAnnouncement } from '@/api/types';
+import { mayChange } from '@/features/account/roles';
+import { useMe } from '@/features/account/useMe';
+import { AdminFrame } from '@/features/admin/AdminFrame';
+import { useNow } from '@/lib/useNow';
+import { Icon } from '@/ui/icons';
+import { Notice } from '@/ui/Notice';
+import { AnnouncementForm } from './AnnouncementForm';
+import { AnnouncementRow } from './AnnouncementRow';
+import classes from './Announcements.module.css';
+import { type AnnouncementState, announcementState } from './current';
+import { announcementsQuery } from './queries';
+
+/** What everyone is told, for administrators: written here, shown on every page. */
+export function AnnouncementsPage() {
+  const change = mayChange(useMe());
+  const [editing, setEditing] = useState<AdminAnnouncement | 'new' | null>(null);
+  const close = (): void => setEditing(null);
+  return (
+    <AdminFrame
+      tab="Announcements"
+      title="Announcements"
+      aside={
+        change && (
+          <Button leftSection={<Icon name="plus" />} onClick={() => setEditing('new')}>
+            New announcement…
+          </Button>
+        )
+      }
+    >
+      <List onEdit={change ? setEditing : undefined} />
+      <Modal
+        opened={editing !== null}
+        onClose={close}
+        title={editing === 'new' ? 'New announcement' : 'Edit the announcement'}
+        size="lg"
+        closeOnClickOutside={false}
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        {editing !== null && (
+          <AnnouncementForm before={editing === 'new' ? null : editing} onDone={close} />
+        )}
+      </Modal>
+    </AdminFrame>
+  );
+}
+
+interface ListProps {
+  /** absent for those who may only look */
+  onEdit: ((one: AdminAnnouncement) => void) | undefined;
+}
+
+const ORDER: Record<AnnouncementState, number> = { shown: 0, planned: 1, over: 2 };
+
+function List({ onEdit }: ListProps) {
+  const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage } =
+    useInfiniteQuery(announcementsQuery);
+  const now = useNow();
+  const rank = (one: AdminAnnouncement): number => ORDER[announcementState(one, now)];
+  const all = data?.pages.flatMap((page) => page.items) ?? [];
+  const rows = all.sort((a, b) => rank(a) - rank(b) || b.starts_at.localeCompare(a.starts_at));
+  return (
+    <>
+      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {!data && !error && <Skeleton height={200} radius="lg" aria-label="Loading" />}
+      {data && all.length === 0 && (
+        <Paper className={classes.none}>
+          There are none. What you announce stands at the top of everyone's pages at once, or from
+          the time you choose: a maintenance, a full disk, a new GPU type.
+        </Paper>
+      )}
+      <ul className={classes.list}>
+        {rows.map((one) => (
+          <AnnouncementRow key={one.id} announcement={one} onEdit={onEdit} />
+        ))}
+      </ul>
+      {hasNextPage && (
+        <Button
+          variant="default"
+          mt="md"
+          loading={isFetchingNextPage}
+          onClick={() => void fetchNextPage()}
+        >
+          Show older ones
+        </Button>
+      )}
+    </>
+  );
+}

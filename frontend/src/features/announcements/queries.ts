@@ -1,0 +1,52 @@
+import { infiniteQueryOptions } from '@tanstack/react-query';
+import { api, unwrap } from '@/api/client';
+import type { AdminAnnouncement } from '@/api/types';
+import { queryClient } from '@/app/queries';
+import type { Body } from './form';
+
+/** Others edit too; and a planned one starts, a shown one ends, by the clock. */
+const REFRESH_MS = 30_000;
+
+export const announcementsQuery = infiniteQueryOptions({
+  queryKey: ['admin', 'announcements'],
+  queryFn: ({ pageParam }) =>
+    unwrap(api.GET('/api/v1/admin/announcements', { params: { query: { cursor: pageParam } } })),
+  initialPageParam: null as string | null,
+  getNextPageParam: (last) => last.next_cursor ?? null,
+  refetchInterval: REFRESH_MS,
+  staleTime: 0,
+});
+
+const again = () => queryClient.invalidateQueries(announcementsQuery);
+const at = (id: string) => ({ params: { path: { announcement_id: id } } });
+
+export async function announce(body: Body): Promise<void> {
+  await unwrap(api.POST('/api/v1/admin/announcements', { body }));
+  await again();
+}
+
+export async function editAnnouncement(
+  id: string,
+  version: number,
+  body: Partial<Body>,
+): Promise<void> {
+  await unwrap(
+    api.PATCH('/api/v1/admin/announcements/{announcement_id}', {
+      ...at(id),
+      body: { ...body, version },
+    }),
+  );
+  await again();
+}
+
+export async function deleteAnnouncement(id: string): Promise<void> {
+  await unwrap(api.DELETE('/api/v1/admin/announcements/{announcement_id}', at(id)));
+  await again();
+}
+
+/** What an announcement is now, for a form whose basis has changed; undefined if it is gone. */
+export async function freshAnnouncement(id: string): Promise<AdminAnnouncement | undefined> {
+  await again();
+  const pages = queryClient.getQueryData(announcementsQuery.queryKey)?.pages ?? [];
+  return pages.flatMap((page) => page.items).find((one) => one.id === id);
+}

@@ -1,0 +1,91 @@
+import { Button, NativeSelect, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { SearchField } from '@/ui/SearchField';
+import classes from './Audit.module.css';
+import { actionsQuery } from './queries';
+import { type AuditSearch, MORE_FILTERS, withFilter } from './search';
+import { byKind } from './words';
+
+/** What is shown, kept in the address so that a link shows the same. */
+export function AuditFilters({ search }: { search: AuditSearch }) {
+  const navigate = useNavigate();
+  const folded = MORE_FILTERS.filter((name) => search[name] !== undefined).length;
+  const [open, setOpen] = useState(folded > 0);
+  const set = (name: keyof AuditSearch, value: string): void => {
+    void navigate({ to: '/admin/audit', search: withFilter(search, name, value), replace: true });
+  };
+  const text = (name: 'actor' | 'target' | 'ip', label: string) => (
+    <SearchField label={label} value={search[name] ?? ''} onSearch={(value) => set(name, value)} />
+  );
+  const day = (name: 'from' | 'to', label: string) => (
+    <TextInput
+      type="date"
+      leftSection={<span className={classes.quiet}>{label}</span>}
+      leftSectionWidth={50}
+      aria-label={`${label} this day`}
+      value={search[name] ?? ''}
+      onChange={(event) => set(name, event.currentTarget.value)}
+    />
+  );
+  return (
+    <search className={classes.filters} aria-label="What is shown">
+      <SearchField
+        label="Find any word"
+        value={search.q ?? ''}
+        onSearch={(value) => set('q', value)}
+      />
+      <ActionSelect value={search.action ?? ''} onChange={(value) => set('action', value)} />
+      <Button
+        className={classes.fold}
+        variant="default"
+        aria-expanded={open}
+        aria-controls="more-filters"
+        onClick={() => setOpen(!open)}
+      >
+        {folded > 0 ? `More filters (${folded})` : 'More filters'}
+      </Button>
+      <div id="more-filters" className={classes.folded} data-open={open}>
+        {text('actor', 'Who did it')}
+        {text('target', 'To whom or what')}
+        {day('from', 'From')}
+        {day('to', 'To')}
+        {text('ip', 'From address')}
+      </div>
+    </search>
+  );
+}
+
+interface SelectProps {
+  value: string;
+  onChange: (action: string) => void;
+}
+
+function ActionSelect({ value, onChange }: SelectProps) {
+  const { data } = useQuery(actionsQuery);
+  const kinds = byKind(data ?? []);
+  const known = kinds.some(
+    ({ all, actions }) => all === value || actions.some(({ action }) => action === value),
+  );
+  return (
+    <NativeSelect
+      aria-label="Which act"
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    >
+      <option value="">Any act</option>
+      {value !== '' && !known && <option value={value}>{value}</option>}
+      {kinds.map(({ name, all, actions }) => (
+        <optgroup key={name} label={name}>
+          {all !== null && <option value={all}>{name}: all of it</option>}
+          {actions.map(({ action, title }) => (
+            <option key={action} value={action}>
+              {title}
+            </option>
+          ))}
+        </optgroup>
+      ))}
+    </NativeSelect>
+  );
+}

@@ -1,0 +1,175 @@
+import { Button, Stack, TextInput } from '@mantine/core';
+import { type FormEvent, useRef, useState } from 'react';
+import { ApiError, fieldMessage, sentence } from '@/api/problem';
+import { useWithPassword } from '@/features/account/reauth';
+import { useDraft } from '@/lib/useDraft';
+import { useLive } from '@/live/store';
+import { Cancelled } from '@/ui/complain';
+import { Notice } from '@/ui/Notice';
+import { type Draft, draftOf, type Errors, formErrors, toValues } from './draft';
+import classes from './Limits.module.css';
+import { type Counting, type Field, LISTS, NUMBERS, type Values, type Whose } from './shapes';
+import { emptyText, LABELS } from './words';
+
+interface Props {
+  whose: Whose;
+  /** what is written down now; null if nothing is */
+  before: Partial<Values> | null;
+  /** what counts for a field that is left empty; absent where that differs from one to another */
+  otherwise?: Partial<Record<Field, Counting | null>> | undefined;
+  /** rejects with the portal's refusal */
+  onSave: (values: Values) => Promise<unknown>;
+  onCancel?: (() => void) | undefined;
+}
+
+const PLACEHOLDERS: Partial<Record<Field, string>> = {
+  time_limit_minutes: 'hours',
+  memory_gb: 'GB',
+};
+const UNITS: Partial<Record<Field, string>> = { time_limit_minutes: ', hours', memory_gb: ', GB' };
+
+/** Limits of one person, group or everybody. An empty field says nothing of its own. */
+export function LimitForm({ whose, before, otherwise, onSave, onCancel }: Props) {
+  const types = useLive((s) => s.cluster?.gpus)?.map((gpu) => gpu.type) ?? [];
+  const { draft, setDraft, refused } = useDraft<Draft>(`limits/${whose.scope}/${whose.name}`, () =>
+    draftOf(before, types),
+  );
+  const withPassword = useWithPassword();
+  const form = useRef<HTMLFormElement>(null);
+  const [errors, setErrors] = useState<Errors>({});
+  const [refusal, setRefusal] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    if (busy) return;
+    const found = formErrors(draft);
+    setErrors(found);
+    setRefusal(null);
+    if (Object.keys(found).length > 0) return focusProblem();
+    setBusy(true);
+    try {
+      await withPassword(() => onSave(toValues(draft, before)));
+    } catch (error) {
+      if (error instanceof Cancelled) return;
+      refused(error);
+      setRefusal(error);
+      focusProblem();
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  const focusProblem = (): void => {
+    window.requestAnimationFrame(() =>
+      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(),
+    );
+  };
+
+  const set = (change: Partial<Draft>): void => {
+    setErrors({});
+    setDraft({ ...draft, ...change });
+  };
+  const error = (name: string): string | undefined => errors[name] ?? fieldMessage(refusal, name);
+  const common = { autoComplete: 'off', inputMode: 'decimal' } as const;
+
+  return (
+    <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
+      <Stack>
+        {refusal !== null && <Refusal error={refusal} />}
+        <div className={classes.fields}>
+          {NUMBERS.map((field) => (
+            <TextInput
+              key={field}
+              {...common}
+              label={`${LABELS[field]}${UNITS[field] ?? ''}`}
+              description={emptyText(field, otherwise?.[field])}
+              placeholder={PLACEHOLDERS[field] ?? ''}
+              value={draft.numbers[field]}
+              onChange={(event) =>
+                set({ numbers: { ...draft.numbers, [field]: event.currentTarget.value } })
+              }
+              error={error(field)}
+            />
+          ))}
+        </div>
+        <Types draft={draft} set={set} error={error} otherwise={otherwise} />
+        <div className={classes.fields}>
+          {LISTS.map((field) => (
+            <TextInput
+              key={field}
+              autoComplete="off"
+              autoCapitalize="none"
+              spellCheck={false}
+              label={`${LABELS[field]} that may be used`}
+              description={emptyText(field, otherwise?.[field]) || 'Names, with commas between.'}
+              value={draft.lists[field]}
+              onChange={(event) =>
+                set({ lists: { ...draft.lists, [field]: event.currentTarget.value } })
+              }
+              error={error(field)}
+            />
+          ))}
+        </div>
+        <div className={classes.foot}>
+          <Button type="submit" loading={busy}>
+            Save
+          </Button>
+          {onCancel && (
+            <Button variant="default" onClick={onCancel}>
+              Cancel
+            </Button>
+          )}
+          <span className={classes.quiet}>
+            An empty field is no limit of its own; 0 allows none at all.
+          </span>
+        </div>
+      </Stack>
+    </form>
+  );
+}
+
+interface TypesProps {
+  draft: Draft;
+  set: (change: Partial<Draft>) => void;
+  error: (name: string) => string | undefined;
+  otherwise: Props['otherwise'];
+}
+
+function Types({ draft, set, error, otherwise }: TypesProps) {
+  const types = Object.keys(draft.types);
+  if (types.length === 0) return null;
+  return (
+    <fieldset className={classes.types}>
+      <legend>GPUs at once, of each type</legend>
+      <div className={classes.hint}>{emptyText('gpus_by_type', otherwise?.gpus_by_type)}</div>
+      <div className={classes.fields}>
+        {types.map((type) => (
+          <TextInput
+            key={type}
+            label={type}
+            autoComplete="off"
+            inputMode="numeric"
+            value={draft.types[type]}
+            onChange={(event) =>
+              set({ types: { ...draft.types, [type]: event.currentTarget.value } })
+            }
+            error={error(`gpus_by_type.${type}`)}
+          />
+        ))}
+      </div>
+    </fieldset>
+  );
+}
+
+function Refusal({ error }: { error: unknown }) {
+  const named = error instanceof ApiError && error.fields.length > 0;
+  const meanwhile = error instanceof ApiError && error.slug === 'changed-meanwhile';
+  if (named && !meanwhile) return null;
+  return (
+    <Notice tone="error">
+      {sentence(error)}
+      {meanwhile && ' What you typed is still here: save again to put it over theirs.'}
+    </Notice>
+  );
+}

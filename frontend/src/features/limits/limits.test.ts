@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import { draftOf, formErrors, namesOf, rebased, saysNothing, toValues } from './draft';
+import type { Values } from './shapes';
+import { bars } from './use';
+import { emptyText, originText, said, valueText, whoseText } from './words';
+
+const NOTHING: Values = {
+  gpus: null,
+  gpus_by_type: null,
+  sessions: null,
+  jobs: null,
+  cpus: null,
+  memory_gb: null,
+  time_limit_minutes: null,
+  partitions: null,
+  accounts: null,
+  qos: null,
+};
+
+describe('a limit in words', () => {
+  it('has its unit, and none is none', () => {
+    expect(valueText('gpus', 1)).toBe('1 GPU');
+    expect(valueText('gpus', 0)).toBe('0 GPUs');
+    expect(valueText('gpus', null)).toBe('no limit');
+    expect(valueText('time_limit_minutes', 90)).toBe('1 h 30 min');
+    expect(valueText('partitions', ['gpu', 'cpu'])).toBe('gpu, cpu');
+    expect(valueText('gpus_by_type', { v100: 2, a100: 1 })).toBe('2 v100, 1 a100');
+    expect(valueText('memory_gb', 64)).toBe('64 GB');
+  });
+
+  it('says where it comes from', () => {
+    expect(originText({ scope: 'member', name: 'vision' })).toBe('as a member of vision');
+    expect(originText({ scope: 'person', name: 'alice' }, 'alice')).toBe('own limit');
+    expect(originText(null)).toBe('');
+    expect(whoseText({ scope: 'group', name: 'vision' })).toBe('vision, all members together');
+  });
+
+  it('says what counts instead of an empty field', () => {
+    const from = { scope: 'default', name: '' } as const;
+    expect(emptyText('gpus', { value: 4, from })).toBe('Empty: 4 GPUs, by default');
+    expect(emptyText('gpus', null)).toBe('Empty: no limit');
+    expect(emptyText('gpus', undefined)).toBe('');
+  });
+
+  it('lists only what it says something about', () => {
+    expect(said(NOTHING)).toEqual([]);
+    expect(said({ ...NOTHING, gpus: 4, memory_gb: 64, qos: ['long'] })).toEqual([
+      '4 GPUs',
+      '64 GB of memory',
+      'QOS: long',
+    ]);
+  });
+});
+
+describe('the form', () => {
+  const limit: Values = {
+    ...NOTHING,
+    gpus: 4,
+    gpus_by_type: { h100: 1 },
+    time_limit_minutes: 100,
+    partitions: ['gpu', 'cpu'],
+  };
+
+  it('gives back what it was given', () => {
+    const draft = draftOf(limit, ['v100']);
+    expect(Object.keys(draft.types)).toEqual(['v100', 'h100']);
+    expect(draft.numbers.time_limit_minutes).toBe('1.67');
+    expect(toValues(draft, limit)).toEqual(limit);
+    expect(saysNothing(toValues(draftOf(null, ['v100']), null))).toBe(true);
+  });
+
+  it('keeps zero apart from nothing', () => {
+    const draft = draftOf({ ...NOTHING, gpus: 0 }, []);
+    expect(draft.numbers.gpus).toBe('0');
+    expect(toValues(draft, null).gpus).toBe(0);
+  });
+
+  it('takes hours with a comma, and names with commas or spaces', () => {
+    const draft = draftOf(null, []);
+    draft.numbers.time_limit_minutes = '1,5';
+    draft.lists.accounts = ' a, b  a;c ';
+    expect(toValues(draft, null)).toMatchObject({
+      time_limit_minutes: 90,
+      accounts: ['a', 'b', 'c'],
+    });
+    expect(namesOf(' ')).toEqual([]);
+  });
+
+  it('keeps what was typed when somebody else has saved, and takes the rest from them', () => {
+    const before = draftOf(limit, ['v100']);
+    const typed = draftOf({ ...limit, gpus: 8 }, ['v100']);
+    const theirs = draftOf({ ...limit, gpus: 2, cpus: 16, gpus_by_type: { a100: 3 } }, ['v100']);
+    const found = rebased(before, theirs, typed);
+    expect(found.numbers).toMatchObject({ gpus: '8', cpus: '16' });
+    expect(found.types).toEqual({ v100: '', a100: '3', h100: '' });
+    expect(found.lists).toEqual(before.lists);
+  });
+
+  it('finds what is no number', () => {
+    const draft = draftOf(null, ['v100']);
+    draft.numbers.gpus = '-1';
+    draft.numbers.cpus = '1.5';
+    draft.numbers.time_limit_minutes = 'a day';
+    draft.types.v100 = 'two';
+    expect(Object.keys(formErrors(draft))).toEqual([
+      'gpus',
+      'cpus',
+      'time_limit_minutes',
+      'gpus_by_type.v100',
+    ]);
+  });
+});
+
+describe('use against limits', () => {
+  const from = { scope: 'default', name: '' } as const;
+
+  it('is a share of what is allowed, where something limits it', () => {
+    const found = bars(
+      { gpus: { value: 4, from }, sessions: { value: 0, from }, jobs: { value: null, from: null } },
+      { gpus: 2, sessions: 0, jobs: 7, cpus: 3, memory_gb: 12 },
+    );
+    expect(found.map(({ label, text, share, full }) => [label, text, share, full])).toEqual([
+      ['GPUs', '2 of 4', 0.5, false],
+      ['CPUs', '3, no limit', null, false],
+      ['Memory', '12 GB, no limit', null, false],
+      ['Sessions', '0 of 0', 1, true],
+      ['Jobs', '7, no limit', null, false],
+    ]);
+  });
+
+  it('goes no further than full, and says when it is not known', () => {
+    const effective = { gpus: { value: 4, from } };
+    expect(bars(effective, { gpus: 9 })[0]).toMatchObject({ share: 1, full: true, text: '9 of 4' });
+    expect(bars(effective, null)[0]).toMatchObject({ share: null, text: 'not known of 4' });
+  });
+
+  it('has GPUs of each type that is limited or used', () => {
+    const found = bars(
+      { gpus_by_type: { value: { v100: 2 }, from } },
+      { gpus: 1, gpus_by_type: { a100: 1 } },
+    );
+    expect(found.slice(0, 3).map(({ label, text }) => `${label} ${text}`)).toEqual([
+      'GPUs 1, no limit',
+      'a100 GPUs 1, no limit',
+      'v100 GPUs 0 of 2',
+    ]);
+  });
+});

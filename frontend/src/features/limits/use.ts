@@ -1,0 +1,62 @@
+/** What someone uses now against what they may use. Pure. */
+import { memoryText } from '@/features/sessions/words';
+import type { Counting, Use } from './shapes';
+
+export interface Bar {
+  key: string;
+  label: string;
+  /** "2 of 4", "2, no limit" */
+  text: string;
+  /** 0 to 1; null where nothing limits it, or nobody knows what is used */
+  share: number | null;
+  full: boolean;
+  from: Counting['from'];
+}
+
+const KINDS = [
+  ['gpus', 'GPUs', (n: number) => String(n)],
+  ['cpus', 'CPUs', (n: number) => String(n)],
+  ['memory_gb', 'Memory', memoryText],
+  ['sessions', 'Sessions', (n: number) => String(n)],
+  ['jobs', 'Jobs', (n: number) => String(n)],
+] as const;
+
+function bar(
+  key: string,
+  label: string,
+  text: (n: number) => string,
+  used: number | undefined,
+  limit: Counting | undefined,
+): Bar {
+  const most = typeof limit?.value === 'number' ? limit.value : null;
+  const from = limit?.from ?? null;
+  const now = used === undefined ? 'not known' : text(used);
+  if (most === null)
+    return { key, label, text: `${now}, no limit`, share: null, full: false, from };
+  const share = used === undefined ? null : most === 0 ? 1 : Math.min(1, used / most);
+  const full = used !== undefined && used >= most;
+  return { key, label, text: `${now} of ${text(most)}`, share, full, from };
+}
+
+/** A bar for each kind; GPUs of a type follow GPUs, where a type is limited or used. */
+export function bars(effective: Partial<Record<string, Counting>>, use: Use | null): Bar[] {
+  return KINDS.flatMap(([key, label, text]) => {
+    const one = bar(key, label, text, use?.[key], effective[key]);
+    return key === 'gpus' ? [one, ...typeBars(effective.gpus_by_type, use)] : [one];
+  });
+}
+
+function typeBars(limit: Counting | undefined, use: Use | null): Bar[] {
+  const most = (limit?.value ?? {}) as Record<string, number>;
+  const used = use?.gpus_by_type ?? {};
+  const types = [...new Set([...Object.keys(most), ...Object.keys(used)])].sort();
+  return types.map((type) =>
+    bar(
+      `gpus_by_type.${type}`,
+      `${type} GPUs`,
+      String,
+      use === null ? undefined : (used[type] ?? 0),
+      most[type] === undefined ? undefined : { value: most[type], from: limit?.from ?? null },
+    ),
+  );
+}

@@ -1,0 +1,95 @@
+import { Paper, Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { sentence } from '@/api/problem';
+import type { SystemStatus } from '@/api/types';
+import { AdminFrame } from '@/features/admin/AdminFrame';
+import { duration } from '@/lib/time';
+import { useNow } from '@/lib/useNow';
+import { Notice } from '@/ui/Notice';
+import { StateChip } from '@/ui/StateChip';
+import { Time } from '@/ui/Time';
+import { STATUS_MS, statusQuery } from './queries';
+import classes from './Status.module.css';
+import { answerText, overall, partName, purpose, stateWords, worstFirst } from './words';
+
+/** Older than this, what is shown is said to be old. */
+const STALE_MS = 4 * STATUS_MS;
+
+/** How each part of the system does, for administrators. */
+export function StatusPage() {
+  return (
+    <AdminFrame tab="Status" title="Status">
+      <Status />
+    </AdminFrame>
+  );
+}
+
+function Status() {
+  const { data, error, dataUpdatedAt, isFetching } = useQuery(statusQuery);
+  return (
+    <>
+      {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
+      {!data && !error && <Skeleton height={320} radius="lg" aria-label="Loading" />}
+      {data && (
+        <>
+          <Age at={dataUpdatedAt} error={error} asking={isFetching} />
+          <Parts status={data} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** Says that what is shown is old, when it is. */
+function Age({ at, error, asking }: { at: number; error: Error | null; asking: boolean }) {
+  useNow();
+  const age = Date.now() - at;
+  if (error === null && (asking || age < STALE_MS)) return null;
+  return (
+    <div className={classes.stale}>
+      <Notice tone="warning" urgent>
+        What you see is {duration(age)} old. {error ? sentence(error) : 'Asking again…'}
+      </Notice>
+    </div>
+  );
+}
+
+function Parts({ status }: { status: SystemStatus }) {
+  const all = overall(status.items);
+  return (
+    <>
+      <div className={classes.overall} role="status">
+        <StateChip {...all} />
+      </div>
+      <ul className={classes.parts}>
+        {worstFirst(status.items).map((item) => (
+          <Part key={`${item.part} ${item.name}`} item={item} />
+        ))}
+      </ul>
+      <p className={classes.quiet}>
+        Portal {status.version}
+        {status.slurm_version && `, Slurm ${status.slurm_version}`}
+        {status.hub_version && `, JupyterHub ${status.hub_version}`}. The portal runs since{' '}
+        <Time at={status.started_at} />. This page asks again every {STATUS_MS / 1000} seconds.
+      </p>
+    </>
+  );
+}
+
+function Part({ item }: { item: SystemStatus['items'][number] }) {
+  const now = useNow();
+  return (
+    <Paper component="li" className={classes.part}>
+      <div className={classes.head}>
+        <h2>{partName(item)}</h2>
+        <StateChip {...stateWords(item.state)} />
+      </div>
+      <p className={classes.quiet}>{purpose(item.part)}</p>
+      <p className={classes.quiet}>{answerText(item, now)}</p>
+      {item.message && (
+        <p className={item.state === 'failing' ? classes.bad : classes.message}>{item.message}</p>
+      )}
+      {item.advice && <p className={classes.message}>{item.advice}</p>}
+    </Paper>
+  );
+}

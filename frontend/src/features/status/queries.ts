@@ -1,0 +1,13 @@
+import { queryOptions } from '@tanstack/react-query';
+import { api, unwrap } from '@/api/client';
+
+export const STATUS_MS = 5000;
+
+/** Asked again for as long as the page is looked at, after failures too: that is what it is for. */
+export const statusQuery = queryOptions({
+  queryKey: ['admin', 'status'],
+  queryFn: () => unwrap(api.GET('/api/v1/admin/status')),
+  refetchInterval: STATUS_MS,
+  retry: false,
+  staleTime: 0,
+});
