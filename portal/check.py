@@ -56,10 +56,10 @@ async def check(settings: Settings) -> AsyncIterator[Finding]:
     """All findings, in the order in which things are best repaired."""
     yield await _database(settings)
     for health in await open_directory(settings).health():
-        yield Finding(f"directory {health.url}", health.cause, _directory_advice(health.cause))
+        yield Finding(f"directory {health.url}", health.cause, directory_advice(health.cause))
     for finding in await _slurm(settings):
         yield finding
-    yield _launcher(settings)
+    yield launcher(settings)
     for finding in _catalog(settings):
         yield finding
     yield imports(settings)
@@ -83,7 +83,8 @@ async def _database(settings: Settings) -> Finding:
     return Finding("database")
 
 
-def _directory_advice(cause: str | None) -> str:
+def directory_advice(cause: str | None) -> str:
+    """What to do about what a server of the directory suffers from."""
     if cause is None:
         return ""
     if "certificate" in cause:
@@ -111,7 +112,8 @@ async def _slurm(settings: Settings) -> list[Finding]:
     return [Finding("slurm"), Finding("slurm operator", problem, advice)]
 
 
-def _launcher(settings: Settings) -> Finding:
+def launcher(settings: Settings) -> Finding:
+    """Whether the launcher and sudo are there, as they must be."""
     path = settings.launcher_path
     advice = "Install the launcher as docs/install.md says: owned by root, writable by root alone."
     try:

@@ -9,6 +9,7 @@ import aiohttp
 
 from portal.db import Database
 from portal.hub import Hub
+from portal.services.board import Board
 from portal.services.changes import Changes
 from portal.services.forecasts import Forecasts
 from portal.services.shelf import Shelf
@@ -36,5 +37,6 @@ class Parts:
     heard: dict[str, datetime] = field(default_factory=dict)
     forecasts: Forecasts = field(default_factory=Forecasts)
     so_far: SoFar = field(default_factory=SoFar)
+    board: Board = field(default_factory=Board)
     submitting: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
     """Jobs that a request is submitting at this moment, by id: nobody else is to."""

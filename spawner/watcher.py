@@ -82,7 +82,8 @@ class Watcher:
     """Reads are plain attributes and `by_uuid`; `run` is the loop, for the lifespan of a program.
 
     `stale_since` is None while the last answer of Slurm is good, else the time of the last good
-    one (before the first: of the start).
+    one (before the first: of the start), and `trouble` why. `took_s` is how long the last good
+    answer took.
     """
 
     def __init__(
@@ -104,6 +105,8 @@ class Watcher:
         self._changed, self._cluster_version = asyncio.Event(), 0
         self.at: datetime | None = None
         self.stale_since: datetime | None = now()
+        self.trouble: str | None = None
+        self.took_s: float | None = None
         self.cluster: ClusterInfo | None = None
 
     # --- reading --------------------------------------------------------------------------------
@@ -250,26 +253,28 @@ class Watcher:
         async with self._looking:
             await self._afford()
             self._next_look = None  # who asks from here on wants another
-            began = self._now()
+            began, began_s = self._now(), self._monotonic()
             try:
                 jobs = await self._slurm.jobs()
             except SlurmError as error:
                 self._stale(f"{error.message} {error.stderr[:300]}")
             else:
-                self._take(jobs, began)
+                self._take(jobs, began, self._monotonic() - began_s)
             self._looked_s = self._monotonic()
             self._looked.set()
 
-    def _take(self, jobs: list[JobInfo], began: datetime) -> None:
+    def _take(self, jobs: list[JobInfo], began: datetime, took_s: float) -> None:
         version = self._ledger.version
         if not self._ledger.squeue(jobs, self._now()):
             self._stale("too many jobs have vanished at once")
             return
         stale, self.at, self.stale_since = self.stale_since, began, None
+        self.trouble, self.took_s = None, took_s
         if stale or version != self._ledger.version:
             self._notify()
 
     def _stale(self, why: str) -> None:
+        self.trouble = why
         if self.stale_since is None:
             self.stale_since = self.at or self._now()
             self._notify()

@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
+from portal.api.announcements import AnnouncementOut, Announcements, current
 from portal.api.cluster import ClusterOut, cluster_out
 from portal.api.deps import CurrentIdentity, CurrentUser, Identity, PartsDep, still_open
 from portal.api.job_views import JobOut, jobs_out
@@ -30,12 +31,13 @@ class Snapshot(BaseModel):
     sessions: list[SessionOut]
     jobs: list[JobOut]
     cluster: ClusterOut
+    announcements: list[AnnouncementOut]
 
 
 @router.get("/events", response_class=StreamingResponse)
 async def events(_user: CurrentUser, who: CurrentIdentity, parts: PartsDep) -> StreamingResponse:
-    """`snapshot`, then `session`, `session_removed` {id}, `job`, `job_removed` {id} and `cluster`;
-    comments keep it open."""
+    """`snapshot`, then `session`, `session_removed` {id}, `job`, `job_removed` {id}, `cluster`, and
+    `announcements` {items} with all of them; comments keep it open."""
     return sse_response(_events(parts, who))
 
 
@@ -43,9 +45,12 @@ async def _events(parts: Parts, who: Identity) -> AsyncIterator[bytes]:
     user = who.user
     async with parts.changes.listen(user.id, EVERYONE) as listener:
         shown, shown_jobs = await _sessions(parts, user), await _jobs(parts, user)
-        cluster = cluster_out(parts)
+        cluster, told = cluster_out(parts), current(parts)
         first = Snapshot(
-            sessions=list(shown.values()), jobs=list(shown_jobs.values()), cluster=cluster
+            sessions=list(shown.values()),
+            jobs=list(shown_jobs.values()),
+            cluster=cluster,
+            announcements=told,
         )
         yield sse("snapshot", first.model_dump_json())
         while not parts.changes.closed:
@@ -66,6 +71,9 @@ async def _events(parts: Parts, who: Identity) -> AsyncIterator[bytes]:
             if newer.model_copy(update={"at": cluster.at}) != cluster:
                 cluster = newer
                 yield sse("cluster", cluster.model_dump_json())
+            if (now_told := current(parts)) != told:
+                told = now_told
+                yield sse("announcements", Announcements(items=told).model_dump_json())
             await asyncio.sleep(PAUSE_S)  # a thousand changes at once are shown as a few
 
 

@@ -295,6 +295,7 @@ class Servers:
 
     def health(self, url: str) -> ServerHealth:
         """A new connection to one server, and the portal's accounts' binds on it."""
+        began = time.monotonic()
         try:
             link = open_link(url, self.settings)
             try:
@@ -305,7 +306,7 @@ class Servers:
                 link.close()
         except FAILURES as error:
             return ServerHealth(url, explain(error))
-        return ServerHealth(url, None)
+        return ServerHealth(url, None, round((time.monotonic() - began) * 1000))
 
     def _in_order(self) -> list[str]:
         now = time.monotonic()

@@ -117,7 +117,7 @@ class Browser:
         sent = {"Origin": self.origin, **(headers or {})} if method != "GET" else headers or {}
         sent = {name: value for name, value in sent.items() if value}
         async with self.http.request(method, path, json=json, headers=sent) as response:
-            is_json = "json" in response.content_type
+            is_json = response.content_type in {"application/json", "application/problem+json"}
             body = await response.json(content_type=None) if is_json else await response.text()
             return Answer(response.status, response.headers.copy(), body)
 

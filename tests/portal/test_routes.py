@@ -17,6 +17,7 @@ from tests.portal.conftest import Browser, Portal
 OPEN = {
     ("POST", "/api/v1/login"),
     ("POST", "/api/v1/logout"),
+    ("GET", "/api/v1/announcements/public"),
     ("GET", "/healthz"),
     ("GET", "/readyz"),
     ("GET", "/metrics"),

@@ -4,6 +4,115 @@
  */
 
 export interface paths {
+    "/api/v1/admin/announcements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List All Announcements
+         * @description All there are, also those that have ended.
+         */
+        get: operations["list_all_announcements"];
+        put?: never;
+        /**
+         * Add Announcement
+         * @description Announce something. Open pages show it within seconds of its beginning.
+         */
+        post: operations["add_announcement"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/announcements/{announcement_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Announcement
+         * @description Take it away; what it said stays in the audit.
+         */
+        delete: operations["delete_announcement"];
+        options?: never;
+        head?: never;
+        /**
+         * Edit Announcement
+         * @description Change it. 409 `changed-meanwhile`, with who and when, if somebody has since `version`.
+         */
+        patch: operations["edit_announcement"];
+        trace?: never;
+    };
+    "/api/v1/admin/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Audit
+         * @description What was done, newest first.
+         */
+        get: operations["search_audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/audit/actions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Audit Actions
+         * @description The kinds of events there are, to choose from.
+         */
+        get: operations["audit_actions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/audit/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Audit
+         * @description All that fit, as a file: CSV for a spreadsheet, or JSON Lines. That it was taken is an event
+         *     of its own.
+         */
+        get: operations["export_audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/catalog": {
         parameters: {
             query?: never;
@@ -235,6 +344,26 @@ export interface paths {
          * @description Stop anyone's session.
          */
         delete: operations["stop_any_session"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * System Status
+         * @description What was found when each part was last asked; asking here asks none of them.
+         */
+        get: operations["system_status"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -474,6 +603,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/announcements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Announcements
+         * @description What everyone is shown. Open pages hear of changes by the event stream.
+         */
+        get: operations["list_announcements"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/announcements/public": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Public Announcements
+         * @description What those are shown who haven't logged in, or can't.
+         */
+        get: operations["list_public_announcements"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/cluster": {
         parameters: {
             query?: never;
@@ -544,8 +713,8 @@ export interface paths {
         };
         /**
          * Events
-         * @description `snapshot`, then `session`, `session_removed` {id}, `job`, `job_removed` {id} and `cluster`;
-         *     comments keep it open.
+         * @description `snapshot`, then `session`, `session_removed` {id}, `job`, `job_removed` {id}, `cluster`, and
+         *     `announcements` {items} with all of them; comments keep it open.
          */
         get: operations["events"];
         put?: never;
@@ -796,10 +965,32 @@ export interface paths {
         put?: never;
         /**
          * Login
-         * @description Check the password with the directory and set the cookie. `second_factor` says whether that
-         *     was all: with `required` a code must follow within five minutes.
+         * @description Check the password with the directory and set the cookie. `password_change_required` and
+         *     `second_factor` say whether that was all: with `required` a code must follow within five
+         *     minutes.
          */
         post: operations["login"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Login With New Password
+         * @description Go on with a login that answered `password_change_required`, within five minutes: change the
+         *     password in the directory, and log in with the new one. A second factor may still follow.
+         */
+        post: operations["login_with_new_password"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1453,6 +1644,24 @@ export interface components {
          */
         AccountState: "disabled" | "enabled" | "deleted";
         /**
+         * ActionOut
+         * @description A kind of event, and its name in words.
+         */
+        ActionOut: {
+            /** Action */
+            action: string;
+            /** Title */
+            title: string;
+        };
+        /**
+         * Actions
+         * @description All kinds of events.
+         */
+        Actions: {
+            /** Items */
+            items: components["schemas"]["ActionOut"][];
+        };
+        /**
          * AlternativeOut
          * @description Something cheaper, and when that would start.
          */
@@ -1465,6 +1674,93 @@ export interface components {
             start_at: string;
             /** Title */
             title: string;
+        };
+        /**
+         * AnnouncementEdit
+         * @description What is to change; `version` is that of the announcement as it was when it was read.
+         */
+        AnnouncementEdit: {
+            /** Ends At */
+            ends_at?: string | null;
+            level?: components["schemas"]["AnnouncementLevel"] | null;
+            /** Public */
+            public?: boolean | null;
+            /** Starts At */
+            starts_at?: string | null;
+            /** Text */
+            text?: string | null;
+            /** Title */
+            title?: string | null;
+            /** Version */
+            version: number;
+        };
+        /**
+         * AnnouncementIn
+         * @description `starts_at` null is now. `public`: on the login page too, where anybody can read it.
+         */
+        AnnouncementIn: {
+            /** Ends At */
+            ends_at?: string | null;
+            /** @default info */
+            level: components["schemas"]["AnnouncementLevel"];
+            /**
+             * Public
+             * @default false
+             */
+            public: boolean;
+            /** Starts At */
+            starts_at?: string | null;
+            /**
+             * Text
+             * @default
+             */
+            text: string;
+            /** Title */
+            title: string;
+        };
+        /**
+         * AnnouncementLevel
+         * @enum {string}
+         */
+        AnnouncementLevel: "info" | "warning" | "critical";
+        /**
+         * AnnouncementOut
+         * @description One announcement, to show from `starts_at` until `ends_at`; null is until further notice.
+         *     Title and text are plain text.
+         */
+        AnnouncementOut: {
+            /** Ends At */
+            ends_at: string | null;
+            /** Id */
+            id: string;
+            level: components["schemas"]["AnnouncementLevel"];
+            /**
+             * Starts At
+             * Format: date-time
+             */
+            starts_at: string;
+            /** Text */
+            text: string;
+            /** Title */
+            title: string;
+        };
+        /**
+         * AnnouncementPage
+         * @description All announcements, the newest first; `next_cursor` asks for the older ones.
+         */
+        AnnouncementPage: {
+            /** Items */
+            items: components["schemas"]["ManagedAnnouncement"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
+        /**
+         * Announcements
+         * @description Those that are on, and those that begin within ten minutes; the gravest first.
+         */
+        Announcements: {
+            /** Items */
+            items: components["schemas"]["AnnouncementOut"][];
         };
         /**
          * ArrayOut
@@ -1680,6 +1976,64 @@ export interface components {
             start_at: string | null;
         };
         /**
+         * EventOut
+         * @description One event. `actor` may be nobody of the portal's: the name of a login that failed, `portal`
+         *     for what it does by itself, `cli:…` for its command line. `title` is the action in words;
+         *     `detail` what else is known, by the action. `token` names the access token that the act came
+         *     with; `request_id` is the answer's X-Request-Id and stands in the log.
+         */
+        EventOut: {
+            /** Action */
+            action: string;
+            /** Actor */
+            actor: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Changes */
+            changes: components["schemas"]["FieldChange"][];
+            /** Detail */
+            detail: {
+                [key: string]: unknown;
+            };
+            /** Id */
+            id: number;
+            /** Ip */
+            ip: string;
+            /** Request Id */
+            request_id: string;
+            /** Target */
+            target: string;
+            /** Title */
+            title: string;
+            /** Token */
+            token: string;
+        };
+        /**
+         * EventPage
+         * @description Events, newest first; `next_cursor` asks for the older ones.
+         */
+        EventPage: {
+            /** Items */
+            items: components["schemas"]["EventOut"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
+        /**
+         * FieldChange
+         * @description What became of one field; any JSON.
+         */
+        FieldChange: {
+            /** Field */
+            field: string;
+            /** New */
+            new: unknown;
+            /** Old */
+            old: unknown;
+        };
+        /**
          * FieldError
          * @description What is wrong with one field; `field` is its dotted path in the request.
          */
@@ -1703,6 +2057,11 @@ export interface components {
             /** Items */
             items: components["schemas"]["FirstPassword"][];
         };
+        /**
+         * Format
+         * @enum {string}
+         */
+        Format: "csv" | "jsonl";
         /**
          * Gpus
          * @description GPUs of one type; `free` ones stand in nodes that take work.
@@ -2193,9 +2552,10 @@ export interface components {
         };
         /**
          * LoginOut
-         * @description Who has logged in. `second_factor`: `none`, that was all; `required`, a code must follow;
-         *     `enrolment-required`, nothing works until a second factor has been set up.
-         *     `second_factor_was_reset`: an administrator has taken it away.
+         * @description Who has logged in. `password_change_required`: the password was right and is good for one
+         *     change only, which must follow; then nothing else here counts. `second_factor`: `none`, that
+         *     was all; `required`, a code must follow; `enrolment-required`, nothing works until a second
+         *     factor has been set up. `second_factor_was_reset`: an administrator has taken it away.
          */
         LoginOut: {
             /** Display Name */
@@ -2206,8 +2566,14 @@ export interface components {
             id: string;
             /** Last Login At */
             last_login_at: string | null;
+            /** Password Change Required */
+            password_change_required: boolean;
             role: components["schemas"]["Role"];
-            second_factor: components["schemas"]["Next"];
+            /**
+             * Second Factor
+             * @enum {string}
+             */
+            second_factor: "none" | "required" | "enrolment-required";
             /** Second Factor Was Reset */
             second_factor_was_reset: boolean;
             /** Username */
@@ -2219,6 +2585,46 @@ export interface components {
             password: string;
             /** Username */
             username: string;
+        };
+        /**
+         * ManagedAnnouncement
+         * @description An announcement as administrators see it. `state`: planned, shown or ended, at this moment.
+         *     An edit hands `version` back.
+         */
+        ManagedAnnouncement: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Ends At */
+            ends_at: string | null;
+            /** Id */
+            id: string;
+            level: components["schemas"]["AnnouncementLevel"];
+            /** Public */
+            public: boolean;
+            /**
+             * Starts At
+             * Format: date-time
+             */
+            starts_at: string;
+            state: components["schemas"]["Phase"];
+            /** Text */
+            text: string;
+            /** Title */
+            title: string;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** Updated By */
+            updated_by: string;
+            /** Version */
+            version: number;
         };
         /**
          * Me
@@ -2280,12 +2686,6 @@ export interface components {
             /** Token */
             token: string;
         };
-        /**
-         * Next
-         * @description What a login still needs.
-         * @enum {string}
-         */
-        Next: "none" | "required" | "enrolment-required";
         /** Node */
         Node: {
             /** Cpus */
@@ -2340,6 +2740,12 @@ export interface components {
          * @enum {string}
          */
         Outcome: "completed" | "failed" | "cancelled" | "timeout" | "out_of_memory" | "node_failed";
+        /**
+         * Part
+         * @description What there is to look at, in the order in which it is shown.
+         * @enum {string}
+         */
+        Part: "database" | "directory" | "slurm" | "slurmdbd" | "nodes" | "hub" | "nginx" | "launcher" | "catalog" | "disk";
         /** Partition */
         Partition: {
             /** Default */
@@ -2357,6 +2763,16 @@ export interface components {
         };
         /** PasswordChange */
         PasswordChange: {
+            /** Current Password */
+            current_password: string;
+            /** New Password */
+            new_password: string;
+        };
+        /**
+         * PasswordIn
+         * @description The password that is good for one change, again, and the one that takes its place.
+         */
+        PasswordIn: {
             /** Current Password */
             current_password: string;
             /** New Password */
@@ -2609,6 +3025,11 @@ export interface components {
             /** Username */
             username: string;
         };
+        /**
+         * Phase
+         * @enum {string}
+         */
+        Phase: "planned" | "shown" | "ended";
         /**
          * Preset
          * @description One named choice of resources, offered beside the form.
@@ -2934,7 +3355,54 @@ export interface components {
          * @description Whom a list is of. ACTIVE: known to the portal and not disabled.
          * @enum {string}
          */
-        State: "all" | "active" | "disabled" | "admins" | "viewers" | "missing" | "deleted";
+        "State-Input": "all" | "active" | "disabled" | "admins" | "viewers" | "missing" | "deleted";
+        /**
+         * State
+         * @enum {string}
+         */
+        "State-Output": "ok" | "failing" | "unknown";
+        /**
+         * StatusItem
+         * @description One part. `name` tells one server of the directory from another, and is empty otherwise.
+         *     `answered_at` is its last good answer since the portal started, `checked_at` the last look,
+         *     `latency_ms` how long the good answer took. `message` says how it is, `advice` what to do.
+         */
+        StatusItem: {
+            /** Advice */
+            advice: string;
+            /** Answered At */
+            answered_at: string | null;
+            /** Checked At */
+            checked_at: string | null;
+            /** Latency Ms */
+            latency_ms: number | null;
+            /** Message */
+            message: string;
+            /** Name */
+            name: string;
+            part: components["schemas"]["Part"];
+            state: components["schemas"]["State-Output"];
+        };
+        /**
+         * StatusOut
+         * @description All parts, and the versions of the portal, of Slurm's commands and of JupyterHub as far as
+         *     they are known. `started_at`: when this portal started.
+         */
+        StatusOut: {
+            /** Hub Version */
+            hub_version: string | null;
+            /** Items */
+            items: components["schemas"]["StatusItem"][];
+            /** Slurm Version */
+            slurm_version: string | null;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /** Version */
+            version: string;
+        };
         /**
          * TaskOut
          * @description One task of an array. `parameters` are those that differ between tasks; `metrics` the last
@@ -3215,6 +3683,237 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    list_all_announcements: {
+        parameters: {
+            query?: {
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnnouncementPage"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_announcement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnnouncementIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManagedAnnouncement"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_announcement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                announcement_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    edit_announcement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                announcement_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnnouncementEdit"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManagedAnnouncement"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_audit: {
+        parameters: {
+            query?: {
+                cursor?: string | null;
+                query?: string;
+                actor?: string | null;
+                action?: string | null;
+                target?: string | null;
+                ip?: string | null;
+                from?: string | null;
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventPage"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    audit_actions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Actions"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export_audit: {
+        parameters: {
+            query?: {
+                format?: components["schemas"]["Format"];
+                query?: string;
+                actor?: string | null;
+                action?: string | null;
+                target?: string | null;
+                ip?: string | null;
+                from?: string | null;
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     admin_catalog: {
         parameters: {
             query?: never;
@@ -3681,11 +4380,40 @@ export interface operations {
             };
         };
     };
+    system_status: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StatusOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_people: {
         parameters: {
             query?: {
                 query?: string;
-                state?: components["schemas"]["State"];
+                state?: components["schemas"]["State-Input"];
                 cursor?: string | null;
                 limit?: number;
             };
@@ -4126,6 +4854,64 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_announcements: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Announcements"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_public_announcements: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Announcements"];
                 };
             };
             /** @description What went wrong */
@@ -4781,6 +5567,39 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["LoginRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoginOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    login_with_new_password: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordIn"];
             };
         };
         responses: {

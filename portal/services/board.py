@@ -1,0 +1,42 @@
+"""The announcements that are on or about to begin, kept in memory: however many look, the database
+is asked once in a while. When each is shown a browser knows from its times."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from sqlalchemy import and_, or_, select
+
+from portal.db import Database, utcnow
+from portal.models import Announcement, AnnouncementLevel
+
+MOST = 20
+"""At once on the pages: more can't be read there."""
+AHEAD = timedelta(minutes=10)
+ORDER = {AnnouncementLevel.CRITICAL: 0, AnnouncementLevel.WARNING: 1, AnnouncementLevel.INFO: 2}
+
+
+@dataclass
+class Board:
+    """What is shown now or begins soon, the gravest first. `version` differs when it does."""
+
+    rows: tuple[Announcement, ...] = ()
+    version: int = 0
+    _key: tuple[tuple[str, int], ...] = field(default=(), repr=False)
+
+    async def refresh(self, database: Database) -> bool:
+        """Read them again; whether they differ."""
+        now = utcnow()
+        shown = and_(
+            Announcement.starts_at <= now + AHEAD,
+            or_(Announcement.ends_at.is_(None), Announcement.ends_at > now),
+        )
+        query = select(Announcement).where(shown).order_by(Announcement.created_at.desc())
+        async with database.session() as db:
+            found = list((await db.scalars(query.limit(MOST * 5))).all())
+        found.sort(key=lambda row: ORDER[row.level])
+        self.rows = tuple(found[:MOST])
+        key = tuple((row.id, row.version) for row in self.rows)
+        if key == self._key:
+            return False
+        self._key, self.version = key, self.version + 1
+        return True

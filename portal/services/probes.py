@@ -1,0 +1,279 @@
+"""What the system's status asks of each part, and what its answers mean. status.py runs them.
+
+Slurm's controller isn't asked again: the watcher is always asking it. nginx is asked for the
+portal's own /healthz at its public address, and only where that leads to this very machine.
+"""
+
+import asyncio
+import contextlib
+import shutil
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import aiohttp
+import structlog
+
+from portal.check import directory_advice, launcher
+from portal.db import Database, sqlite_file, utcnow
+from portal.directory.contract import Directory
+from portal.hub import HubRefused, HubUnavailable
+from portal.parts import Parts
+from portal.services.status import Answer, Found, Part, Probe, State, Status, ago
+from spawner.errors import SlurmError
+from spawner.model import NodeInfo
+
+log = structlog.get_logger(__name__)
+
+GIB = 1024**3
+LITTLE_SHARE, LITTLE_BYTES = 0.05, GIB
+NGINX_S = 5.0
+MOST_NAMES = 10
+DOWN = ("DOWN", "FAIL", "ERROR", "UNKNOWN")
+MAIN = ""
+"""The name of a part that is one."""
+
+
+def open_status(parts: Parts, directory: Directory) -> Status:
+    """What `app.state.status` is."""
+    looks = Looks(parts, directory)
+    status = Status(
+        [
+            Probe(Part.DATABASE, [MAIN], looks.database, advice=ADVICE[Part.DATABASE]),
+            Probe(
+                Part.DIRECTORY, parts.settings.ldap_urls, looks.servers, every_s=30.0,
+                timeout_s=25.0, advice=directory_advice("no answer"),
+            ),
+            Probe(Part.SLURM, [MAIN], looks.slurm, every_s=5.0),
+            Probe(
+                Part.SLURMDBD, [MAIN], looks.slurmdbd, every_s=60.0,
+                timeout_s=parts.settings.slurm_timeout_s + 5, advice=ADVICE[Part.SLURMDBD],
+            ),
+            Probe(Part.NODES, [MAIN], looks.nodes, every_s=5.0),
+            Probe(Part.HUB, [MAIN], looks.hub, advice=ADVICE[Part.HUB]),
+            Probe(Part.NGINX, [MAIN], looks.nginx, advice=ADVICE[Part.NGINX]),
+            Probe(Part.LAUNCHER, [MAIN], looks.launcher, every_s=30.0),
+            Probe(Part.CATALOG, [MAIN], looks.catalog),
+            Probe(Part.DISK, [MAIN], looks.disk, every_s=60.0, advice=ADVICE[Part.DISK]),
+        ]
+    )  # fmt: skip
+    looks.status = status
+    return status
+
+
+ADVICE = {
+    Part.DATABASE: "Look at database_url and state_dir, and whether its server runs.",
+    Part.SLURM: (
+        "Look whether slurmctld runs, with `scontrol ping`. Jobs go on, and the portal shows what"
+        " it knew last until Slurm answers again."
+    ),
+    Part.SLURMDBD: (
+        "Look whether slurmdbd and its database run, with `sacctmgr show cluster`. Until they do,"
+        " the portal doesn't learn how jobs ended, and limits aren't written to Slurm."
+    ),
+    Part.NODES: "`sinfo -R` says why; `scontrol update NodeName=… State=RESUME` brings one back.",
+    Part.HUB: (
+        "Look whether JupyterHub runs, and at hub_url and hub_token_file. Open notebooks go on; new"
+        " sessions wait."
+    ),
+    Part.NGINX: "Look whether nginx runs, and in its error log. Nobody gets in without it.",
+    Part.LAUNCHER: (
+        "Look at launcher_path and at the portal's line in sudoers. Until it works nobody can start"
+        " anything or read a log."
+    ),
+    Part.CATALOG: "The page Catalog says which files, and what is wrong with them.",
+    Part.DISK: "Make room where state_dir lies: without any, nothing can be written down.",
+}
+
+
+@dataclass
+class Looks:
+    """The looks at each part. Those that raise are failing, with what they raise as the message."""
+
+    parts: Parts
+    directory: Directory
+    status: Status | None = None
+
+    async def database(self) -> Answer:
+        await self.parts.db.answers()
+        return {MAIN: Found(State.OK, await asyncio.to_thread(_kind_of, self.parts.db))}
+
+    async def servers(self) -> Answer:
+        """Each of the directory's servers, by its address."""
+        found = {}
+        for server in await self.directory.health():
+            if server.cause is None:
+                good = Found(State.OK, "It answers.", latency_ms=server.took_ms, timed=False)
+                found[server.url] = good
+            else:
+                advice = directory_advice(server.cause)
+                found[server.url] = Found(State.FAILING, _sentence(server.cause), advice)
+        return found
+
+    async def slurm(self) -> Answer:
+        """What the watcher's last look says."""
+        if self.status is not None and self.status.slurm_version is None:
+            with contextlib.suppress(SlurmError):  # the commands aren't here: said below
+                self.status.slurm_version = await self.parts.slurm.version()
+        watcher = self.parts.watcher
+        if watcher.stale_since is None:
+            took_ms = round(watcher.took_s * 1000) if watcher.took_s is not None else None
+            text = f"It answers; {_count(len(watcher.jobs), 'job')} known."
+            found = Found(State.OK, text, answered_at=watcher.at, latency_ms=took_ms, timed=False)
+            return {MAIN: found}
+        if watcher.trouble is None:
+            return {MAIN: Found(State.UNKNOWN, "It hasn't been asked yet.")}
+        for_long = ago(watcher.stale_since, utcnow())
+        text = f"No answer for {for_long}: {_sentence(watcher.trouble)}"
+        advice = ADVICE[Part.SLURM]
+        return {MAIN: Found(State.FAILING, text, advice, answered_at=watcher.at)}
+
+    async def slurmdbd(self) -> Answer:
+        try:
+            await self.parts.slurm.accounting_answers()
+        except SlurmError as error:
+            text = _sentence(f"{error.message} {error.stderr}"[:300])
+            return {MAIN: Found(State.FAILING, text, ADVICE[Part.SLURMDBD])}
+        return {MAIN: Found(State.OK, "It answers.")}
+
+    async def nodes(self) -> Answer:
+        watcher = self.parts.watcher
+        if watcher.cluster is None:
+            return {MAIN: Found(State.UNKNOWN, "Slurm hasn't said yet which nodes there are.")}
+        nodes, at = watcher.cluster.nodes, watcher.cluster.at
+        if watcher.stale_since is not None:
+            text = "Slurm doesn't answer: how the nodes are isn't known."
+            return {MAIN: Found(State.UNKNOWN, text, answered_at=at)}
+        down = [node.name for node in nodes if is_down(node)]
+        if not down:
+            drained = sum("DRAIN" in node.state.upper() for node in nodes)
+            rest = f", {drained} of them drained by an administrator" if drained else ""
+            return {MAIN: Found(State.OK, f"{_count(len(nodes), 'node')}, none down{rest}.",
+                                answered_at=at, timed=False)}  # fmt: skip
+        text = f"{len(down)} of {_count(len(nodes), 'node')} down: {_names(down)}."
+        return {MAIN: Found(State.FAILING, text, ADVICE[Part.NODES])}
+
+    async def hub(self) -> Answer:
+        try:
+            version = await self.parts.hub.version()
+        except HubRefused as error:
+            text = f"It refuses the portal: {_sentence(str(error))}"
+            return {MAIN: Found(State.FAILING, text, ADVICE[Part.HUB])}
+        except HubUnavailable as error:
+            log.warning("the hub doesn't answer", cause=str(error)[:300])
+            text = f"No answer from {self.parts.settings.hub_url}."
+            return {MAIN: Found(State.FAILING, text, ADVICE[Part.HUB])}
+        if self.status is not None:
+            self.status.hub_version = version or None
+        return {MAIN: Found(State.OK, "It answers.")}
+
+    async def nginx(self) -> Answer:
+        """The portal through its own front door. A certificate isn't looked at: the question is
+        whether nginx is there, and nothing secret is sent."""
+        url = self.parts.settings.public_url
+        where = urlsplit(url)
+        try:
+            is_here = await asyncio.to_thread(_leads_here, where.hostname or "")
+        except OSError as error:
+            text = (
+                f"The name {where.hostname} can't be looked up on this machine: {error.strerror}."
+            )
+            return {MAIN: Found(State.UNKNOWN, text)}
+        if not is_here:
+            text = f"{url} leads to another machine, which the portal doesn't ask."
+            return {MAIN: Found(State.UNKNOWN, text, "Open it in a browser outside the cluster.")}
+        timeout = aiohttp.ClientTimeout(total=NGINX_S)
+        try:
+            async with self.parts.http.get(
+                f"{url}/healthz", timeout=timeout, ssl=False, allow_redirects=False
+            ) as answer:
+                status, text = answer.status, await answer.text(errors="replace")
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            text = f"Nothing answers at {url}: {_sentence(str(error) or 'no answer in time')}"
+            return {MAIN: Found(State.FAILING, text, ADVICE[Part.NGINX])}
+        if status == 200 and '"ok"' in text[:100]:
+            return {MAIN: Found(State.OK, "It answers, and reaches the portal.")}
+        text = f"What answers at {url} doesn't lead to the portal: it says {status}."
+        return {MAIN: Found(State.FAILING, text, ADVICE[Part.NGINX])}
+
+    async def launcher(self) -> Answer:
+        """Whether it is there as it must be, and how it went when it was last needed."""
+        agents, finding = self.parts.agents, await asyncio.to_thread(launcher, self.parts.settings)
+        at, advice = agents.answered_at, ADVICE[Part.LAUNCHER]
+        if finding.problem is not None:
+            text = _sentence(finding.problem)
+            return {MAIN: Found(State.FAILING, text, finding.advice, answered_at=at)}
+        if agents.trouble is not None and (at is None or at < agents.trouble[0]):
+            since = ago(agents.trouble[0], utcnow())
+            text = f"{_sentence(agents.trouble[1])} That was {since} ago, when it was last needed."
+            return {MAIN: Found(State.FAILING, text, advice, answered_at=at)}
+        if at is None:
+            text = "It is in place. Nobody has needed it since the portal started."
+            return {MAIN: Found(State.UNKNOWN, text)}
+        return {MAIN: Found(State.OK, "It acted when it was last needed.", answered_at=at,
+                            timed=False)}  # fmt: skip
+
+    async def catalog(self) -> Answer:
+        problems = len(self.parts.catalog.problems)
+        if problems:
+            text = f"{_count(problems, 'problem')} in the files of environments and templates."
+            return {MAIN: Found(State.FAILING, text, ADVICE[Part.CATALOG])}
+        return {MAIN: Found(State.OK, "Every file can be used.", timed=False)}
+
+    async def disk(self) -> Answer:
+        folder = self.parts.settings.state_dir
+        use = await asyncio.to_thread(shutil.disk_usage, folder)
+        text = f"{use.free / GIB:.1f} of {use.total / GIB:.1f} GiB are free where {folder} lies."
+        if use.free < LITTLE_BYTES or use.free < use.total * LITTLE_SHARE:
+            return {MAIN: Found(State.FAILING, text, ADVICE[Part.DISK])}
+        return {MAIN: Found(State.OK, text, timed=False)}
+
+
+def is_down(node: NodeInfo) -> bool:
+    """Whether Slurm has lost a node, which nobody wished for: a drained one isn't down."""
+    flags = node.state.upper().rstrip("~#!%$@^-").rstrip("*").split("+")
+    return node.state.endswith("*") or any(flag.startswith(DOWN) for flag in flags)
+
+
+def _leads_here(host: str) -> bool:
+    """Whether every address of this name is this machine's: those can be bound to, no others."""
+    found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+    return bool(found) and all(_is_own(family, address) for family, _, _, _, address in found)
+
+
+def _is_own(family: int, address: object) -> bool:
+    with socket.socket(family, socket.SOCK_STREAM) as tried:
+        try:
+            tried.bind(address)  # type: ignore[arg-type]  # getaddrinfo's own, port 0
+        except OSError:
+            return False
+    return True
+
+
+def _kind_of(db: Database) -> str:
+    file = sqlite_file(db.url)
+    if file is None:
+        return "PostgreSQL answers." if db.url.startswith("postgresql") else "It answers."
+    bytes_ = sum(_size(Path(f"{file}{end}")) for end in ("", "-wal"))
+    return f"SQLite answers; its file has {bytes_ / 1024**2:.0f} MiB."
+
+
+def _size(file: Path) -> int:
+    return file.stat().st_size if file.exists() else 0
+
+
+def _sentence(text: str) -> str:
+    found = " ".join(text.split())
+    return f"{found[:1].upper()}{found[1:]}" + ("" if found.endswith(".") else ".")
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _names(names: Iterable[str]) -> str:
+    first = sorted(names)
+    rest = len(first) - MOST_NAMES
+    return ", ".join(first[:MOST_NAMES]) + (f" and {rest} more" if rest > 0 else "")
