@@ -15,7 +15,7 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,8 @@ MAX_TAGS = 32
 
 
 class Agents:
-    """Acts as users. Each call may raise LauncherUnavailable (it may or may not have been done),
+    """Acts as users. `answered_at` is when any launcher did last, `trouble` when and why one last
+    couldn't be started. Each call may raise LauncherUnavailable (it may or may not have been done),
     Unreachable (the same, of Slurm), Rejected, NotFound, HomeUnavailable, PathRefused."""
 
     def __init__(
@@ -47,6 +48,8 @@ class Agents:
         self._channels: dict[str, Channel] = {}
         self._starting: dict[str, asyncio.Lock] = {}
         self._left: set[Channel] = set()
+        self.answered_at: datetime | None = None
+        self.trouble: tuple[datetime, str] | None = None
 
     async def call(
         self, username: str, op: str, timeout_s: float | None = None, **arguments: Any
@@ -56,7 +59,9 @@ class Agents:
         timeout_s = timeout_s or self._slurm_timeout_s
         frame = {"op": op, "timeout_s": timeout_s, **arguments}
         try:
-            return await channel.request(frame, timeout_s + GRACE_S)
+            answer = await channel.request(frame, timeout_s + GRACE_S)
+            self.answered_at = datetime.now(UTC)
+            return answer
         finally:
             if channel.ended:
                 self._leave(username, channel)
@@ -202,15 +207,25 @@ class Agents:
                 raise LauncherUnavailable(
                     "Your home directory doesn't answer, and neither do programs that wait for it."
                 )
-            before, after = self._command
+            channel = await self._start(username)
+            self._channels[username] = channel
+            return channel
+
+    async def _start(self, username: str) -> Channel:
+        """A launcher that has said who it is."""
+        before, after = self._command
+        try:
             channel = await Channel.start(username, [*before, username, *after])
             try:
                 await channel.greet()
             except BaseException:
                 self._leave(username, channel)
                 raise
-            self._channels[username] = channel
-            return channel
+        except LauncherUnavailable as error:
+            self.trouble = datetime.now(UTC), error.message
+            raise
+        self.answered_at = datetime.now(UTC)
+        return channel
 
 
 def _part(result: Mapping[str, Any], limit: int) -> tuple[bytes, int, int]:
