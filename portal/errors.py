@@ -15,7 +15,9 @@
       NotFound                 404 not-found
       MethodNotAllowed         405 method-not-allowed
       Conflict                 409 conflict
+        LastAdmin              409 last-admin
         HomeProblem            409 home-unavailable
+        LimitReached           409 limit-reached
         DirectoryReadOnly      409 directory-read-only
         DirectoryChanged       409 directory-changed
           ChangedMeanwhile     409 changed-meanwhile, with who it was
@@ -172,6 +174,11 @@ class Conflict(PortalError):
     title = "This clashes with something that exists"
 
 
+class LastAdmin(Conflict):
+    slug = "last-admin"
+    title = "This would leave the portal without an administrator"
+
+
 class HomeProblem(Conflict):
     slug = "home-unavailable"
     title = "Your home directory can't be used"
@@ -185,6 +192,16 @@ class DirectoryReadOnly(Conflict):
 class DirectoryChanged(Conflict):
     slug = "directory-changed"
     title = "Somebody else has changed this meanwhile"
+
+
+class LimitReached(Conflict):
+    """`what` is that of which somebody has as many as they may: sessions or jobs."""
+
+    slug = "limit-reached"
+    title = "You have as many as you may"
+
+    def __init__(self, what: str, detail: str) -> None:
+        super().__init__(detail, errors=[FieldError(what, detail)])
 
 
 class ChangedMeanwhile(DirectoryChanged):

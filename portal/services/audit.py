@@ -46,6 +46,7 @@ class Action(StrEnum):
     TOKEN_CREATED = "token.created"  # noqa: S105
     TOKEN_REVOKED = "token.revoked"  # noqa: S105
     SESSION_START = "session.start"
+    SESSION_EXTEND = "session.extend"
     SESSION_STOP = "session.stop"
     SESSION_REMOVE = "session.remove"
     SESSION_STOP_BY_ADMIN = "session.stop_by_admin"
@@ -69,6 +70,16 @@ class Action(StrEnum):
     PERSON_LOCK = "person.lock"
     PERSON_UNLOCK = "person.unlock"
     PERSON_PASSWORD = "person.password"  # noqa: S105
+    PERSON_DISABLE = "person.disable"
+    PERSON_ENABLE = "person.enable"
+    PERSON_CLOSED = "person.closed"
+    PERSON_DELETE = "person.delete"
+    PERSON_DELETED = "person.deleted"
+    PERSON_NUMBER = "person.number"
+    ROLE_GRANT = "role.grant"
+    ROLE_REVOKE = "role.revoke"
+    LEADER_ADD = "leader.add"
+    LEADER_REMOVE = "leader.remove"
     PEOPLE_IMPORT = "people.import"
     HOME_REQUEST = "home.request"
     HOME_DONE = "home.done"

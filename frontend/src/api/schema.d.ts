@@ -285,6 +285,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/groups/{group}/leaders/{username}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Add Leader
+         * @description Make somebody a leader of a group: they see its members and what those use, and set their
+         *     limits.
+         */
+        put: operations["add_leader"];
+        post?: never;
+        /**
+         * Remove Leader
+         * @description Undo that.
+         */
+        delete: operations["remove_leader"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/groups/{group}/members/{username}": {
         parameters: {
             query?: never;
@@ -468,7 +493,12 @@ export interface paths {
         get: operations["get_person"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Delete Person
+         * @description Disable someone and, once all of theirs has ended, see to their files and delete them from
+         *     the directory. What they did stays recorded.
+         */
+        delete: operations["delete_person"];
         options?: never;
         head?: never;
         /**
@@ -476,6 +506,47 @@ export interface paths {
          * @description Edit somebody, unless somebody else has since `version` was read.
          */
         patch: operations["edit_person"];
+        trace?: never;
+    };
+    "/api/v1/admin/users/{username}/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Disable Person
+         * @description Shut someone out: nothing of theirs works from the next request on, here and, where it can
+         *     be told, in the directory. `closing` says what is still being ended.
+         */
+        post: operations["disable_person"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/users/{username}/enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Enable Person
+         * @description Let someone in again, in the directory too. What was ended stays so.
+         */
+        post: operations["enable_person"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/admin/users/{username}/groups/{name}": {
@@ -542,6 +613,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/users/{username}/number": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Confirm Number
+         * @description Say that somebody whose number in the directory is another one now is the same person.
+         */
+        put: operations["confirm_number"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/users/{username}/password": {
         parameters: {
             query?: never;
@@ -557,6 +648,30 @@ export interface paths {
          */
         post: operations["reset_person_password"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/users/{username}/role": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Grant Role
+         * @description Grant somebody a role, beside what the directory gives them.
+         */
+        put: operations["grant_role"];
+        post?: never;
+        /**
+         * Revoke Role
+         * @description Take a granted role away; what the directory gives stays.
+         */
+        delete: operations["revoke_role"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1267,6 +1382,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sessions/{session_id}/extend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Extend Session
+         * @description Give a running session more time, as far as the site, its partition, account and QOS, and
+         *     reservations of its node allow; 409 says why none can be added, 422 that it is too much.
+         */
+        post: operations["extend_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sessions/{session_id}/log": {
         parameters: {
             query?: never;
@@ -1888,6 +2024,32 @@ export interface components {
             person: components["schemas"]["Person"];
         };
         /**
+         * DeleteIn
+         * @description What becomes of the home directory and of batch jobs; `confirm` is the username again.
+         */
+        DeleteIn: {
+            /** Confirm */
+            confirm: string;
+            /**
+             * Files
+             * @enum {string}
+             */
+            files: "keep" | "archive" | "delete";
+            jobs: components["schemas"]["JobsPolicy"];
+        };
+        /**
+         * DisableIn
+         * @description `jobs`: whether batch jobs are cancelled or left; sessions and TensorBoards always end.
+         */
+        DisableIn: {
+            jobs: components["schemas"]["JobsPolicy"];
+            /**
+             * Why
+             * @default
+             */
+            why: string;
+        };
+        /**
          * EnrolmentOut
          * @description What an authenticator app is given: `qr` is an image as a data address, `secret` the same to
          *     be typed. It counts once a code has come back.
@@ -2020,6 +2182,25 @@ export interface components {
             items: components["schemas"]["EventOut"][];
             /** Next Cursor */
             next_cursor?: string | null;
+        };
+        /**
+         * ExtendIn
+         * @description How much time to add.
+         */
+        ExtendIn: {
+            /** Minutes */
+            minutes: number;
+        };
+        /**
+         * ExtensionOut
+         * @description How many minutes the owner can add to a session at once; where that is 0, `reason` says why.
+         *     Slurm may still know of something that leaves fewer, such as maintenance.
+         */
+        ExtensionOut: {
+            /** Minutes */
+            minutes: number;
+            /** Reason */
+            reason: string | null;
         };
         /**
          * FieldChange
@@ -2735,6 +2916,14 @@ export interface components {
             items: components["schemas"]["NotebookOut"][];
         };
         /**
+         * NumberIn
+         * @description The number (uid) that the directory gives somebody now.
+         */
+        NumberIn: {
+            /** Uid */
+            uid: number;
+        };
+        /**
          * Outcome
          * @description How a job ended.
          * @enum {string}
@@ -3212,6 +3401,17 @@ export interface components {
          */
         Role: "user" | "viewer" | "admin";
         /**
+         * RoleIn
+         * @description A role to grant beside what the directory gives; the higher one counts.
+         */
+        RoleIn: {
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "admin" | "viewer";
+        };
+        /**
          * Scope
          * @description What a token may do; none contains another.
          * @enum {string}
@@ -3281,7 +3481,7 @@ export interface components {
         };
         /**
          * SessionOut
-         * @description A session as its owner sees it; times in UTC.
+         * @description A session as its owner sees it; times in UTC. `extension` is there while it runs.
          */
         SessionOut: {
             /** Advice */
@@ -3296,6 +3496,7 @@ export interface components {
             estimated_start: string | null;
             /** Expires At */
             expires_at: string | null;
+            extension: components["schemas"]["ExtensionOut"] | null;
             /** Id */
             id: string;
             /** Job Id */
@@ -4253,6 +4454,66 @@ export interface operations {
             };
         };
     };
+    add_leader: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                group: string;
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_leader: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                group: string;
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     add_group_member: {
         parameters: {
             query?: never;
@@ -4602,6 +4863,41 @@ export interface operations {
             };
         };
     };
+    delete_person: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeleteIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     edit_person: {
         parameters: {
             query?: never;
@@ -4633,6 +4929,72 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChangedProblem"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    disable_person: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DisableIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    enable_person: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
                 };
             };
             /** @description What went wrong */
@@ -4776,6 +5138,41 @@ export interface operations {
             };
         };
     };
+    confirm_number: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NumberIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     reset_person_password: {
         parameters: {
             query?: never;
@@ -4794,6 +5191,72 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PasswordOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    grant_role: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RoleIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_role: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
                 };
             };
             /** @description What went wrong */
@@ -6080,6 +6543,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    extend_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExtendIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionOut"];
+                };
             };
             /** @description What went wrong */
             default: {
