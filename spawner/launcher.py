@@ -817,7 +817,7 @@ def pour(chunks: Iterator[bytes]) -> None:
     os.set_blocking(1, False)
     last: Result = {"ok": True, "result": {}}
     try:
-        for chunk in chunks:
+        for chunk in filter(None, chunks):
             give(len(chunk).to_bytes(4, "big") + chunk)
     except Refused as refused:
         last = {"ok": False, "error": details_of(refused)}

@@ -8,6 +8,7 @@ import binascii
 import contextlib
 import os
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -166,10 +167,11 @@ def write_all(fd: int, data: bytes, offset: int) -> None:
 
 class Removal:
     """Takes a folder away, however deep and wide, with two folders open and no list in memory:
-    what is below its folders is moved up into it before they go. May be interrupted, and go on."""
+    what is below its folders is moved up into it before they go. It stops when the time is up, and
+    another one goes on; each removes something."""
 
-    def __init__(self, still: Iterator[bool]) -> None:
-        self.still, self.count, self.device = still, 0, -1
+    def __init__(self, deadline: float) -> None:
+        self.deadline, self.count, self.device = deadline, 0, -1
 
     def remove(self, parent: int, name: str) -> bool:
         """Whether it is gone; otherwise the time was up."""
@@ -218,7 +220,7 @@ class Removal:
         before = self.count
         with os.scandir(folder) as entries:
             for entry in entries:
-                if not next(self.still):
+                if self.count and time.monotonic() > self.deadline:
                     return [None]
                 if entry.is_dir(follow_symlinks=False):
                     found.append(entry.name)

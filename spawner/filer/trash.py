@@ -65,13 +65,6 @@ def in_trash(place: Place) -> bool:
     return place.steps[0] == TRASH or place.steps[0].startswith(f"{TRASH}-")
 
 
-def still_time(deadline: float) -> Iterator[bool]:
-    """True until the time is up, and once at least."""
-    yield True
-    while True:
-        yield time.monotonic() < deadline
-
-
 @operation
 def delete(launcher: Launcher, request: Request) -> Result:
     """Move something to the trash, as `id`, or delete it for good. For good may take several
@@ -81,7 +74,7 @@ def delete(launcher: Launcher, request: Request) -> Result:
     with opened(working_folder(place.parent)) as folder, telling(place.name):
         state = os.lstat(place.name, dir_fd=folder)
         if permanent:
-            removal = Removal(still_time(deadline))
+            removal = Removal(deadline)
             done = removal.remove(folder, place.name)
             return {"done": done, "id": None, "removed": removal.count}
         if in_trash(place):
@@ -225,8 +218,7 @@ def empty_trash(launcher: Launcher, request: Request) -> Result:
         type(ids) is list and all(type(one) is str and UUID.fullmatch(one) for one in ids)
     ):
         raise Refused("BadRequest", "ids is malformed")
-    still = still_time(time.monotonic() + want_timeout(request))
-    removal = Removal(still)
+    removal = Removal(time.monotonic() + want_timeout(request))
     try:
         trash = open_trash(place, launcher.user, make=False)
     except FileNotFoundError:

@@ -1,0 +1,94 @@
+"""The launcher with all its pieces, as it is installed, and a home to work in."""
+
+from __future__ import annotations
+
+import base64
+import os
+from pathlib import Path
+from typing import Any
+
+from deploy.launcher import program
+from tests.unit.test_launcher import GID, UID, Place, Process
+
+LISTING: dict[str, Any] = {
+    "sort": "name", "descending": False, "folders_first": True, "hidden": False, "filter": "",
+    "prefix": False, "limit": 100,
+}  # fmt: skip
+
+
+class Problem(Exception):
+    """What the launcher refused."""
+
+    def __init__(self, error: dict[str, Any]) -> None:
+        super().__init__(error["message"])
+        self.type, self.message = error["type"], error["message"]
+        self.more = error.get("more", {})
+        self.code = self.more.get("code")
+
+
+class Filer(Place):
+    """A home whose user's launcher is asked."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.launcher.write_text(program())
+        self.process = Process(self)
+
+    def close(self) -> None:
+        self.process.close()
+
+    def restart(self) -> None:
+        self.process.close()
+        self.process = Process(self)
+
+    def ask(self, op: str, path: str = "", **fields: Any) -> Any:
+        whole = {"root": str(self.home), "path": path, "timeout_s": 30, **fields}
+        answer = self.process.ask(op, **whole)
+        if not answer["ok"]:
+            raise Problem(answer["error"])
+        return answer["result"]
+
+    def names(self, path: str = "", **wish: Any) -> list[str]:
+        found = self.ask("list_folder", path, **{**LISTING, **wish})
+        return [entry["name"] for entry in found["entries"]]
+
+    def write(self, path: str, data: bytes = b"x") -> Path:
+        """A file of the user's."""
+        file = self.folder(str(Path(path).parent)) / Path(path).name
+        file.write_bytes(data)
+        os.chown(file, UID, GID)
+        return file
+
+    def folder(self, path: str) -> Path:
+        found = self.home
+        for name in Path(path).parts:
+            found /= name
+            found.mkdir(exist_ok=True)
+            os.chown(found, UID, GID)
+        return found
+
+    def link(self, path: str, target: str) -> Path:
+        link = self.home / path
+        link.symlink_to(target)
+        os.chown(link, UID, GID, follow_symlinks=False)
+        return link
+
+    def stream(self, op: str, path: str = "", **fields: Any) -> tuple[bytes, Any]:
+        """What follows an answer, and its last line."""
+        self.ask(op, path, **fields)
+        data = b""
+        while length := int.from_bytes(self.exactly(4), "big"):
+            data += self.exactly(length)
+        return data, self.process.receive()
+
+    def exactly(self, count: int) -> bytes:
+        data = b""
+        while len(data) < count:
+            piece = self.process.stdout.read(count - len(data))
+            assert piece, "it ended too early"
+            data += piece
+        return data
+
+
+def b64(data: bytes) -> str:
+    return base64.b64encode(data).decode()

@@ -1,0 +1,442 @@
+"""Folders made, things moved, saved, deleted, brought back and uploaded by the launcher."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import resource
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.filer_place import Filer, Problem, b64
+from tests.unit.test_filer_looking import ODD, deepen
+from tests.unit.test_launcher import AS_ROOT, GID, OTHER, UID, UUID
+
+
+@pytest.fixture
+def filer() -> Iterator[Filer]:
+    root = Path(tempfile.mkdtemp(prefix="filer-"))
+    found = Filer(root)
+    yield found
+    found.close()
+    shutil.rmtree(root)
+
+
+def refused(filer: Filer, op: str, path: str = "", **fields: Any) -> Problem:
+    with pytest.raises(Problem) as caught:
+        filer.ask(op, path, **fields)
+    return caught.value
+
+
+class TestFolders:
+    def test_one_is_as_open_as_elsewhere(self, filer: Filer) -> None:
+        made = filer.ask("make_folder", "a", parents=False)
+        assert made["entry"]["kind"] == "folder"
+        assert (filer.home / "a").stat().st_mode & 0o777 == 0o750, "the site's umask, 027"
+        assert (filer.home / "a").stat().st_uid == UID
+        assert refused(filer, "make_folder", "a", parents=False).code == "exists"
+        assert refused(filer, "make_folder", "x/y", parents=False).code == "not-there"
+        filer.ask("make_folder", "x/y/z", parents=True)
+        assert (filer.home / "x/y/z").is_dir()
+
+    def test_the_root_itself_is_nobodys_to_change(self, filer: Filer) -> None:
+        for op, fields in (
+            ("make_folder", {"parents": False}),
+            ("delete", {"permanent": True}),
+            ("save", {"data_b64": "", "version": None}),
+        ):
+            assert refused(filer, op, "", **fields).code == "bad-name"
+
+    def test_no_link_leads_to_a_change(self, filer: Filer) -> None:
+        outside = filer.root / "outside"
+        outside.mkdir()
+        os.chown(outside, UID, GID)
+        (outside / "file").write_text("x")
+        filer.link("out", str(outside))
+        to = {"to_root": str(filer.home), "to_path": "got", "overwrite": False}
+        assert refused(filer, "make_folder", "out/new", parents=True).code == "link"
+        assert refused(filer, "move", "out/file", **to).code == "link"
+        assert refused(filer, "delete", "out/file", permanent=True).code == "link"
+        problem = refused(filer, "save", "out/file", data_b64="", version="1")
+        assert problem.code == "link"
+        assert "“out” is a link" in problem.message
+        begun = {"id": UUID, "size": 1, "overwrite": False}
+        assert refused(filer, "begin_upload", "out/file2", **begun).code == "link"
+        assert [path.name for path in outside.iterdir()] == ["file"]
+
+
+class TestMoving:
+    def move(self, filer: Filer, path: str, to: str, overwrite: bool = False) -> Any:
+        where = {"to_root": str(filer.home), "to_path": to, "overwrite": overwrite}
+        return filer.ask("move", path, **where)["entry"]
+
+    def test_another_name_and_another_folder(self, filer: Filer) -> None:
+        filer.write("a", b"1")
+        filer.folder("d")
+        assert self.move(filer, "a", "d/b")["name"] == "b"
+        assert (filer.home / "d/b").read_bytes() == b"1"
+        self.move(filer, "d", "e")
+        assert (filer.home / "e/b").exists()
+
+    def test_nothing_is_replaced_unless_asked(self, filer: Filer) -> None:
+        filer.write("a", b"1")
+        filer.write("b", b"2")
+        filer.folder("d")
+        filer.link("l", "gone")
+        for to in ("b", "d", "l"):
+            with pytest.raises(Problem) as caught:
+                self.move(filer, "a", to)
+            assert caught.value.code == "exists"
+        with pytest.raises(Problem) as caught:
+            self.move(filer, "a", "d", overwrite=True)
+        assert caught.value.code == "exists"
+        self.move(filer, "a", "b", overwrite=True)
+        assert (filer.home / "b").read_bytes() == b"1"
+
+    def test_what_can_not_be(self, filer: Filer) -> None:
+        filer.folder("d/e")
+        for path, to, code in (("d", "d/e/f", "bad-name"), ("gone", "x", "not-there")):
+            with pytest.raises(Problem) as caught:
+                self.move(filer, path, to)
+            assert caught.value.code == code
+        filer.write("-rf")
+        self.move(filer, "-rf", "--help")
+        assert (filer.home / "--help").exists()
+
+    @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="no second file system")
+    def test_another_file_system_is_said(self, filer: Filer) -> None:
+        filer.write("a")
+        other = Path(tempfile.mkdtemp(dir="/dev/shm"))
+        os.chown(other, UID, GID)
+        where = {"to_root": str(other), "to_path": "a", "overwrite": False}
+        try:
+            assert refused(filer, "move", "a", **where).code == "other-filesystem"
+        finally:
+            shutil.rmtree(other)
+
+
+class TestSaving:
+    def save(self, filer: Filer, path: str, data: bytes, version: str | None) -> Any:
+        return filer.ask("save", path, data_b64=b64(data), version=version)["entry"]
+
+    def test_a_new_file(self, filer: Filer) -> None:
+        entry = self.save(filer, "a.py", b"1", None)
+        assert (filer.home / "a.py").read_bytes() == b"1"
+        assert entry["mode"] == 0o640
+        assert refused(filer, "save", "a.py", data_b64="", version=None).code == "exists"
+
+    def test_only_what_was_read_is_replaced(self, filer: Filer) -> None:
+        file = filer.write("run.sh", b"1")
+        file.chmod(0o755)
+        version = filer.ask("describe", "run.sh")["entry"]["version"]
+        entry = self.save(filer, "run.sh", b"22", version)
+        assert (file.read_bytes(), file.stat().st_mode & 0o777) == (b"22", 0o755)
+        problem = refused(filer, "save", "run.sh", data_b64="", version=version)
+        assert problem.code == "changed"
+        assert problem.more["version"] == entry["version"]
+        file.unlink()
+        assert refused(filer, "save", "run.sh", data_b64="", version=version).code == "changed"
+        assert filer.names(hidden=True) == []
+
+    def test_a_link_is_not_replaced(self, filer: Filer) -> None:
+        filer.write("a")
+        filer.link("l", "a")
+        assert refused(filer, "save", "l", data_b64="", version="1-1-1").code == "link"
+
+
+class TestDeleting:
+    def delete(self, filer: Filer, path: str, number: str = UUID) -> Any:
+        return filer.ask("delete", path, permanent=False, id=number)
+
+    def test_there_and_back(self, filer: Filer) -> None:
+        filer.write("d/a", b"1")
+        filer.write(ODD)
+        assert self.delete(filer, "d")["id"] == UUID
+        self.delete(filer, ODD, OTHER)
+        assert filer.names() == []
+        assert (filer.home / ".portal-trash").stat().st_mode & 0o777 == 0o700
+        found = {item["id"]: item for item in filer.ask("list_trash")["items"]}
+        assert (found[UUID]["path"], found[UUID]["kind"]) == ("d", "folder")
+        assert found[OTHER]["path"] == ODD
+        assert filer.ask("restore", id=UUID)["path"] == "d"
+        filer.ask("restore", id=OTHER)
+        assert (filer.home / "d/a").read_bytes() == b"1"
+        assert filer.names() == ["d", ODD]
+        assert filer.ask("list_trash") == {"items": [], "complete": True}
+        assert list((filer.home / ".portal-trash").iterdir()) == []
+
+    def test_back_never_over_what_is_there(self, filer: Filer) -> None:
+        filer.write("a", b"old")
+        self.delete(filer, "a")
+        filer.write("a", b"new")
+        assert refused(filer, "restore", id=UUID).code == "exists"
+        filer.ask("restore", id=UUID, to_path="b")
+        assert (filer.home / "b").read_bytes() == b"old"
+
+    def test_its_folder_may_be_gone(self, filer: Filer) -> None:
+        filer.write("d/a")
+        self.delete(filer, "d/a")
+        shutil.rmtree(filer.home / "d")
+        assert refused(filer, "restore", id=UUID).code == "not-there"
+        assert [item["path"] for item in filer.ask("list_trash")["items"]] == ["d/a"]
+        assert refused(filer, "restore", id=OTHER).code == "not-there"
+
+    def test_the_trash_is_emptied_by_age_and_name(self, filer: Filer) -> None:
+        assert filer.ask("empty_trash", ids=None, older_s=0)["done"]
+        filer.write("a")
+        filer.write("b")
+        self.delete(filer, "a")
+        self.delete(filer, "b", OTHER)
+        os.utime(filer.home / ".portal-trash" / OTHER, (1, 1))
+        filer.ask("empty_trash", ids=None, older_s=3600)
+        assert [item["id"] for item in filer.ask("list_trash")["items"]] == [UUID]
+        filer.ask("empty_trash", ids=[OTHER], older_s=0)
+        assert len(filer.ask("list_trash")["items"]) == 1
+        filer.ask("empty_trash", ids=[UUID], older_s=0)
+        assert filer.ask("list_trash")["items"] == []
+
+    def test_a_root_of_several_has_a_trash_for_each(self, filer: Filer) -> None:
+        if not AS_ROOT:
+            pytest.skip("needs somebody else's folder")
+        filer.write("a")
+        os.chown(filer.home, 0, 0)
+        filer.home.chmod(0o777)
+        self.delete(filer, "a")
+        assert (filer.home / f".portal-trash-{UID}" / UUID / "item").exists()
+
+    def test_a_trash_that_is_somebody_elses_or_a_link_is_none(self, filer: Filer) -> None:
+        filer.write("a")
+        filer.folder("elsewhere")
+        filer.link(".portal-trash", "elsewhere")
+        assert refused(filer, "delete", "a", permanent=False, id=UUID).code == "no-trash"
+        assert list((filer.home / "elsewhere").iterdir()) == []
+        assert (filer.home / "a").exists()
+
+    def test_what_is_in_the_trash_goes_by_emptying(self, filer: Filer) -> None:
+        filer.write("a")
+        self.delete(filer, "a")
+        code = refused(filer, "delete", ".portal-trash", permanent=False, id=OTHER).code
+        assert code == "no-trash"
+
+    def test_without_rights_nothing_goes(self, filer: Filer) -> None:
+        if not AS_ROOT:
+            pytest.skip("needs somebody else's folder")
+        filer.write("d/a")
+        os.chown(filer.home / "d", 0, 0)
+        for permanent in (False, True):
+            problem = refused(filer, "delete", "d/a", permanent=permanent, id=UUID)
+            assert problem.code == "denied"
+        assert filer.ask("list_trash")["items"] == []
+        assert (filer.home / "d/a").exists()
+
+
+class TestDeletingForGood:
+    def test_links_go_and_not_what_they_lead_to(self, filer: Filer) -> None:
+        filer.write("kept/a")
+        filer.folder("d/e")
+        filer.link("d/out", "../kept")
+        filer.link("d/e/out", "../../kept")
+        assert filer.ask("delete", "d", permanent=True)["done"]
+        assert filer.names() == ["kept"]
+        filer.link("l", "kept")
+        filer.ask("delete", "l", permanent=True)
+        assert (filer.home / "kept/a").exists()
+
+    def test_ten_thousand_folders_in_each_other(self, filer: Filer) -> None:
+        deepen(filer.home, 10_000)
+        assert filer.ask("delete", "d", permanent=False, id=UUID)["done"]
+        assert filer.ask("empty_trash", ids=None, older_s=0)["done"]
+        assert list((filer.home / ".portal-trash").iterdir()) == []
+
+    def test_wide_ones_and_closed_ones(self, filer: Filer) -> None:
+        for number in range(250):
+            filer.folder(f"d/{number}/x")
+        filer.write("d/locked/a")
+        (filer.home / "d/locked").chmod(0)
+        assert filer.ask("delete", "d", permanent=True)["done"]
+        assert filer.names() == []
+
+    def test_in_as_many_requests_as_it_takes(self, filer: Filer) -> None:
+        for number in range(10):
+            filer.write(f"d/{number}/a")
+        tries = 0
+        while not filer.ask("delete", "d", permanent=True, timeout_s=1e-9)["done"]:
+            tries += 1
+            assert tries < 100
+        assert tries > 5
+        assert filer.names() == []
+
+
+class TestUploads:
+    def begin(self, filer: Filer, path: str = "new.bin", size: int = 10, **more: Any) -> Any:
+        whole = {"id": UUID, "size": size, "overwrite": False, **more}
+        return filer.ask("begin_upload", path, **whole)
+
+    def piece(self, filer: Filer, offset: int, data: bytes) -> int:
+        return int(filer.ask("write_upload", id=UUID, offset=offset, data_b64=b64(data))["offset"])
+
+    def finish(self, filer: Filer, sha256: str | None = None, **more: Any) -> Any:
+        return filer.ask("finish_upload", id=UUID, sha256=sha256, **more)
+
+    def test_piece_by_piece_through_a_new_launcher(self, filer: Filer) -> None:
+        filer.folder("d")
+        assert self.begin(filer, f"d/{ODD}")["offset"] == 0
+        assert self.piece(filer, 0, b"01234") == 5
+        assert filer.names("d") == [], "hidden until it is whole"
+        filer.restart()
+        assert filer.ask("look_at_upload", id=UUID)["offset"] == 5
+        (listed,) = filer.ask("list_uploads")["uploads"]
+        assert (listed["path"], listed["offset"]) == (f"d/{ODD}", 5)
+        assert self.piece(filer, 5, b"56789") == 10
+        done = self.finish(filer)
+        assert done["sha256"] == hashlib.sha256(b"0123456789").hexdigest()
+        assert done["entry"]["mode"] == 0o640
+        assert filer.names("d", hidden=True) == [ODD]
+        assert filer.ask("list_uploads")["uploads"] == []
+        assert refused(filer, "look_at_upload", id=UUID).code == "not-there"
+
+    def test_only_the_next_piece_is_taken(self, filer: Filer) -> None:
+        self.begin(filer)
+        self.piece(filer, 0, b"0123")
+        for offset in (0, 3, 5):
+            problem = refused(filer, "write_upload", id=UUID, offset=offset, data_b64=b64(b"x"))
+            assert (problem.code, problem.more["offset"]) == ("offset", 4)
+        problem = refused(filer, "write_upload", id=UUID, offset=4, data_b64=b64(b"x" * 7))
+        assert problem.code == "too-much"
+        problem = refused(filer, "finish_upload", id=UUID, sha256=None)
+        assert (problem.code, problem.more["offset"]) == ("offset", 4)
+
+    def test_what_is_there_is_told_before_a_byte_is_sent(self, filer: Filer) -> None:
+        filer.write("new.bin", b"old").chmod(0o604)
+        problem = refused(filer, "begin_upload", "new.bin", id=UUID, size=1, overwrite=False)
+        assert (problem.code, problem.more["replaceable"]) == ("exists", True)
+        self.begin(filer, size=3, overwrite=True)
+        self.piece(filer, 0, b"new")
+        self.finish(filer)
+        assert (filer.home / "new.bin").read_bytes() == b"new"
+        assert (filer.home / "new.bin").stat().st_mode & 0o777 == 0o604
+        filer.folder("folder")
+        problem = refused(filer, "begin_upload", "folder", id=UUID, size=1, overwrite=True)
+        assert (problem.code, problem.more["replaceable"]) == ("exists", False)
+
+    def test_what_came_in_between_is_not_replaced(self, filer: Filer) -> None:
+        self.begin(filer, size=0)
+        filer.write("new.bin", b"other")
+        assert refused(filer, "finish_upload", id=UUID, sha256=None).code == "exists"
+        assert (filer.home / "new.bin").read_bytes() == b"other"
+        filer.ask("drop_upload", id=UUID)
+        assert filer.names(hidden=True, filter="upload") == []
+
+    def test_too_large_is_told_at_once(self, filer: Filer) -> None:
+        problem = refused(filer, "begin_upload", "a", id=UUID, size=1 << 49, overwrite=False)
+        assert problem.code == "no-space"
+        assert filer.ask("list_uploads")["uploads"] == []
+
+    def test_a_full_disk_in_the_middle(self, filer: Filer) -> None:
+        """A limit on a file's size stands for it: no disk needs to be filled."""
+        self.begin(filer, size=9000)
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, before[1]))
+        try:
+            filer.restart()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        problem = refused(filer, "write_upload", id=UUID, offset=0, data_b64=b64(bytes(5000)))
+        assert problem.code == "no-space"
+        assert filer.ask("look_at_upload", id=UUID)["offset"] == 2000, "it goes on from there"
+
+    def test_the_checksum_is_compared(self, filer: Filer) -> None:
+        self.begin(filer, size=1)
+        self.piece(filer, 0, b"x")
+        assert refused(filer, "finish_upload", id=UUID, sha256="0" * 64).code == "checksum"
+        assert self.finish(filer, hashlib.sha256(b"x").hexdigest())["done"]
+
+    def test_a_long_checksum_is_read_in_parts(self, filer: Filer) -> None:
+        data = os.urandom(600 << 10) * 20
+        self.begin(filer, size=len(data))
+        for at in range(0, len(data), 600 << 10):
+            self.piece(filer, at, data[at : at + (600 << 10)])
+        filer.restart()
+        asked = 0
+        while not (done := self.finish(filer, timeout_s=0.002))["done"]:
+            assert 0 <= done["hashed"] < len(data)
+            asked += 1
+            assert asked < 1000
+        assert done["sha256"] == hashlib.sha256(data).hexdigest()
+
+    def test_two_at_once_are_kept_apart(self, filer: Filer) -> None:
+        self.begin(filer)
+        (part,) = [p for p in filer.home.iterdir() if "portal-upload" in p.name]
+        with part.open("rb") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            problem = refused(filer, "write_upload", id=UUID, offset=0, data_b64=b64(b"x"))
+            assert problem.code == "busy"
+        assert self.piece(filer, 0, b"x") == 1
+
+    def test_a_part_that_is_gone_or_a_link_is_none(self, filer: Filer) -> None:
+        self.begin(filer)
+        (part,) = [p for p in filer.home.iterdir() if "portal-upload" in p.name]
+        part.unlink()
+        filer.write("victim", b"precious")
+        for target in (None, "victim"):
+            if target:
+                filer.link(part.name, target)
+            asked = {"id": UUID, "offset": 0, "data_b64": b64(b"x")}
+            assert refused(filer, "write_upload", **asked).code in {"not-there", "link"}
+        assert (filer.home / "victim").read_bytes() == b"precious"
+        filer.ask("drop_upload", id=UUID)
+        assert (filer.home / "victim").exists()
+
+    def test_a_folder_swapped_for_a_link_in_the_middle(self, filer: Filer) -> None:
+        filer.folder("d")
+        self.begin(filer, "d/a")
+        self.piece(filer, 0, b"01234")
+        (filer.home / "d").rename(filer.home / "was")
+        filer.link("d", "was")
+        asked = {"id": UUID, "offset": 5, "data_b64": b64(b"x")}
+        assert refused(filer, "write_upload", **asked).code == "link"
+        assert refused(filer, "finish_upload", id=UUID, sha256=None).code == "link"
+
+    def test_old_ones_go_and_only_ours(self, filer: Filer) -> None:
+        self.begin(filer)
+        self.begin(filer, "second", id=OTHER)
+        filer.write(".mine.portal-upload-notes")
+        record = filer.home / f".local/share/portal/uploads/{UUID}.json"
+        long_ago = time.time() - 1e6
+        (part,) = [p for p in filer.home.iterdir() if UUID in p.name]
+        os.utime(part, (long_ago, long_ago))
+        record.write_text(json.dumps({**json.loads(record.read_text()), "created_at": 1.0}))
+        assert filer.ask("clean_uploads", older_s=3600)["dropped"] == 1
+        assert [u["id"] for u in filer.ask("list_uploads")["uploads"]] == [OTHER]
+        assert len(filer.names(hidden=True, filter="portal-upload")) == 2
+
+    def test_records_that_make_no_sense_are_forgotten(self, filer: Filer) -> None:
+        self.begin(filer)
+        record = filer.home / f".local/share/portal/uploads/{UUID}.json"
+        for text in ("", "[]", '{"root": 1}', "\udcff"):
+            record.write_text(text, errors="surrogateescape")
+            assert filer.ask("list_uploads") == {"uploads": []}
+            assert not record.exists()
+
+    def test_long_names(self, filer: Filer) -> None:
+        name = "é" * 127
+        self.begin(filer, name, size=0)
+        self.finish(filer)
+        assert stat.S_ISREG((filer.home / name).stat().st_mode)
+
+
+def test_nonsense_is_answered_and_survived(filer: Filer) -> None:
+    for op in ("move", "save", "delete", "restore", "begin_upload", "write_upload", "space"):
+        for root in (5, "relative", "/\0", "/nowhere/at/all"):
+            with pytest.raises(Problem):
+                filer.ask(op, "a", **{"root": root} if root else {})
+    assert filer.ask("ping") == {}
