@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import secrets
 import subprocess
 import sys
@@ -34,6 +35,7 @@ MARK = "@MARK@"
 FIRST_JOB_ID = 1_000_000
 CHUNK = 5_000
 REASON = "Priority"
+FIELD = re.compile(r"%(\d*)([A-Za-z])")
 RESOURCES = {
     "partition": "cpu", "nodes": 1, "gpus": 0, "gpu_type": None, "cpus": 1, "memory_gb": 1.0,
     "time_limit_minutes": 240, "account": "research", "qos": None,
@@ -202,14 +204,8 @@ def _squeue_line(row: dict[str, Any], username: str) -> str:
         "V": submitted, "S": submitted if running else "N/A", "e": "N/A", "l": "4:00:00",
         "r": "None" if running else REASON, "k": f"portal:{row['id']}", "j": row["name"],
     }  # fmt: skip
-    fields = squeue_format(MARK).split(MARK)[1:]
-    return "".join(MARK + _field(values, field) for field in fields) + "\n"
-
-
-def _field(values: dict[str, str], field: str) -> str:
-    """`%44k` is the value of k, 44 wide."""
-    width = field[1:-1]
-    return values[field[-1]].ljust(int(width)) if width else values[field[-1]]
+    # `%44k` is the value of k, 44 wide
+    return FIELD.sub(lambda at: values[at[2]].ljust(int(at[1] or 0)), squeue_format(MARK)) + "\n"
 
 
 async def _main(file: str, squeue: str, scene: str) -> None:

@@ -6,7 +6,9 @@ separated not by a character but by a *mark*: random text made for this one call
 the user who chose the name cannot have known. For squeue the format travels in the environment
 (SQUEUE_FORMAT), not in the arguments, which every user of the machine can read in /proc. What the
 user chose stands last, cut to a fixed width; nothing between two marks is interpreted but by its
-place, and an answer whose fields don't come out even is refused as a whole (`BadOutput`).
+place, and an answer whose fields don't come out even is refused as a whole (`BadOutput`). What no
+user chooses has a control character between its fields, so that 20,000 records are cut apart in a
+few milliseconds.
 
 It runs nothing and knows no clock. Times are UTC because slurm.py sets TZ for every command.
 """
@@ -27,10 +29,12 @@ _UUID = re.compile(r"portal:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 # squeue's letters: job id, the array's, its tasks, user, state, partition, account, QOS, nodes,
 # submit, start, end, limit, reason, then what the user chose: comment (one more character than ours
 # has) and name.
-_SQUEUE = (
-    "%A", "%F", "%K", "%u", "%T", "%P", "%a", "%q", "%N", "%V",
-    "%S", "%e", "%l", "%r", "%44k", "%64j",
+_SQUEUE_OWN = (
+    "%A", "%F", "%K", "%u", "%T", "%P", "%a", "%q", "%N", "%V", "%S", "%e", "%l", "%r",
 )  # fmt: skip
+_SQUEUE_USERS = ("%44k", "%64j")
+_BETWEEN = "\x1f"
+_Record = tuple[str, str, str]
 SACCT_FIELDS = (
     "JobIDRaw,JobID,User,State,Partition,Account,QOS,NodeList,Submit,Start,End,TimelimitRaw,Reason,"
     "ExitCode,JobName,Comment"
@@ -80,7 +84,7 @@ class BadOutput(ValueError):
 
 def squeue_format(mark: str) -> str:
     """The value of SQUEUE_FORMAT for one call."""
-    return "".join(mark + letter for letter in _SQUEUE)
+    return "".join(mark + part for part in (_BETWEEN.join(_SQUEUE_OWN), *_SQUEUE_USERS))
 
 
 def parse_squeue(text: str, mark: str) -> list[JobInfo]:
@@ -93,20 +97,15 @@ class Squeue:
     again. Of 20,000 that wait nearly all are, and neither read nor compared anew."""
 
     def __init__(self) -> None:
-        self._known: dict[str, JobInfo | None] = {}
+        self._known: dict[_Record, JobInfo | None] = {}
 
     def jobs(self, text: str, mark: str) -> list[JobInfo]:
         """As parse_squeue."""
-        known: dict[str, JobInfo | None] = {}
-        jobs: list[JobInfo] = []
-        for fields in _squeue_records(text, mark):
-            record = "\0".join(fields)  # which no field of a C program's can hold
-            job = self._known[record] if record in self._known else _squeue_job(fields)
-            known[record] = job
-            if job is not None:
-                jobs.append(job)
+        records = list(_squeue_records(text, mark))
+        known = {key: self._known[key] for key in records if key in self._known}
+        known |= {key: _squeue_job(key) for key in records if key not in known}
         self._known = known
-        return jobs
+        return [job for key in records if (job := known[key]) is not None]
 
 
 def parse_sacct(text: str, mark: str) -> list[JobInfo]:
@@ -115,13 +114,14 @@ def parse_sacct(text: str, mark: str) -> list[JobInfo]:
     return [job for job in jobs if job is not None]
 
 
-def _squeue_records(text: str, mark: str) -> Iterator[list[str]]:
-    """Each record begins with the mark, so what follows the last field's is `name + newline`."""
-    before, *fields = text.split(mark)
-    if before or len(fields) % len(_SQUEUE):
+def _squeue_records(text: str, mark: str) -> Iterator[_Record]:
+    """Slurm's own fields, comment, name. Each record begins with the mark, so what follows the last
+    one's is `name + newline`."""
+    before, *parts = text.split(mark)
+    if before or len(parts) % (1 + len(_SQUEUE_USERS)):
         raise BadOutput("squeue's fields don't come out even")
-    for at in range(0, len(fields), len(_SQUEUE)):
-        yield fields[at : at + len(_SQUEUE)]
+    each = iter(parts)
+    return zip(each, each, each, strict=True)
 
 
 def _sacct_records(text: str, mark: str) -> Iterator[list[str]]:
@@ -145,9 +145,13 @@ def _sacct_records(text: str, mark: str) -> Iterator[list[str]]:
         raise BadOutput("sacct's last record is cut off")
 
 
-def _squeue_job(fields: list[str]) -> JobInfo | None:
+def _squeue_job(record: _Record) -> JobInfo | None:
+    own, comment, name = record
+    fields = own.split(_BETWEEN)
+    if len(fields) != len(_SQUEUE_OWN):
+        raise BadOutput("squeue's fields don't come out even")
     job_id, array_id, task, user, state, partition, account, qos, nodes, submit = fields[:10]
-    start, end, limit, reason, comment, name = fields[10:]
+    start, end, limit, reason = fields[10:]
     known = _state(state)
     if known is None:
         return None

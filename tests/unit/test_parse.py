@@ -95,8 +95,8 @@ class TestRecordedSqueue:
         assert SlurmState.SUSPENDED in {job.state for job in squeue.values()}
 
     def test_every_record_is_read(self, squeue: dict[int, JobInfo]) -> None:
-        fields = recorded("squeue.txt").count(MARK)
-        assert len(squeue) == fields / parse.squeue_format("M").count("M%") > 20
+        marks = recorded("squeue.txt").count(MARK)
+        assert len(squeue) == marks / parse.squeue_format("M").count("M%") > 20
 
 
 class TestRecordedSacct:
@@ -189,7 +189,9 @@ class TestHostile:
         with pytest.raises(BadOutput):
             parse.parse_squeue(text, "#M#")
 
-    @pytest.mark.parametrize("text", ["squeue: error\n", "#M#1#M#alice", "\n#M#"])
+    @pytest.mark.parametrize(
+        "text", ["squeue: error\n", "#M#1#M#alice", "\n#M#", "#M#1\x1falice#M#x#M#y\n"]
+    )
     def test_nonsense_is_refused_as_a_whole(self, text: str) -> None:
         with pytest.raises(BadOutput):
             parse.parse_squeue(text, "#M#")
@@ -207,7 +209,7 @@ class TestHostile:
 def squeue_record(mark: str, job_id: int, user: str, state: str, comment: str, name: str) -> str:
     """As squeue prints it: the last two cut and padded by bytes."""
     time = "2026-11-20T17:19:27"
-    fields = [
+    own = [
         str(job_id),
         str(job_id),
         "N/A",
@@ -220,9 +222,11 @@ def squeue_record(mark: str, job_id: int, user: str, state: str, comment: str, n
         time,
         time,
         time,
+        "1:00:00",
+        "None",
     ]
-    fields += ["1:00:00", "None", fixed(comment, 44), fixed(name, 64)]
-    return "".join(mark + field for field in fields) + "\n"
+    parts = ["\x1f".join(own), fixed(comment, 44), fixed(name, 64)]
+    return "".join(mark + part for part in parts) + "\n"
 
 
 def fixed(text: str, width: int) -> str:
