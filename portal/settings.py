@@ -123,6 +123,8 @@ class Settings(DirectorySettings, BaseSettings):
     default_qos: str | None = None
     default_time_limit_minutes: PositiveInt = 240
     service_partition: str | None = None
+    slurm_account_of_group: dict[str, str] = {}
+    usage_months: PositiveInt = 13
     presets: list[Preset] = []
 
     # what runs on the nodes
@@ -154,6 +156,8 @@ class Settings(DirectorySettings, BaseSettings):
     access_token_max_days: PositiveInt = 365
     second_factor_required_for: list[Role] = []
     second_factor_key_file: AbsolutePath | None = None
+    session_extend_minutes: int = Field(default=240, ge=0)
+    session_max_hours: PositiveFloat | None = None
     tensorboard_idle_minutes: PositiveFloat = 30.0
     hub_give_up_minutes: PositiveFloat = 5.0
 

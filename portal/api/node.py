@@ -1,5 +1,6 @@
 """What node programs call, through the cluster-facing listener, each with its own secret."""
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
@@ -7,9 +8,14 @@ from pydantic import AwareDatetime, BaseModel, Field
 from starlette.requests import HTTPConnection
 
 from portal.api.bearer import bearer
-from portal.api.deps import GUARDS, PartsDep
+from portal.api.deps import GUARDS, ClientIp, PartsDep
+from portal.api.sessions import ExtendIn
+from portal.api.views import SessionOut, TensorboardOut, sessions_out
+from portal.db import utcnow
+from portal.errors import Gone
 from portal.models import Session, Tensorboard
-from portal.services import nodes, tensorboards
+from portal.parts import Parts
+from portal.services import extending, nodes, tensorboards
 
 router = APIRouter(prefix="/node", include_in_schema=False)
 
@@ -26,8 +32,19 @@ async def tensorboard_program(
     return await tensorboards.authenticated(parts, board_id, bearer(connection))
 
 
+async def live_session_program(
+    session: Annotated[Session, Depends(session_program)],
+) -> Session:
+    """As `session_program`, for a session that is to go on; 410 once it or its owner isn't."""
+    nodes.check_wanted(session)
+    if session.user.disabled_at is not None:
+        raise Gone
+    return session
+
+
 GUARDS.update({session_program, tensorboard_program})
 OwnSession = Annotated[Session, Depends(session_program)]
+LiveSession = Annotated[Session, Depends(live_session_program)]
 OwnTensorboard = Annotated[Tensorboard, Depends(tensorboard_program)]
 WaitS = Annotated[float, Query(ge=0, le=nodes.MAX_WAIT_S)]
 
@@ -61,6 +78,60 @@ async def session_server(session: OwnSession, parts: PartsDep, wait_s: WaitS = 2
     """What to become, as soon as the hub has said it; 204: ask again."""
     found = await nodes.wait_for_server(parts, session, wait_s)
     return Response(status_code=204) if found is None else found
+
+
+class PortalPages(BaseModel):
+    """Whole addresses of the portal's pages, for links from JupyterLab, which may be on another
+    host. `run_notebook` takes what fills its form in."""
+
+    home: str
+    tensorboard: str
+    run_notebook: str
+
+
+class Facts(BaseModel):
+    """What a session's own JupyterLab shows of it. `now` is the portal's clock, by which the
+    browser's, that may be wrong, counts down."""
+
+    now: datetime
+    session: SessionOut
+    pages: PortalPages
+
+
+@router.get("/sessions/{session_id}/facts")
+async def session_facts(session: LiveSession, parts: PartsDep) -> Facts:
+    """The session, for its own server to show."""
+    return await _facts(parts, session)
+
+
+@router.post("/sessions/{session_id}/extend")
+async def extend_session(
+    body: ExtendIn, session: LiveSession, parts: PartsDep, ip: ClientIp
+) -> Facts:
+    """More time, asked for in the session itself."""
+    owner = session.user
+    extended = await extending.extend(parts, owner, session, body.minutes, ip=ip, by="jupyterlab")
+    return await _facts(parts, extended)
+
+
+@router.put("/sessions/{session_id}/tensorboard")
+async def start_tensorboard(session: LiveSession, parts: PartsDep, ip: ClientIp) -> TensorboardOut:
+    """The session's TensorBoard, started if it doesn't run."""
+    board = await tensorboards.want(parts, session, session.user, None, ip)
+    return TensorboardOut.of(board)
+
+
+async def _facts(parts: Parts, session: Session) -> Facts:
+    portal = parts.settings.public_url
+    return Facts(
+        now=utcnow(),
+        session=(await sessions_out(parts, [session]))[0],
+        pages=PortalPages(
+            home=f"{portal}/",
+            tensorboard=f"{portal}/sessions/{session.id}/tensorboard",
+            run_notebook=f"{portal}/jobs/new",
+        ),
+    )
 
 
 @router.post("/sessions/{session_id}/report", status_code=204)

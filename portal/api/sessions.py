@@ -15,7 +15,7 @@ from portal.api.views import ResourcesIn, SessionOut, sessions_out
 from portal.errors import NotFound
 from portal.models import JobState, Session
 from portal.parts import Parts
-from portal.services import notebooks, sessions
+from portal.services import extending, notebooks, sessions
 
 router = APIRouter(tags=["sessions"])
 
@@ -81,6 +81,25 @@ async def stop_session(
     stopping = await sessions.stop(parts, session, by=user, ip=ip)
     (shown,) = await sessions_out(parts, [stopping])
     return Response(shown.model_dump_json(), status_code=202, media_type="application/json")
+
+
+class ExtendIn(BaseModel):
+    """How much time to add."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    minutes: Annotated[int, Field(ge=1, le=525_600)]
+
+
+@router.post("/sessions/{session_id}/extend")
+async def extend_session(
+    session_id: str, body: ExtendIn, user: SessionsUser, parts: PartsDep, ip: ClientIp
+) -> SessionOut:
+    """Give a running session more time, as far as the site, its partition, account and QOS, and
+    reservations of its node allow; 409 says why none can be added, 422 that it is too much."""
+    session = await sessions.get(parts, user, session_id)
+    extended = await extending.extend(parts, user, session, body.minutes, ip=ip)
+    return (await sessions_out(parts, [extended]))[0]
 
 
 @router.get("/sessions/{session_id}/log")

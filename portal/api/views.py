@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from portal.models import JobState, Session, Tensorboard, TensorboardState
 from portal.parts import Parts
-from portal.services import tensorboards
+from portal.services import extending, tensorboards
 from spawner.model import Outcome
 
 Name = Annotated[str, Field(max_length=64)]
@@ -78,8 +78,16 @@ class TensorboardOut(BaseModel):
         )
 
 
+class ExtensionOut(BaseModel):
+    """How many minutes the owner can add to a session at once; where that is 0, `reason` says why.
+    Slurm may still know of something that leaves fewer, such as maintenance."""
+
+    minutes: int
+    reason: str | None
+
+
 class SessionOut(BaseModel):
-    """A session as its owner sees it; times in UTC."""
+    """A session as its owner sees it; times in UTC. `extension` is there while it runs."""
 
     id: str
     name: str
@@ -104,10 +112,11 @@ class SessionOut(BaseModel):
     timeline: list[TimelineEntry]
     logdir: str
     tensorboard: TensorboardOut | None
+    extension: ExtensionOut | None
 
 
-def session_out(session: Session, title: str, board: Tensorboard | None) -> SessionOut:
-    """One session; `title` is its environment's."""
+def session_out(parts: Parts, session: Session, board: Tensorboard | None) -> SessionOut:
+    """One session, as it and the cluster are known now."""
     own: dict[str, Any] = {
         name: getattr(session, name)
         for name in (
@@ -119,13 +128,20 @@ def session_out(session: Session, title: str, board: Tensorboard | None) -> Sess
         **own,
         owner=session.user.username,
         environment=session.environment or "",
-        environment_title=title,
+        environment_title=environment_title(parts, session.environment),
         resources=ResourcesOut(**session.resources),
         url=session.base_url if session.state is JobState.RUNNING else None,
         submitted_at=session.submitted_at or session.created_at,
         timeline=timeline(session),
         tensorboard=TensorboardOut.of(board) if board else None,
+        extension=extension_out(parts, session) if session.state is JobState.RUNNING else None,
     )
+
+
+def extension_out(parts: Parts, session: Session) -> ExtensionOut:
+    """How much time the owner may add."""
+    allowed = extending.offered(session, parts.settings, parts.watcher.cluster)
+    return ExtensionOut(minutes=allowed.minutes, reason=allowed.reason)
 
 
 def timeline(session: Session) -> list[TimelineEntry]:
@@ -153,9 +169,7 @@ def _said(timings: dict[str, Any], mark: str) -> datetime | None:
 async def sessions_out(parts: Parts, found: list[Session]) -> list[SessionOut]:
     """Several sessions with their TensorBoards, in two queries."""
     boards = await tensorboards.of_parents(parts, [session.id for session in found])
-    return [
-        session_out(s, environment_title(parts, s.environment), boards.get(s.id)) for s in found
-    ]
+    return [session_out(parts, session, boards.get(session.id)) for session in found]
 
 
 def environment_title(parts: Parts, name: str | None) -> str:
