@@ -42,6 +42,7 @@ export function AdminNav() {
                 <Link
                   to={place.to}
                   className={classes.link}
+                  activeOptions={{ exact: true }}
                   aria-current={isAt(place, path) ? 'page' : undefined}
                   onClick={() => setOpen(false)}
                 >

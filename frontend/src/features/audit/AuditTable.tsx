@@ -34,6 +34,7 @@ export function AuditTable({ events }: { events: readonly AuditEvent[] }) {
 function Row({ event }: { event: AuditEvent }) {
   const [open, setOpen] = useState(false);
   const id = useId();
+  const said = summary(event);
   const bad = actionTone(event.action) === 'bad';
   return (
     <>
@@ -51,10 +52,12 @@ function Row({ event }: { event: AuditEvent }) {
           <Time at={event.at} />
         </Table.Td>
         <Table.Td className={classes.who}>{event.actor || '–'}</Table.Td>
-        <Table.Td>{bad ? <StateChip tone="bad" label={event.title} /> : event.title}</Table.Td>
-        <Table.Td className={classes.target}>
+        <Table.Td className={classes.what}>
+          {bad ? <StateChip tone="bad" label={event.title} /> : event.title}
+        </Table.Td>
+        <Table.Td className={classes.target} data-empty={event.target === '' && said === ''}>
           {event.target || '–'}
-          {!open && <div className={classes.summary}>{summary(event)}</div>}
+          {!open && <div className={classes.summary}>{said}</div>}
         </Table.Td>
         <Table.Td className={classes.ip}>{event.ip}</Table.Td>
       </Table.Tr>

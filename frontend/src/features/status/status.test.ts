@@ -16,7 +16,7 @@ describe('a part of the system', () => {
       'last answered 3 s ago',
     );
     expect(answerText({ state: 'unknown', answered_at: null, latency_ms: null }, NOW)).toMatch(
-      /has not answered/,
+      /no answer/,
     );
   });
 
@@ -44,7 +44,9 @@ describe('all parts together', () => {
         { part: 'slurm', name: '', state: 'unknown' },
       ]),
     ).toEqual({ label: 'Trouble with: JupyterHub', tone: 'bad' });
-    expect(overall([{ part: 'slurm', name: '', state: 'unknown' }]).label).toBe('Not known: Slurm');
+    expect(overall([{ part: 'slurm', name: '', state: 'unknown' }]).label).toBe(
+      'Nothing fails. Not known: Slurm',
+    );
   });
 
   it('stand with the worst first, and otherwise as they are', () => {

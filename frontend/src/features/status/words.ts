@@ -62,7 +62,7 @@ export function answerText(
   { state, answered_at, latency_ms }: Pick<PartStatus, 'state' | 'answered_at' | 'latency_ms'>,
   nowMs: number,
 ): string {
-  if (answered_at === null) return 'has not answered since the portal started';
+  if (answered_at === null) return 'no answer since the portal started';
   const since = `${duration(nowMs - Date.parse(answered_at))} ago`;
   if (state !== 'ok') return `last answered ${since}`;
   return latency_ms === null ? `answered ${since}` : `answered ${since} in ${latency(latency_ms)}`;
@@ -77,7 +77,7 @@ export function overall(parts: readonly (Named & Pick<PartStatus, 'state'>)[]): 
       .join(', ');
   const [failing, unknown] = [names('failing'), names('unknown')];
   if (failing !== '') return { label: `Trouble with: ${failing}`, tone: 'bad' };
-  if (unknown !== '') return { label: `Not known: ${unknown}`, tone: 'waiting' };
+  if (unknown !== '') return { label: `Nothing fails. Not known: ${unknown}`, tone: 'waiting' };
   return { label: 'Everything works', tone: 'good' };
 }
 
