@@ -215,7 +215,10 @@ const newPeopleRoute = createRoute({
 const adminGroupsRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/admin/groups',
-  validateSearch: (search: Record<string, unknown>): { q?: string } => textOf(search.q),
+  validateSearch: (search: Record<string, unknown>): { q?: string; all?: true } => ({
+    ...textOf(search.q),
+    ...(search.all === true ? { all: true } : {}),
+  }),
   component: lazyRouteComponent(() => import('@/features/groups/GroupsPage'), 'GroupsPage'),
 });
 

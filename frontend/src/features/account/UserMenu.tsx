@@ -7,6 +7,7 @@ import { complain } from '@/ui/complain';
 import { Icon } from '@/ui/icons';
 import { tellLogout } from './otherTabs';
 import { PasswordDialog } from './PasswordDialog';
+import { ROLE_WORDS } from './roles';
 import classes from './UserMenu.module.css';
 import { useMe } from './useMe';
 
@@ -46,7 +47,7 @@ export function UserMenu() {
               {me.display_name}
             </Text>
             {me.username}
-            {me.role === 'admin' && ' · administrator'}
+            {me.role !== 'user' && ` · ${ROLE_WORDS[me.role]}`}
           </Menu.Label>
           <Menu.Divider />
           <Menu.Label>Appearance</Menu.Label>
@@ -69,6 +70,14 @@ export function UserMenu() {
           <Menu.Item component={Link} to="/account">
             Your account
           </Menu.Item>
+          {me.leads.map((group) => (
+            <Menu.Item
+              key={group}
+              renderRoot={(props) => <Link {...props} to="/groups/$group" params={{ group }} />}
+            >
+              Group {group}
+            </Menu.Item>
+          ))}
           <Menu.Item onClick={() => setChanging(true)}>Change password…</Menu.Item>
           <Menu.Item onClick={() => void logOut()}>Log out</Menu.Item>
         </Menu.Dropdown>

@@ -21,8 +21,14 @@ function missing(username: string, password: string): Missing {
   };
 }
 
+export interface Given {
+  username: string;
+  password: string;
+}
+
 interface Props {
-  onUser: (found: LoggedIn) => void;
+  /** `given`: what was typed, for a step that needs it again */
+  onUser: (found: LoggedIn, given: Given) => void;
   /** why one is here again */
   why?: string | null;
 }
@@ -57,7 +63,8 @@ export function LoginForm({ onUser, why = null }: Props) {
     setBusy(true);
     setError(null);
     try {
-      onUser(await unwrap(api.POST('/api/v1/login', { body: { username, password } })));
+      const given = { username, password };
+      onUser(await unwrap(api.POST('/api/v1/login', { body: given })), given);
     } catch (reason) {
       refuse(reason);
     } finally {

@@ -3,16 +3,22 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import type { LoggedIn } from '@/api/types';
 import { meQuery, queryClient } from '@/app/queries';
+import { PublicAnnouncements } from '@/features/announcements/PublicAnnouncements';
 import { needsFullLoad, safeNext } from '@/lib/next';
 import { Logo } from '@/ui/Logo';
 import { CodeStep } from './CodeStep';
-import { LoginForm } from './LoginForm';
+import { type Given, LoginForm } from './LoginForm';
 import classes from './LoginPage.module.css';
+import { NewPasswordStep } from './NewPasswordStep';
+
+type Step = { due: 'login' } | { due: 'code' } | { due: 'password'; given: Given };
+
+const FIRST: Step = { due: 'login' };
 
 export function LoginPage() {
   const { next } = useSearch({ from: '/login' });
   const navigate = useNavigate();
-  const [codeDue, setCodeDue] = useState(false);
+  const [step, setStep] = useState<Step>(FIRST);
   const [why, setWhy] = useState<string | null>(null);
 
   useEffect(() => {
@@ -22,16 +28,22 @@ export function LoginPage() {
     void import('@/features/home/HomePage');
   }, []);
 
-  const enter = ({ second_factor, second_factor_was_reset, ...user }: LoggedIn): void => {
+  const enter = (found: LoggedIn, given?: Given): void => {
+    const { second_factor, second_factor_was_reset } = found;
+    if (found.password_change_required) {
+      // The one-time password is asked for again with the new one: kept here, and nowhere else.
+      setStep(given ? { due: 'password', given } : FIRST);
+      return;
+    }
     if (second_factor === 'required') {
-      setCodeDue(true);
+      setStep({ due: 'code' });
       return;
     }
     if (second_factor === 'enrolment-required') {
       void navigate({ to: '/second-factor' });
       return;
     }
-    queryClient.setQueryData(meQuery.queryKey, { ...user, password_fresh: true });
+    queryClient.removeQueries(meQuery);
     // The account's page says who took the second factor away.
     const path = second_factor_was_reset ? '/account' : safeNext(next, window.location.origin);
     if (needsFullLoad(path)) window.location.assign(path);
@@ -39,7 +51,7 @@ export function LoginPage() {
   };
 
   const back = (sentence: string | null): void => {
-    setCodeDue(false);
+    setStep(FIRST);
     setWhy(sentence);
   };
 
@@ -57,11 +69,19 @@ export function LoginPage() {
             </Text>
           </div>
         </div>
-        {codeDue ? (
-          <CodeStep onDone={enter} onBack={back} />
-        ) : (
-          <LoginForm onUser={enter} why={why} />
+        <div className={classes.announcements}>
+          <PublicAnnouncements />
+        </div>
+        {step.due === 'code' && <CodeStep onDone={enter} onBack={back} />}
+        {step.due === 'password' && (
+          <NewPasswordStep
+            username={step.given.username}
+            current={step.given.password}
+            onDone={enter}
+            onBack={back}
+          />
         )}
+        {step.due === 'login' && <LoginForm onUser={enter} why={why} />}
       </Paper>
     </main>
   );

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { changes, draftOf, formErrors, merge } from './edit';
+import { asFilter } from './filters';
 import type { Person, PersonRow } from './shapes';
 import { suggestedUsername } from './suggest';
 import {
   absences,
-  asFilter,
   can,
   directoryDue,
   isClosing,
@@ -22,6 +22,8 @@ const ROW: PersonRow = {
   role: 'user',
   disabled: false,
   locked: false,
+  groups: null,
+  unmanaged: null,
   must_change_password: false,
   in_directory: true,
   known: true,

@@ -1,22 +1,8 @@
 /** People in words: what state they are in, what they may, what goes on with them. Pure. */
 import { ROLE_WORDS } from '@/features/account/roles';
 import { plural, type StateWords } from '@/features/sessions/words';
+import type { Filter } from './filters';
 import type { Ability, Capabilities, HomeRun, Person, PersonRow, Role } from './shapes';
-
-export const FILTERS = [
-  { value: 'all', label: 'Everyone' },
-  { value: 'active', label: 'Active' },
-  { value: 'disabled', label: 'Disabled' },
-  { value: 'admins', label: 'Administrators' },
-  { value: 'viewers', label: 'Viewers' },
-  { value: 'missing', label: 'Gone from the directory' },
-  { value: 'deleted', label: 'Deleted' },
-] as const;
-
-export type Filter = (typeof FILTERS)[number]['value'];
-
-export const asFilter = (value: unknown): Filter =>
-  FILTERS.find((filter) => filter.value === value)?.value ?? 'all';
 
 /** What it means when a filter finds nobody. */
 export function nobodyWords(filter: Filter): string {
@@ -36,6 +22,8 @@ export function nobodyWords(filter: Filter): string {
   }
 }
 
+export const peopleText = (n: number): string => (n === 1 ? '1 person' : `${n} people`);
+
 export const nameOf = (person: Pick<PersonRow, 'display_name' | 'username'>): string =>
   person.display_name || person.username;
 
@@ -44,20 +32,23 @@ export function personWords(row: PersonRow): StateWords {
   if (row.deleted_at) return { label: 'Deleted', tone: 'quiet' };
   if (row.disabled) return { label: 'Disabled', tone: 'bad' };
   if (!row.in_directory) return { label: 'Gone from the directory', tone: 'waiting' };
+  if (row.unmanaged) return { label: 'Not managed', tone: 'quiet' };
   if (row.locked) return { label: 'Locked', tone: 'waiting' };
-  if (row.must_change_password) return { label: 'One-time password', tone: 'busy' };
+  if (row.must_change_password) return { label: 'One-time password', tone: 'quiet' };
   return { label: 'Active', tone: 'good' };
 }
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-export const roleText = (role: Role): string => capital(ROLE_WORDS[role]);
+/** Of somebody without a row here the role isn't known before the first login. */
+export const roleText = (role: Role | null): string => capital(ROLE_WORDS[role ?? 'user']);
 
 /** Where a role comes from, for those who wonder why it can't be taken away here. */
 export function roleReason(
   person: Pick<Person, 'role' | 'directory_role' | 'granted_role' | 'granted_by'>,
 ): string {
-  if (person.role === 'user') return 'Everyone in the directory is that.';
+  if (person.role === null) return 'The groups of the directory decide that at the first login.';
+  if (person.role === 'user') return 'Everyone who may log in is that.';
   const directory = person.directory_role === person.role;
   const granted = person.granted_role === person.role;
   const by = person.granted_by ? ` by ${person.granted_by}` : '';
@@ -156,3 +147,39 @@ export function homeWords(run: Pick<HomeRun, 'state'>): StateWords {
 
 export const isLiveRun = ({ state }: Pick<HomeRun, 'state'>): boolean =>
   state === 'queued' || state === 'running';
+
+/** Whether there is an entry of the directory that the portal may change. */
+export const isManaged = (
+  person: Pick<Person, 'in_directory' | 'unmanaged' | 'directory_problem' | 'deleted_at'>,
+): boolean =>
+  person.in_directory && !person.unmanaged && !person.directory_problem && !person.deleted_at;
+
+export type Act = 'edit' | 'password' | 'lock' | 'unlock' | 'disable' | 'enable' | 'delete';
+
+/** What can be done about someone just now, in the order of how often it is. `by` does it. */
+export function actsFor(person: Person, by: string): Act[] {
+  if (person.deleted_at) return [];
+  const able = (ability: Ability): boolean =>
+    isManaged(person) && can(person.capabilities, ability);
+  const oneself = person.username === by;
+  const acts: [Act, boolean][] = [
+    ['edit', able('edit')],
+    ['password', able('password') && !person.disabled],
+    ['unlock', able('lock') && person.locked === true && !person.disabled],
+    ['lock', able('lock') && !person.locked && !person.disabled && !oneself],
+    ['enable', person.disabled && !person.unmanaged],
+    ['disable', !person.disabled && !oneself && !person.unmanaged],
+    ['delete', able('delete') && !oneself],
+  ];
+  return acts.filter(([, possible]) => possible).map(([act]) => act);
+}
+
+/** What a login with the password comes to. */
+export function passwordText(
+  person: Pick<Person, 'locked' | 'disabled' | 'must_change_password'>,
+): string {
+  if (person.disabled) return 'refused: the account is disabled';
+  if (person.locked) return 'refused: locked, by an administrator or after too many wrong ones';
+  if (person.must_change_password) return 'one-time: a new one is asked for at the next login';
+  return 'their own';
+}

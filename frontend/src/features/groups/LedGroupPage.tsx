@@ -1,0 +1,41 @@
+import { Paper, Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { sentence } from '@/api/problem';
+import { PageTitle } from '@/app/PageTitle';
+import classes from '@/features/people/Person.module.css';
+import { Notice } from '@/ui/Notice';
+import { Members } from './Members';
+import { ledGroupQuery } from './queries';
+import { sizeText } from './words';
+
+/** A group as those see it who lead it: its members, what they use, what they may. */
+export function LedGroupPage() {
+  const { group } = useParams({ from: '/member/groups/$group' });
+  const { data, error } = useQuery(ledGroupQuery(group));
+  return (
+    <div className={classes.page}>
+      <PageTitle tab={`Group ${group}`}>Group {group}</PageTitle>
+      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {!data && !error && <Skeleton height={240} radius="lg" aria-label="Loading" />}
+      {data && (
+        <>
+          <p className={classes.line}>
+            {sizeText(data.members.length)}
+            {data.description && `. ${data.description}`}
+          </p>
+          <Paper component="section" className={classes.box} aria-labelledby="members">
+            <h2 className={classes.heading} id="members">
+              Members
+            </h2>
+            <p className={classes.quiet}>
+              Who is in the group is decided by administrators: ask them to add somebody or take
+              somebody out.
+            </p>
+            <Members group={group} members={data.members} />
+          </Paper>
+        </>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,107 @@
+import { Button, TextInput } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useAct } from '@/features/sessions/useAct';
+import classes from './Members.module.css';
+import type { GroupMember } from './shapes';
+import { foundMembers } from './words';
+
+interface Props {
+  group: string;
+  members: GroupMember[];
+  /** whether each leads to the person's page */
+  links?: boolean;
+  onRemove?: ((username: string) => Promise<unknown>) | undefined;
+}
+
+const SEARCH_FROM = 8;
+const AT_ONCE = 100;
+
+/** Who is in a group; a long list can be searched. */
+export function Members({ group, members, links = false, onRemove }: Props) {
+  const [text, setText] = useState('');
+  const [most, setMost] = useState(AT_ONCE);
+  const found = foundMembers(members, text);
+  if (members.length === 0) return <p className={classes.quiet}>Nobody is in it.</p>;
+  return (
+    <>
+      {members.length >= SEARCH_FROM && (
+        <TextInput
+          className={classes.wide}
+          type="search"
+          aria-label="Find among the members"
+          placeholder="Find among the members"
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+          autoComplete="off"
+          spellCheck={false}
+        />
+      )}
+      {found.length === 0 && <p className={classes.quiet}>No member is called that.</p>}
+      <ul className={classes.list} aria-label={`Members of ${group}`}>
+        {found.slice(0, most).map((member) => (
+          <Member
+            key={member.username}
+            group={group}
+            member={member}
+            links={links}
+            onRemove={onRemove}
+          />
+        ))}
+      </ul>
+      {found.length > most && (
+        <Button variant="default" size="compact-sm" onClick={() => setMost(most + AT_ONCE)}>
+          Show more ({found.length - most} are left)
+        </Button>
+      )}
+    </>
+  );
+}
+
+interface MemberProps {
+  group: string;
+  member: GroupMember;
+  links: boolean;
+  onRemove: Props['onRemove'];
+}
+
+function Member({ group, member, links, onRemove }: MemberProps) {
+  const [busy, act] = useAct();
+  const { username, display_name: name } = member;
+  const notes = [
+    ...(member.disabled ? ['disabled'] : []),
+    ...(member.role === 'admin' ? ['administrator'] : []),
+    ...(member.role === 'viewer' ? ['viewer'] : []),
+    ...(member.inherited ? ['by way of a group within it'] : []),
+  ];
+  return (
+    <li className={classes.member}>
+      <span className={classes.who}>
+        {links ? (
+          <Link to="/admin/people/$username" params={{ username }}>
+            {name || username}
+          </Link>
+        ) : (
+          <span>{name || username}</span>
+        )}{' '}
+        <span className={classes.about}>
+          {[...(name && name !== username ? [username] : []), ...notes].join(' · ')}
+        </span>
+      </span>
+      {onRemove && !member.inherited && (
+        <Button
+          size="compact-sm"
+          variant="subtle"
+          color="gray"
+          c="dimmed"
+          fw={500}
+          loading={busy}
+          onClick={() => void act(() => onRemove(username))}
+          aria-label={`Take ${username} out of ${group}`}
+        >
+          Take out
+        </Button>
+      )}
+    </li>
+  );
+}

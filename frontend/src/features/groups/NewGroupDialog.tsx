@@ -1,0 +1,135 @@
+import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { type FormEvent, useRef, useState } from 'react';
+import { fieldMessage, sentence } from '@/api/problem';
+import { useWithPassword } from '@/features/account/reauth';
+import { Chips } from '@/features/people/Chips';
+import { PersonPick } from '@/features/people/SearchPick';
+import { Cancelled } from '@/ui/complain';
+import { focusFirstProblem } from '@/ui/focus';
+import { Notice } from '@/ui/Notice';
+import { createGroup } from './actions';
+
+interface Props {
+  opened: boolean;
+  onClose: () => void;
+}
+
+export function NewGroupDialog({ opened, onClose }: Props) {
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title="New group"
+      closeButtonProps={{ 'aria-label': 'Close' }}
+      closeOnClickOutside={false}
+    >
+      <Form onClose={onClose} />
+    </Modal>
+  );
+}
+
+function Form({ onClose }: { onClose: () => void }) {
+  const navigate = useNavigate();
+  const withPassword = useWithPassword();
+  const form = useRef<HTMLFormElement>(null);
+  const [name, setName] = useState('');
+  const [gid, setGid] = useState('');
+  const [description, setDescription] = useState('');
+  const [members, setMembers] = useState<string[]>([]);
+  const [tried, setTried] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const nameMissing = name.trim() === '' ? 'Enter a name.' : undefined;
+  const gidWrong = /^\d{0,10}$/.test(gid.trim()) ? undefined : 'Enter a number, or nothing.';
+
+  const create = async (): Promise<void> => {
+    const group = name.trim();
+    const body = {
+      name: group,
+      members,
+      ...(gid.trim() === '' ? {} : { gid: Number(gid.trim()) }),
+      ...(description.trim() === '' ? {} : { description: description.trim() }),
+    };
+    try {
+      await withPassword(() => createGroup(body));
+      onClose();
+      await navigate({ to: '/admin/groups/$group', params: { group } });
+    } catch (refusal) {
+      if (refusal instanceof Cancelled) return;
+      setError(refusal);
+      focusFirstProblem(form);
+    }
+  };
+
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    if (busy) return;
+    setTried(true);
+    setError(null);
+    if (nameMissing || gidWrong) return focusFirstProblem(form);
+    setBusy(true);
+    await create();
+    setBusy(false);
+  };
+
+  const fields = ['name', 'gid', 'description', 'members'];
+  const elsewhere = error !== null && !fields.some((field) => fieldMessage(error, field));
+  return (
+    <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
+      <Stack>
+        {elsewhere && <Notice tone="error">{sentence(error)}</Notice>}
+        <TextInput
+          label="Name"
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          error={(tried && nameMissing) || fieldMessage(error, 'name')}
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+          data-autofocus
+        />
+        <TextInput
+          label="What it is for, optional"
+          value={description}
+          onChange={(event) => setDescription(event.currentTarget.value)}
+          error={fieldMessage(error, 'description')}
+          autoComplete="off"
+        />
+        <TextInput
+          label="Number (gid)"
+          description="The next free one, if empty."
+          inputWrapperOrder={['label', 'input', 'error', 'description']}
+          inputMode="numeric"
+          value={gid}
+          onChange={(event) => setGid(event.currentTarget.value)}
+          error={(tried && gidWrong) || fieldMessage(error, 'gid')}
+          autoComplete="off"
+        />
+        <PersonPick
+          label="Members"
+          placeholder="Type to find someone"
+          without={members}
+          error={fieldMessage(error, 'members')}
+          onPick={(username) => setMembers([...members, username])}
+        />
+        {members.length > 0 && (
+          <Chips
+            label="Chosen members"
+            names={members}
+            onRemove={async (username) => setMembers(members.filter((one) => one !== username))}
+            removeLabel={(username) => `Leave out ${username}`}
+          />
+        )}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={busy}>
+            Create group
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,40 @@
+/** What administrators do to groups. Call them through `useWithPassword`. */
+import { api, unwrap } from '@/api/client';
+import { queryClient } from '@/app/queries';
+import { GROUPS_KEY, groupQuery } from './queries';
+import type { GroupRequest, WholeGroup } from './shapes';
+
+const at = (group: string) => ({ params: { path: { group } } });
+const of = (group: string, username: string) => ({ params: { path: { group, username } } });
+
+/** Who is in a group and who leads it stands on people's pages too. */
+async function askAgain(group: string): Promise<void> {
+  void queryClient.invalidateQueries({ queryKey: GROUPS_KEY });
+  await Promise.all([
+    queryClient.invalidateQueries(groupQuery(group)),
+    queryClient.invalidateQueries({ queryKey: ['admin', 'person'] }),
+  ]);
+}
+
+export async function createGroup(body: GroupRequest): Promise<WholeGroup> {
+  const made = await unwrap(api.POST('/api/v1/admin/groups', { body }));
+  await askAgain(body.name);
+  return made;
+}
+
+export async function deleteGroup(group: string): Promise<void> {
+  await unwrap(api.DELETE('/api/v1/admin/groups/{group}', at(group)));
+  await queryClient.invalidateQueries({ queryKey: GROUPS_KEY });
+}
+
+export async function setMember(group: string, username: string, isIn: boolean): Promise<void> {
+  const path = '/api/v1/admin/groups/{group}/members/{username}';
+  await unwrap(isIn ? api.PUT(path, of(group, username)) : api.DELETE(path, of(group, username)));
+  await askAgain(group);
+}
+
+export async function setLeader(group: string, username: string, leads: boolean): Promise<void> {
+  const path = '/api/v1/admin/groups/{group}/leaders/{username}';
+  await unwrap(leads ? api.PUT(path, of(group, username)) : api.DELETE(path, of(group, username)));
+  await askAgain(group);
+}

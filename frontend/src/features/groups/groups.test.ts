@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import type { GroupMember } from './shapes';
+import { foundMembers, isBare, meaning, sizeText } from './words';
+
+const PLAIN = { member_count: 0, makes_admins: false, lets_in: false, description: null };
+
+describe('a group', () => {
+  it('says what it brings', () => {
+    expect(meaning(PLAIN)).toBe('');
+    expect(meaning({ ...PLAIN, makes_admins: true, description: 'Those on call' })).toBe(
+      'Its members administer the portal. Those on call',
+    );
+    expect(sizeText(1)).toBe('1 member');
+    expect(sizeText(null)).toBe('–');
+  });
+
+  it('is left out of the list when it is nothing but a person’s own', () => {
+    expect(isBare(PLAIN)).toBe(true);
+    expect(isBare({ ...PLAIN, lets_in: true })).toBe(false);
+    expect(isBare({ ...PLAIN, member_count: null })).toBe(false);
+    expect(isBare({ ...PLAIN, description: 'Winter term' })).toBe(false);
+  });
+
+  it('is searched for members by all words, in any order', () => {
+    const member = (username: string, display_name: string | null): GroupMember => ({
+      username,
+      display_name,
+      inherited: false,
+      role: 'user',
+      disabled: false,
+    });
+    const members = [member('ada', 'Ada Lovelace'), member('bob', null)];
+    const names = (text: string) => foundMembers(members, text).map(({ username }) => username);
+    expect(names('')).toEqual(['ada', 'bob']);
+    expect(names(' LOVE ad')).toEqual(['ada']);
+    expect(names('bo')).toEqual(['bob']);
+    expect(names('nobody')).toEqual([]);
+  });
+});

@@ -1,0 +1,29 @@
+/** Groups in words. Pure. */
+import type { GroupMember, GroupRow } from './shapes';
+
+export const sizeText = (n: number | null): string =>
+  n === null ? '–' : n === 1 ? '1 member' : `${n} members`;
+
+/** What being in a group brings, and what the directory says it is for. */
+export function meaning(group: Pick<GroupRow, 'makes_admins' | 'lets_in' | 'description'>): string {
+  const said = [
+    ...(group.makes_admins ? ['Its members administer the portal.'] : []),
+    ...(group.lets_in ? ['Its members may use the portal.'] : []),
+    ...(group.description ? [group.description] : []),
+  ];
+  return said.join(' ');
+}
+
+/** Nobody is in it, and nothing says what for: mostly the group of one person's own. */
+export const isBare = (
+  group: Pick<GroupRow, 'member_count' | 'makes_admins' | 'lets_in' | 'description'>,
+): boolean => group.member_count === 0 && meaning(group) === '';
+
+/** Those whose names hold every word that was typed. */
+export function foundMembers(members: readonly GroupMember[], text: string): GroupMember[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return members.filter(({ username, display_name }) => {
+    const names = `${username} ${display_name ?? ''}`.toLowerCase();
+    return words.every((word) => names.includes(word));
+  });
+}

@@ -1,0 +1,122 @@
+import { Anchor, Button, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { api, unwrap } from '@/api/client';
+import { ApiError, fieldMessage, sentence } from '@/api/problem';
+import type { LoggedIn } from '@/api/types';
+import { focusFirstProblem } from '@/ui/focus';
+import { Notice } from '@/ui/Notice';
+import { newPasswordProblems, type Problems } from './newPassword';
+
+interface Props {
+  username: string;
+  /** the one-time password, from the form before; it lives in memory only */
+  current: string;
+  onDone: (found: LoggedIn) => void;
+  /** `why`: a sentence for the form with the password, if there is one */
+  onBack: (why: string | null) => void;
+}
+
+const TOGGLE = { 'aria-label': 'Show or hide the password', tabIndex: 0 };
+
+/** After a one-time password: a new one that only they know, and then they are in. */
+export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
+  const form = useRef<HTMLFormElement>(null);
+  const field = useRef<HTMLInputElement>(null);
+  const [problems, setProblems] = useState<Problems>({});
+  const [refusal, setRefusal] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  useEffect(() => field.current?.focus(), []);
+
+  const refuse = (reason: unknown): void => {
+    const why = whyAgain(reason);
+    if (why !== null) {
+      onBack(why);
+      return;
+    }
+    const fresh = fieldMessage(reason, 'new_password');
+    if (fresh) setProblems({ fresh });
+    else setRefusal(sentence(reason));
+    focusFirstProblem(form);
+  };
+
+  const submit = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
+    event.preventDefault();
+    if (busy) return;
+    const values = new FormData(event.currentTarget);
+    const fresh = String(values.get('fresh'));
+    const found = newPasswordProblems(current, fresh, String(values.get('again')));
+    setProblems(found);
+    setRefusal(null);
+    if (Object.keys(found).length > 0) return focusFirstProblem(form);
+    setBusy(true);
+    const body = { current_password: current, new_password: fresh };
+    try {
+      onDone(await unwrap(api.POST('/api/v1/login/password', { body })));
+    } catch (reason) {
+      refuse(reason);
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  return (
+    <form ref={form} method="post" onSubmit={(event) => void submit(event)} noValidate>
+      <Stack gap="md">
+        <div>
+          <Title order={2} size="h4" mb={4}>
+            Choose a new password
+          </Title>
+          <Text size="sm">
+            Yours was good for this one login. The new one is for the portal, ssh and everything
+            else that asks your organisation's directory.
+          </Text>
+        </div>
+        {refusal && <Notice tone="error">{refusal}</Notice>}
+        <input
+          type="text"
+          name="username"
+          value={username}
+          autoComplete="username"
+          hidden
+          readOnly
+        />
+        <PasswordInput
+          ref={field}
+          name="fresh"
+          label="New password"
+          autoComplete="new-password"
+          size="md"
+          visibilityToggleButtonProps={TOGGLE}
+          error={problems.fresh}
+        />
+        <PasswordInput
+          name="again"
+          label="New password again"
+          autoComplete="new-password"
+          size="md"
+          visibilityToggleButtonProps={TOGGLE}
+          error={problems.again}
+        />
+        <Button type="submit" size="md" fullWidth loading={busy}>
+          Change password and log in
+        </Button>
+        <Text size="sm">
+          <Anchor component="button" type="button" onClick={() => onBack(null)}>
+            Log in as somebody else
+          </Anchor>
+        </Text>
+      </Stack>
+    </form>
+  );
+}
+
+/** Why one has to begin again: the half login is over, or the password has changed meanwhile. */
+function whyAgain(reason: unknown): string | null {
+  if (!(reason instanceof ApiError)) return null;
+  if (reason.slug === 'login-required')
+    return 'That took longer than five minutes. Please log in again.';
+  if (reason.slug !== 'wrong-credentials') return null;
+  return fieldMessage(reason, 'current_password')
+    ? 'This password doesn’t work any more. Please log in with the present one.'
+    : sentence(reason);
+}

@@ -1,0 +1,13 @@
+/** What can be seen to be wrong with a new password before the directory is asked. Pure. */
+
+export interface Problems {
+  fresh?: string;
+  again?: string;
+}
+
+/** `current` is the one it takes the place of. */
+export function newPasswordProblems(current: string, fresh: string, again: string): Problems {
+  if (fresh === '') return { fresh: 'Enter a new password.' };
+  if (fresh === current) return { fresh: 'This is the one-time password. Choose another one.' };
+  return fresh === again ? {} : { again: 'The two are not the same.' };
+}

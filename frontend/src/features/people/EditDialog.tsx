@@ -1,0 +1,174 @@
+import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useRef, useState } from 'react';
+import { ApiError, fieldMessage, sentence } from '@/api/problem';
+import { useWithPassword } from '@/features/account/reauth';
+import { Cancelled } from '@/ui/complain';
+import { focusFirstProblem } from '@/ui/focus';
+import { Notice } from '@/ui/Notice';
+import { editPerson } from './actions';
+import classes from './EditDialog.module.css';
+import {
+  changes,
+  type Draft,
+  draftOf,
+  FIELDS,
+  type Field,
+  formErrors,
+  LABELS,
+  merge,
+} from './edit';
+import { personQuery } from './queries';
+import type { Person } from './shapes';
+import { listText, nameOf } from './words';
+
+interface Props {
+  person: Person;
+  opened: boolean;
+  onClose: () => void;
+}
+
+/** Changes what the directory says of someone. */
+export function EditDialog({ person, opened, onClose }: Props) {
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title={`Edit ${nameOf(person)}`}
+      size="lg"
+      closeButtonProps={{ 'aria-label': 'Close' }}
+      closeOnClickOutside={false}
+    >
+      <EditForm person={person} onClose={onClose} />
+    </Modal>
+  );
+}
+
+const HINTS: Partial<Record<Field, string>> = {
+  gid: 'Of their primary group.',
+  display_name: 'The whole name.',
+};
+
+function EditForm({ person, onClose }: Omit<Props, 'opened'>) {
+  const queries = useQueryClient();
+  const withPassword = useWithPassword();
+  const form = useRef<HTMLFormElement>(null);
+  // What the form began with: the page behind it may be brought up to date meanwhile.
+  const [base, setBase] = useState(person);
+  const [draft, setDraft] = useState(() => draftOf(person));
+  const [conflicts, setConflicts] = useState<Partial<Draft>>({});
+  const [told, setTold] = useState<string | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+
+  const set = (field: Field, value: string): void => setDraft({ ...draft, [field]: value });
+  const settle = (field: Field, value: string): void => {
+    set(field, value);
+    setConflicts(Object.fromEntries(Object.entries(conflicts).filter(([name]) => name !== field)));
+  };
+
+  /** Somebody else saved first: their values come in beside what was typed here. */
+  const meet = async (refusal: ApiError): Promise<void> => {
+    const fresh = await queries.fetchQuery({ ...personQuery(person.username), staleTime: 0 });
+    const merged = merge(base, draft, fresh);
+    setBase(fresh);
+    setDraft(merged.draft);
+    setConflicts(merged.conflicts);
+    setTold(meetingText(refusal.message, merged.taken, Object.keys(merged.conflicts) as Field[]));
+  };
+
+  const save = async (): Promise<void> => {
+    const wanted = changes(base, draft);
+    if (Object.keys(wanted).length === 0) return onClose();
+    try {
+      await withPassword(() => editPerson(person.username, wanted, base.version));
+      notifications.show({ message: `${nameOf(person)} is changed in the directory.` });
+      onClose();
+    } catch (refusal) {
+      if (refusal instanceof Cancelled) return;
+      if (isMeeting(refusal)) return meet(refusal);
+      setError(refusal);
+      focusFirstProblem(form);
+    }
+  };
+
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    if (busy) return;
+    setError(null);
+    setTold(null);
+    if (Object.keys(formErrors(draft)).length > 0) return focusFirstProblem(form);
+    setBusy(true);
+    await save().catch(setError);
+    setBusy(false);
+  };
+
+  const errors = formErrors(draft);
+  const problem = (field: Field): string | undefined => errors[field] ?? fieldMessage(error, field);
+  const elsewhere = error !== null && !FIELDS.some((field) => fieldMessage(error, field));
+  return (
+    <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
+      <Stack>
+        {told && (
+          <Notice tone="warning" urgent>
+            {told}
+          </Notice>
+        )}
+        {elsewhere && <Notice tone="error">{sentence(error)}</Notice>}
+        <div className={classes.fields}>
+          {FIELDS.map((field) => (
+            <div key={field} data-field={field}>
+              <TextInput
+                label={LABELS[field]}
+                description={HINTS[field]}
+                inputWrapperOrder={['label', 'input', 'error', 'description']}
+                value={draft[field]}
+                onChange={(event) => set(field, event.currentTarget.value)}
+                error={problem(field)}
+                inputMode={field === 'gid' ? 'numeric' : undefined}
+                autoComplete="off"
+                spellCheck={false}
+                {...(field === 'given_name' ? { 'data-autofocus': true } : {})}
+              />
+              {conflicts[field] !== undefined && (
+                <div className={classes.theirs}>
+                  <span>Now: {conflicts[field] || '(empty)'}</span>
+                  <Button
+                    size="compact-xs"
+                    variant="default"
+                    onClick={() => settle(field, conflicts[field] ?? '')}
+                  >
+                    Take this
+                  </Button>
+                </div>
+              )}
+            </div>
+          ))}
+        </div>
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={busy}>
+            Save
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+const isMeeting = (error: unknown): error is ApiError =>
+  error instanceof ApiError &&
+  (error.slug === 'changed-meanwhile' || error.slug === 'directory-changed');
+
+function meetingText(said: string, taken: Field[], conflicts: Field[]): string {
+  const names = (fields: Field[]): string => listText(fields.map((field) => LABELS[field]));
+  const lines = [said];
+  if (taken.length > 0) lines.push(`Now filled in as they left it: ${names(taken)}.`);
+  if (conflicts.length > 0)
+    lines.push(`You both changed: ${names(conflicts)}. What you typed is still there.`);
+  lines.push('Save again to change it all the same.');
+  return lines.join(' ');
+}

@@ -1,0 +1,69 @@
+import { Button, Paper } from '@mantine/core';
+import { mayChange } from '@/features/account/roles';
+import { useMe } from '@/features/account/useMe';
+import { StateChip } from '@/ui/StateChip';
+import { Time } from '@/ui/Time';
+import { useChange } from '@/ui/useChange';
+import { makeHome } from './actions';
+import classes from './Person.module.css';
+import type { HomeRun, Person } from './shapes';
+import { homeTask, homeWords, isLiveRun, isManaged } from './words';
+
+/** What the site's own command did with the home directory, and what it said. */
+export function HomeRuns({ person }: { person: Person }) {
+  const me = useMe();
+  const { busy, change } = useChange();
+  const runs = person.home_runs;
+  const making = runs.find((run) => run.task === 'create');
+  const makes = mayChange(me) && isManaged(person) && person.home_tasks.includes('create');
+  return (
+    <Paper component="section" className={classes.box} aria-labelledby="home">
+      <h2 className={classes.heading} id="home">
+        Home directory
+      </h2>
+      {runs.length === 0 ? (
+        <p className={classes.quiet}>
+          {person.home_tasks.length === 0
+            ? 'The portal has no command that makes one; the setting home_command names it.'
+            : 'Nothing has been done about it from here.'}
+        </p>
+      ) : (
+        <ul className={classes.runs}>
+          {runs.map((run) => (
+            <Run key={`${run.task} ${run.created_at}`} run={run} />
+          ))}
+        </ul>
+      )}
+      {makes && (making === undefined || !isLiveRun(making)) && (
+        <Button
+          variant="default"
+          loading={busy}
+          onClick={() => change(() => makeHome(person.username))}
+        >
+          {making ? 'Run again' : 'Make the home directory'}
+        </Button>
+      )}
+    </Paper>
+  );
+}
+
+function Run({ run }: { run: HomeRun }) {
+  return (
+    <li className={classes.run}>
+      <div className={classes.runHead}>
+        <StateChip {...homeWords(run)} />
+        <span>{homeTask(run)}</span>
+        <span className={classes.quiet}>
+          <Time at={run.ended_at ?? run.created_at} />
+          {run.exit_code !== null && run.exit_code !== 0 && ` · exit code ${run.exit_code}`}
+        </span>
+      </div>
+      {run.output !== '' && !isLiveRun(run) && (
+        <details open={run.state === 'failed'}>
+          <summary>What it said</summary>
+          <pre className={classes.output}>{run.output}</pre>
+        </details>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,164 @@
+import { Button, FileButton, Paper, Textarea } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { fieldMessage, sentence } from '@/api/problem';
+import { useWithPassword } from '@/features/account/reauth';
+import { download } from '@/lib/download';
+import { useDraft } from '@/lib/useDraft';
+import { Cancelled } from '@/ui/complain';
+import { Notice } from '@/ui/Notice';
+import { TEMPLATE, textProblem } from './csv';
+import classes from './Import.module.css';
+import { ImportProgress } from './ImportProgress';
+import { ImportReport } from './ImportReport';
+import { importQuery, startImport } from './imports';
+import type { PeopleImport } from './shapes';
+import { peopleText } from './words';
+
+/** A file, what would come of it, and the button that makes it so. */
+export function ImportForm() {
+  const navigate = useNavigate();
+  const withPassword = useWithPassword();
+  const { draft: text, setDraft: setText, refused } = useDraft('people/import', () => '');
+  const [checked, setChecked] = useState<string | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [busy, setBusy] = useState<'checking' | 'creating' | null>(null);
+  const field = useRef<HTMLTextAreaElement>(null);
+
+  const change = (value: string): void => {
+    setText(value);
+    setChecked(null);
+    setProblem(null);
+  };
+
+  const start = async (dryRun: boolean): Promise<void> => {
+    if (busy) return;
+    const wrong = textProblem(text);
+    setProblem(wrong);
+    if (wrong !== null) return field.current?.focus();
+    setBusy(dryRun ? 'checking' : 'creating');
+    try {
+      const started = await withPassword(() => startImport(text, dryRun));
+      if (dryRun) setChecked(started.id);
+      else await navigate({ to: '/admin/new/people', search: { import: started.id } });
+    } catch (error) {
+      if (error instanceof Cancelled) return;
+      refused(error);
+      setProblem(fieldMessage(error, 'csv') ?? sentence(error));
+    } finally {
+      setBusy(null);
+    }
+  };
+
+  return (
+    <div className={classes.page}>
+      <Paper
+        component="form"
+        className={classes.form}
+        noValidate
+        onSubmit={(event: FormEvent) => {
+          event.preventDefault();
+          void start(true);
+        }}
+      >
+        <Choosing onText={change} />
+        <Textarea
+          ref={field}
+          label="The file’s lines"
+          description="The first line names the columns; only username and surname are needed. Several groups stand in one cell, with “;” between them."
+          placeholder={TEMPLATE}
+          classNames={{ input: classes.lines }}
+          value={text}
+          onChange={(event) => change(event.currentTarget.value)}
+          error={problem}
+          rows={8}
+          spellCheck={false}
+          autoCapitalize="none"
+        />
+        <div>
+          <Button type="submit" loading={busy === 'checking'} disabled={busy === 'creating'}>
+            Check it
+          </Button>
+        </div>
+        <p className={classes.quiet}>
+          Checking creates nobody. You see what would come of each line, all mistakes at once.
+        </p>
+      </Paper>
+      {checked !== null && (
+        <Checked id={checked} creating={busy === 'creating'} onCreate={() => void start(false)} />
+      )}
+    </div>
+  );
+}
+
+function Choosing({ onText }: { onText: (text: string) => void }) {
+  const [name, setName] = useState<string | null>(null);
+  const choose = async (file: File | null): Promise<void> => {
+    if (file === null) return;
+    setName(file.name);
+    onText(await file.text());
+  };
+  return (
+    <div className={classes.choose}>
+      <FileButton accept=".csv,text/csv,text/plain" onChange={(file) => void choose(file)}>
+        {(props) => (
+          <Button {...props} variant="default">
+            Choose a file…
+          </Button>
+        )}
+      </FileButton>
+      <Button
+        variant="subtle"
+        color="gray"
+        onClick={() => download('people.csv', TEMPLATE, 'text/csv')}
+      >
+        Download a template
+      </Button>
+      {name !== null && <span className={classes.quiet}>{name}</span>}
+    </div>
+  );
+}
+
+interface CheckedProps {
+  id: string;
+  creating: boolean;
+  onCreate: () => void;
+}
+
+/** What the dry run found. */
+function Checked({ id, creating, onCreate }: CheckedProps) {
+  const { data, error } = useQuery(importQuery(id));
+  if (error) return <Notice tone="error">{sentence(error)}</Notice>;
+  if (!data) return null;
+  if (data.state === 'running') return <ImportProgress run={data} />;
+  return <Found run={data} creating={creating} onCreate={onCreate} />;
+}
+
+function Found({ run, creating, onCreate }: { run: PeopleImport } & Omit<CheckedProps, 'id'>) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), []);
+  const { created, failed } = run;
+  return (
+    <section className={classes.page} aria-labelledby="found">
+      <h2 id="found" className={classes.heading} ref={heading} tabIndex={-1}>
+        What would come of it
+      </h2>
+      {run.problem && <Notice tone="error">{run.problem}</Notice>}
+      <ImportReport run={run} />
+      {created > 0 && run.state === 'done' && (
+        <div className={classes.create}>
+          <Button size="md" loading={creating} onClick={onCreate}>
+            Create {peopleText(created)}
+          </Button>
+          {failed > 0 && (
+            <span className={classes.quiet}>
+              Lines with mistakes are left out. Put right, they can be imported later with the same
+              file: whoever exists stays as before.
+            </span>
+          )}
+        </div>
+      )}
+    </section>
+  );
+}

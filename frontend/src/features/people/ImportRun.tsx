@@ -1,0 +1,105 @@
+import { Button, Group, Paper, Skeleton } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import { ApiError, sentence } from '@/api/problem';
+import { mayChange } from '@/features/account/roles';
+import { useMe } from '@/features/account/useMe';
+import { download } from '@/lib/download';
+import { Notice } from '@/ui/Notice';
+import { useChange } from '@/ui/useChange';
+import { passwordsFile } from './csv';
+import classes from './Import.module.css';
+import { ImportProgress } from './ImportProgress';
+import { ImportReport } from './ImportReport';
+import { importQuery, takePasswords } from './imports';
+import { PEOPLE_KEY } from './queries';
+import type { FirstPassword, PeopleImport } from './shapes';
+import { peopleText } from './words';
+
+/** An import that creates people: how far it is, what came of it, and the passwords, once. */
+export function ImportRun({ id }: { id: string }) {
+  const queries = useQueryClient();
+  const { data, error } = useQuery(importQuery(id));
+  const ended = data !== undefined && data.state !== 'running';
+  useEffect(() => {
+    if (ended) void queries.invalidateQueries({ queryKey: PEOPLE_KEY });
+  }, [ended, queries]);
+  return (
+    <div className={classes.page}>
+      {error && (
+        <Notice
+          tone={error instanceof ApiError && error.status === 404 ? 'warning' : 'error'}
+          urgent
+        >
+          {sentence(error)}
+        </Notice>
+      )}
+      {!data && !error && <Skeleton height={160} radius="lg" aria-label="Loading" />}
+      {data?.state === 'running' && <ImportProgress run={data} />}
+      {data && ended && <Ended run={data} />}
+      <Group>
+        <Button component={Link} to="/admin/new/people" variant="default">
+          Import another file
+        </Button>
+        <Button component={Link} to="/admin/people" variant="default">
+          Show everyone
+        </Button>
+      </Group>
+    </div>
+  );
+}
+
+function Ended({ run }: { run: PeopleImport }) {
+  return (
+    <>
+      {run.problem && <Notice tone="error">{run.problem}</Notice>}
+      <Passwords run={run} />
+      <ImportReport run={run} />
+    </>
+  );
+}
+
+function Passwords({ run }: { run: PeopleImport }) {
+  const admin = mayChange(useMe());
+  const { busy, change } = useChange();
+  const [taken, setTaken] = useState<FirstPassword[] | null>(null);
+  if (!admin || run.dry_run || (run.passwords === 0 && taken === null)) return null;
+  const save = (found: FirstPassword[]): void =>
+    download('one-time-passwords.csv', passwordsFile(found), 'text/csv');
+  const take = async (): Promise<void> => {
+    const found = await takePasswords(run.id);
+    setTaken(found);
+    save(found);
+  };
+  return (
+    <Paper className={classes.form}>
+      <h2 className={classes.heading}>One-time passwords</h2>
+      {taken === null ? (
+        <>
+          <p className={classes.text}>
+            {peopleText(run.passwords)} can log in with a one-time password each. The portal hands
+            them over once, to you, within two hours; then it forgets them.
+          </p>
+          <div>
+            <Button loading={busy} onClick={() => change(take)}>
+              Download the passwords
+            </Button>
+          </div>
+        </>
+      ) : (
+        <>
+          <p className={classes.text}>
+            The file has {taken.length} of them. Give each to its person so that nobody else reads
+            it, then delete the file. They are gone when you leave this page.
+          </p>
+          <div>
+            <Button variant="default" onClick={() => save(taken)}>
+              Download again
+            </Button>
+          </div>
+        </>
+      )}
+    </Paper>
+  );
+}

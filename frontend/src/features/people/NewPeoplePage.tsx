@@ -1,0 +1,27 @@
+import { useSearch } from '@tanstack/react-router';
+import { mayChange } from '@/features/account/roles';
+import { useMe } from '@/features/account/useMe';
+import { AdminFrame } from '@/features/admin/AdminFrame';
+import { Notice } from '@/ui/Notice';
+import { ImportForm } from './ImportForm';
+import { ImportRun } from './ImportRun';
+
+/** Many people join at once: from a file, tried out first. */
+export function NewPeoplePage() {
+  return (
+    <AdminFrame tab="Import people" title="Import people">
+      <Body />
+    </AdminFrame>
+  );
+}
+
+function Body() {
+  const me = useMe();
+  const { import: id } = useSearch({ from: '/member/admin/new/people' });
+  if (id !== undefined) return <ImportRun key={id} id={id} />;
+  return mayChange(me) ? (
+    <ImportForm />
+  ) : (
+    <Notice tone="info">Only administrators can import people. You may look at them.</Notice>
+  );
+}

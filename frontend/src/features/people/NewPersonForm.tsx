@@ -1,0 +1,154 @@
+import { Button, Group, Paper, TextInput } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { type FormEvent, useRef, useState } from 'react';
+import { fieldMessage, sentence } from '@/api/problem';
+import { useWithPassword } from '@/features/account/reauth';
+import { useDraft } from '@/lib/useDraft';
+import { Cancelled } from '@/ui/complain';
+import { focusFirstProblem } from '@/ui/focus';
+import { Notice } from '@/ui/Notice';
+import { createPerson } from './actions';
+import { Chips } from './Chips';
+import classes from './NewPerson.module.css';
+import {
+  draftErrors,
+  EMPTY,
+  type NewDraft,
+  RARE,
+  requestOf,
+  TEXTS,
+  type TextField,
+  usernameOf,
+} from './newPerson';
+import { GroupPick } from './SearchPick';
+import type { OneTimePassword, Person } from './shapes';
+
+interface Props {
+  onMade: (made: { person: Person; password: OneTimePassword }) => void;
+}
+
+const LABELS: Record<TextField, string> = {
+  given_name: 'Given name',
+  surname: 'Surname',
+  username: 'User name',
+  email: 'Mail, optional',
+  display_name: 'Shown as',
+  uid: 'Number (uid)',
+  gid: 'Primary group (gid)',
+  home: 'Home directory',
+  shell: 'Login shell',
+};
+
+const HINTS: Partial<Record<TextField, string>> = {
+  username: 'For logging in, for ssh and in Slurm. It can’t be changed later.',
+  display_name: 'Both names together, if empty.',
+  uid: 'The next free one, if empty.',
+  gid: 'A group of their own or the site’s, if empty.',
+  home: 'As the settings say, if empty.',
+  shell: 'As the settings say, if empty.',
+};
+
+export function NewPersonForm({ onMade }: Props) {
+  const withPassword = useWithPassword();
+  const form = useRef<HTMLFormElement>(null);
+  const { draft, setDraft, refused } = useDraft<NewDraft>('people/new', () => EMPTY);
+  const [tried, setTried] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const errors = tried ? draftErrors(draft) : {};
+  const problem = (field: TextField): string | undefined =>
+    errors[field] ?? fieldMessage(error, field);
+  const rare = RARE.some((field) => problem(field) !== undefined);
+
+  const create = async (): Promise<void> => {
+    try {
+      onMade(await withPassword(() => createPerson(requestOf(draft))));
+    } catch (refusal) {
+      if (refusal instanceof Cancelled) return;
+      refused(refusal);
+      setError(refusal);
+      focusFirstProblem(form);
+    }
+  };
+
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    if (busy) return;
+    setTried(true);
+    setError(null);
+    if (Object.keys(draftErrors(draft)).length > 0) return focusFirstProblem(form);
+    setBusy(true);
+    await create();
+    setBusy(false);
+  };
+
+  const field = (name: TextField) => (
+    <TextInput
+      key={name}
+      label={LABELS[name]}
+      description={HINTS[name]}
+      inputWrapperOrder={['label', 'input', 'error', 'description']}
+      value={name === 'username' ? usernameOf(draft) : draft[name]}
+      onChange={(event) => setDraft({ ...draft, [name]: event.currentTarget.value })}
+      error={problem(name)}
+      autoComplete="off"
+      spellCheck={false}
+      {...(name === 'username' ? { autoCapitalize: 'none' } : {})}
+      {...(name === 'uid' || name === 'gid' ? { inputMode: 'numeric' } : {})}
+    />
+  );
+  const elsewhere =
+    error !== null &&
+    !fieldMessage(error, 'groups') &&
+    !TEXTS.some((name) => fieldMessage(error, name));
+  return (
+    <Paper
+      component="form"
+      ref={form}
+      className={classes.form}
+      noValidate
+      aria-label="New person"
+      onSubmit={(event: FormEvent) => void submit(event)}
+    >
+      {elsewhere && <Notice tone="error">{sentence(error)}</Notice>}
+      <div className={classes.fields}>
+        {field('given_name')}
+        {field('surname')}
+        {field('username')}
+        {field('email')}
+      </div>
+      <div className={classes.groups}>
+        <GroupPick
+          label="Groups, optional"
+          description="What they may use follows from these."
+          placeholder="Type to find one"
+          without={draft.groups}
+          error={fieldMessage(error, 'groups')}
+          onPick={(name) => setDraft({ ...draft, groups: [...draft.groups, name] })}
+        />
+        {draft.groups.length > 0 && (
+          <Chips
+            label="Chosen groups"
+            names={draft.groups}
+            onRemove={async (name) =>
+              setDraft({ ...draft, groups: draft.groups.filter((other) => other !== name) })
+            }
+            removeLabel={(name) => `Leave out ${name}`}
+          />
+        )}
+      </div>
+      <details className={classes.more} open={rare || undefined}>
+        <summary>Numbers, home directory and shell</summary>
+        <div className={classes.fields}>{RARE.map(field)}</div>
+      </details>
+      <Group justify="flex-end">
+        <Button component={Link} to="/admin/people" variant="default">
+          Cancel
+        </Button>
+        <Button type="submit" loading={busy}>
+          Create person
+        </Button>
+      </Group>
+    </Paper>
+  );
+}

@@ -1,0 +1,34 @@
+import { Text } from '@mantine/core';
+import { CopyButton } from '@/features/log/CopyButton';
+import { Notice } from '@/ui/Notice';
+import classes from './PasswordBox.module.css';
+import type { OneTimePassword } from './shapes';
+
+interface Props {
+  username: string;
+  made: OneTimePassword;
+}
+
+/** A one-time password, this once, and what to do with it. */
+export function PasswordBox({ username, made }: Props) {
+  return (
+    <div className={classes.box}>
+      <Notice tone="warning">
+        Copy it now: it is kept nowhere and not shown again. Until it is used, whoever has it can
+        log in as {username}.
+      </Notice>
+      <div className={classes.row}>
+        <code className={classes.password} data-testid="one-time-password">
+          {made.password}
+        </code>
+        <CopyButton text={made.password} />
+      </div>
+      <Text size="sm">
+        Give it to {username} so that nobody else reads it.{' '}
+        {made.must_change
+          ? 'At the first login here it is asked for, and then a new password that only they know.'
+          : 'This directory doesn’t insist on a new one: ask them to change it at once, under “Change password” in the menu with their name.'}
+      </Text>
+    </div>
+  );
+}

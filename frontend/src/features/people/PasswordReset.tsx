@@ -1,0 +1,95 @@
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { sentence } from '@/api/problem';
+import { useWithPassword } from '@/features/account/reauth';
+import { Cancelled } from '@/ui/complain';
+import { Notice } from '@/ui/Notice';
+import { resetPassword } from './actions';
+import { PasswordBox } from './PasswordBox';
+import type { OneTimePassword, Person } from './shapes';
+
+interface Props {
+  person: Person;
+  opened: boolean;
+  onClose: () => void;
+}
+
+/** Gives someone a new one-time password, and shows it this once. */
+export function PasswordReset({ person, opened, onClose }: Props) {
+  const [made, setMade] = useState<OneTimePassword | null>(null);
+  const close = (): void => {
+    onClose();
+    setMade(null);
+  };
+  return (
+    <Modal
+      opened={opened}
+      onClose={close}
+      title={
+        made
+          ? `One-time password of ${person.username}`
+          : `Reset the password of ${person.username}?`
+      }
+      closeButtonProps={{ 'aria-label': 'Close' }}
+      closeOnClickOutside={made === null}
+      closeOnEscape={made === null}
+    >
+      {made ? (
+        <Stack>
+          <PasswordBox username={person.username} made={made} />
+          <Group justify="flex-end">
+            <Button onClick={close}>I have copied it</Button>
+          </Group>
+        </Stack>
+      ) : (
+        <Question person={person} onMade={setMade} onCancel={close} />
+      )}
+    </Modal>
+  );
+}
+
+interface QuestionProps {
+  person: Person;
+  onMade: (made: OneTimePassword) => void;
+  onCancel: () => void;
+}
+
+function Question({ person, onMade, onCancel }: QuestionProps) {
+  const withPassword = useWithPassword();
+  const [busy, setBusy] = useState(false);
+  const [refusal, setRefusal] = useState<string | null>(null);
+  const reset = async (): Promise<void> => {
+    setBusy(true);
+    setRefusal(null);
+    try {
+      onMade(await withPassword(() => resetPassword(person.username)));
+    } catch (error) {
+      if (!(error instanceof Cancelled)) setRefusal(sentence(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Stack>
+      <Text size="sm">
+        The portal makes a one-time password and shows it to you once. The present password stops
+        working, and {person.username} is logged out of the portal everywhere; what they have
+        running goes on.
+      </Text>
+      {person.locked && (
+        <Text size="sm">
+          The account is locked besides; a new password alone doesn't unlock it.
+        </Text>
+      )}
+      {refusal && <Notice tone="error">{refusal}</Notice>}
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onCancel}>
+          Cancel
+        </Button>
+        <Button loading={busy} onClick={() => void reset()}>
+          Make a one-time password
+        </Button>
+      </Group>
+    </Stack>
+  );
+}

@@ -1,0 +1,66 @@
+import { Paper, Table } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { StateChip } from '@/ui/StateChip';
+import { Time } from '@/ui/Time';
+import classes from './People.module.css';
+import type { PersonRow } from './shapes';
+import { nameOf, personWords, roleText } from './words';
+
+interface Props {
+  people: PersonRow[];
+  /** an answer to what is asked for now is still to come */
+  busy: boolean;
+}
+
+export function PeopleTable({ people, busy }: Props) {
+  return (
+    <Paper className={classes.table} aria-busy={busy}>
+      <Table verticalSpacing="xs" horizontalSpacing="md" aria-label="People">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Person</Table.Th>
+            <Table.Th>State</Table.Th>
+            <Table.Th>Role</Table.Th>
+            <Table.Th>Mail</Table.Th>
+            <Table.Th>Last login</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {people.map((row) => (
+            <Row key={row.username} row={row} />
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Paper>
+  );
+}
+
+function Row({ row }: { row: PersonRow }) {
+  const plain = row.role === null || row.role === 'user';
+  return (
+    <Table.Tr className={classes.row}>
+      <Table.Td>
+        <Link
+          to="/admin/people/$username"
+          params={{ username: row.username }}
+          className={classes.who}
+          preload={false}
+        >
+          {nameOf(row)}
+        </Link>
+        <div className={classes.name}>
+          {row.username}
+          {row.uid !== null && ` · ${row.uid}`}
+        </div>
+      </Table.Td>
+      <Table.Td>
+        <StateChip {...personWords(row)} />
+      </Table.Td>
+      <Table.Td data-empty={plain}>{plain ? '–' : roleText(row.role)}</Table.Td>
+      <Table.Td data-empty={!row.email}>{row.email || '–'}</Table.Td>
+      <Table.Td data-empty={!row.last_login_at} data-says="Last login:">
+        {row.last_login_at ? <Time at={row.last_login_at} /> : 'never'}
+      </Table.Td>
+    </Table.Tr>
+  );
+}

@@ -1,0 +1,110 @@
+import { Button, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useMe } from '@/features/account/useMe';
+import { ConfirmDialog } from '@/ui/ConfirmDialog';
+import { enablePerson, lockPerson, unlockPerson } from './actions';
+import { DeleteDialog } from './DeleteDialog';
+import { DisableDialog } from './DisableDialog';
+import { EditDialog } from './EditDialog';
+import { PasswordReset } from './PasswordReset';
+import classes from './Person.module.css';
+import type { Person } from './shapes';
+import { type Act, actsFor } from './words';
+
+const LABELS: Record<Act, string> = {
+  edit: 'Edit…',
+  password: 'Reset password…',
+  lock: 'Lock…',
+  unlock: 'Unlock…',
+  disable: 'Disable…',
+  enable: 'Enable…',
+  delete: 'Delete…',
+};
+
+/** What an administrator may do about someone just now: what can't be done has no button. */
+export function PersonActions({ person }: { person: Person }) {
+  const me = useMe();
+  const [dialog, setDialog] = useState<Act | null>(null);
+  // Each time it opens a dialog begins anew.
+  const [times, setTimes] = useState(0);
+  const acts = actsFor(person, me.username);
+  if (acts.length === 0) return null;
+  const open = (act: Act): void => {
+    setTimes(times + 1);
+    setDialog(act);
+  };
+  const at = (act: Act) => ({
+    person,
+    opened: dialog === act,
+    onClose: () => setDialog(null),
+  });
+  return (
+    <>
+      <div className={classes.actions}>
+        {acts.map((act) => (
+          <Button
+            key={act}
+            variant="default"
+            {...(act === 'disable' || act === 'delete' ? { c: 'var(--bad)' } : {})}
+            onClick={() => open(act)}
+          >
+            {LABELS[act]}
+          </Button>
+        ))}
+      </div>
+      <EditDialog key={`edit ${times}`} {...at('edit')} />
+      <PasswordReset key={`password ${times}`} {...at('password')} />
+      <DisableDialog key={`disable ${times}`} {...at('disable')} />
+      <DeleteDialog key={`delete ${times}`} {...at('delete')} />
+      <SmallDialogs at={at} person={person} />
+    </>
+  );
+}
+
+interface Small {
+  person: Person;
+  at: (act: Act) => { opened: boolean; onClose: () => void };
+}
+
+/** Those that ask nothing but whether. */
+function SmallDialogs({ person, at }: Small) {
+  const { username } = person;
+  const opened = (act: Act) => ({ opened: at(act).opened, onClose: at(act).onClose });
+  return (
+    <>
+      <ConfirmDialog
+        {...opened('lock')}
+        title={`Lock ${username}?`}
+        act={() => lockPerson(username)}
+        button="Lock"
+      >
+        <Text size="sm">
+          The directory refuses the password until you unlock it, right or wrong. Who is logged in
+          stays so, ssh keys go on working and jobs run on: to end all of it, disable the account.
+        </Text>
+      </ConfirmDialog>
+      <ConfirmDialog
+        {...opened('unlock')}
+        title={`Unlock ${username}?`}
+        act={() => unlockPerson(username)}
+        button="Unlock"
+      >
+        <Text size="sm">
+          The password they have works again at once. Whoever has forgotten it needs a new one
+          besides.
+        </Text>
+      </ConfirmDialog>
+      <ConfirmDialog
+        {...opened('enable')}
+        title={`Enable ${username} again?`}
+        act={() => enablePerson(username)}
+        button="Enable"
+      >
+        <Text size="sm">
+          {username} can log in again with the password and the shell from before. Sessions and jobs
+          that were ended don't come back, and access tokens have to be made anew.
+        </Text>
+      </ConfirmDialog>
+    </>
+  );
+}

@@ -1,0 +1,102 @@
+import { Button, Paper, Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { ApiError, sentence } from '@/api/problem';
+import { mayChange } from '@/features/account/roles';
+import { useMe } from '@/features/account/useMe';
+import { AdminFrame } from '@/features/admin/AdminFrame';
+import { Notice } from '@/ui/Notice';
+import { StateChip } from '@/ui/StateChip';
+import { Absences } from './Absences';
+import { Closing } from './Closing';
+import { HomeRuns } from './HomeRuns';
+import classes from './Person.module.css';
+import { PersonActions } from './PersonActions';
+import { DirectoryFacts, PortalFacts } from './PersonFacts';
+import { PersonGroups } from './PersonGroups';
+import { PersonRole } from './PersonRole';
+import { personQuery } from './queries';
+import { SecondFactorBox } from './SecondFactorBox';
+import type { Person } from './shapes';
+import { nameOf, personWords } from './words';
+
+/** Everything about one person, and what an administrator does for them. */
+export function PersonPage() {
+  const { username } = useParams({ from: '/member/admin/people/$username' });
+  return (
+    <AdminFrame tab={username} title={<Title username={username} />}>
+      {/* What was typed about one person shall not follow to the next. */}
+      <Body key={username} username={username} />
+    </AdminFrame>
+  );
+}
+
+function Title({ username }: { username: string }) {
+  const { data } = useQuery(personQuery(username));
+  return data ? nameOf(data) : username;
+}
+
+function Body({ username }: { username: string }) {
+  const { data, error } = useQuery(personQuery(username));
+  if (error instanceof ApiError && error.status === 404) return <Nobody username={username} />;
+  return (
+    <div className={classes.page}>
+      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {!data && !error && <Skeleton height={360} radius="lg" aria-label="Loading" />}
+      {data && <Whole person={data} />}
+    </div>
+  );
+}
+
+function Nobody({ username }: { username: string }) {
+  return (
+    <Paper className={classes.box}>
+      <p className={classes.line}>
+        There is nobody called {username}, in the directory or in the portal's memory.
+      </p>
+      <Button component={Link} to="/admin/people" variant="default">
+        Show everyone
+      </Button>
+    </Paper>
+  );
+}
+
+function Whole({ person }: { person: Person }) {
+  const admin = mayChange(useMe());
+  return (
+    <>
+      <div className={classes.head}>
+        <StateChip {...personWords(person)} />
+        <code className={classes.username}>{person.username}</code>
+        <nav className={classes.links} aria-label={`More about ${person.username}`}>
+          <Link to="/admin/limits" search={{ person: person.username }}>
+            Limits
+          </Link>
+          <Link to="/admin/usage" search={{ by: 'person', q: person.username }}>
+            Usage
+          </Link>
+          <Link to="/admin/audit" search={{ target: person.username }}>
+            Audit
+          </Link>
+        </nav>
+      </div>
+      {admin && <PersonActions person={person} />}
+      {person.directory_problem && <Notice tone="warning">{person.directory_problem}</Notice>}
+      {person.unmanaged && <Notice tone="info">{person.unmanaged}</Notice>}
+      <Closing person={person} />
+      {admin && !person.directory_problem && <Absences capabilities={person.capabilities} />}
+      <div className={classes.columns}>
+        <div className={classes.column}>
+          <DirectoryFacts person={person} />
+          <PersonGroups person={person} />
+          <HomeRuns person={person} />
+        </div>
+        <div className={classes.column}>
+          <PortalFacts person={person} />
+          <PersonRole person={person} />
+          <SecondFactorBox person={person} />
+        </div>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,85 @@
+import { NativeSelect, Paper } from '@mantine/core';
+import { mayChange } from '@/features/account/roles';
+import { useMe } from '@/features/account/useMe';
+import { setLeader } from '@/features/groups/actions';
+import { Time } from '@/ui/Time';
+import { useChange } from '@/ui/useChange';
+import { grantRole } from './actions';
+import { Chips } from './Chips';
+import classes from './Person.module.css';
+import { GroupPick } from './SearchPick';
+import type { Person } from './shapes';
+import { roleReason, roleText } from './words';
+
+const GRANTS = [
+  { value: 'none', label: 'None' },
+  { value: 'viewer', label: 'Viewer: sees these pages, changes nothing' },
+  { value: 'admin', label: 'Administrator' },
+];
+
+/** What someone may do in the portal, why, and which groups they lead. */
+export function PersonRole({ person }: { person: Person }) {
+  const me = useMe();
+  const { busy, change, withPassword } = useChange();
+  const { username, leads } = person;
+  const changing = mayChange(me) && !person.deleted_at;
+  return (
+    <Paper component="section" className={classes.box} aria-labelledby="role">
+      <h2 className={classes.heading} id="role">
+        Role
+      </h2>
+      <p className={classes.line}>
+        <strong>{roleText(person.role)}.</strong> {roleReason(person)}
+        {person.granted_role && person.granted_at && (
+          <>
+            {' '}
+            (<Time at={person.granted_at} />)
+          </>
+        )}
+      </p>
+      {changing && (
+        <NativeSelect
+          className={classes.wide}
+          label="Role given in the portal"
+          description="The higher counts: this one, or that of the directory’s groups."
+          inputWrapperOrder={['label', 'input', 'description', 'error']}
+          data={GRANTS}
+          value={person.granted_role ?? 'none'}
+          disabled={busy}
+          onChange={(event) => {
+            const chosen = event.currentTarget.value;
+            const role = chosen === 'admin' || chosen === 'viewer' ? chosen : null;
+            change(() => grantRole(username, role));
+          }}
+        />
+      )}
+      <h3 className={classes.subheading}>Leads</h3>
+      {leads.length === 0 ? (
+        <p className={classes.quiet}>
+          No group. A group's leader sees what its members use and sets their limits.
+        </p>
+      ) : (
+        <Chips
+          label={`Groups that ${username} leads`}
+          names={leads}
+          to="group"
+          onRemove={
+            changing ? (name) => withPassword(() => setLeader(name, username, false)) : undefined
+          }
+          removeLabel={(name) => `${username} leads ${name} no longer`}
+        />
+      )}
+      {changing && (
+        <div className={classes.wide}>
+          <GroupPick
+            label="Make leader of a group"
+            placeholder="Type to find one"
+            without={leads}
+            disabled={busy}
+            onPick={(name) => change(() => setLeader(name, username, true))}
+          />
+        </div>
+      )}
+    </Paper>
+  );
+}

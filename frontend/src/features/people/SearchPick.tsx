@@ -1,0 +1,137 @@
+import { Combobox, Loader, Text, TextInput, useCombobox } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { sentence } from '@/api/problem';
+import { groupsFoundQuery } from '@/features/groups/queries';
+import { peopleFoundQuery } from './queries';
+import { nameOf } from './words';
+
+interface Choice {
+  name: string;
+  /** what else helps to know it */
+  about: string;
+}
+
+interface Found {
+  choices: Choice[] | undefined;
+  error: Error | null;
+  asking: boolean;
+}
+
+interface PickProps {
+  label: string;
+  description?: string;
+  placeholder?: string;
+  /** who or what can't be picked any more */
+  without?: readonly string[];
+  disabled?: boolean;
+  error?: string | undefined;
+  onPick: (name: string) => void;
+}
+
+const TYPED_MS = 200;
+
+/** A field that finds groups of the directory while one types. */
+export function GroupPick(props: PickProps) {
+  const [text, setText] = useState('');
+  const [typed] = useDebouncedValue(text.trim(), TYPED_MS);
+  const { data, error, isFetching } = useQuery({
+    ...groupsFoundQuery(typed),
+    placeholderData: keepPreviousData,
+  });
+  const choices = data?.map(({ name, description }) => ({ name, about: description ?? '' }));
+  return (
+    <Pick
+      {...props}
+      text={text}
+      setText={setText}
+      none="There is no such group."
+      found={{ choices, error, asking: isFetching || typed !== text.trim() }}
+    />
+  );
+}
+
+/** A field that finds people while one types. */
+export function PersonPick(props: PickProps) {
+  const [text, setText] = useState('');
+  const [typed] = useDebouncedValue(text.trim(), TYPED_MS);
+  const { data, error, isFetching } = useQuery({
+    ...peopleFoundQuery(typed),
+    placeholderData: keepPreviousData,
+  });
+  const choices = data?.map((row) => ({ name: row.username, about: nameOf(row) }));
+  return (
+    <Pick
+      {...props}
+      text={text}
+      setText={setText}
+      none="There is nobody like that."
+      found={{ choices, error, asking: isFetching || typed !== text.trim() }}
+    />
+  );
+}
+
+interface Props extends PickProps {
+  text: string;
+  setText: (text: string) => void;
+  none: string;
+  found: Found;
+}
+
+function Pick({ text, setText, found, none, without = [], onPick, ...field }: Props) {
+  const combobox = useCombobox({ onDropdownClose: () => combobox.resetSelectedOption() });
+  const choices = found.choices?.filter(({ name }) => !without.includes(name)) ?? [];
+  const pick = (name: string): void => {
+    setText('');
+    combobox.closeDropdown();
+    onPick(name);
+  };
+  return (
+    <Combobox store={combobox} onOptionSubmit={pick}>
+      <Combobox.Target>
+        <TextInput
+          {...field}
+          value={text}
+          onChange={(event) => {
+            setText(event.currentTarget.value);
+            combobox.openDropdown();
+            combobox.resetSelectedOption();
+          }}
+          onClick={() => combobox.openDropdown()}
+          onFocus={() => combobox.openDropdown()}
+          onBlur={() => combobox.closeDropdown()}
+          onKeyDown={(event) => {
+            // Enter picks, and never sends the form around it.
+            if (event.key === 'Enter') event.preventDefault();
+          }}
+          rightSection={found.asking && text !== '' ? <Loader size={16} /> : null}
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+        />
+      </Combobox.Target>
+      <Combobox.Dropdown>
+        <Combobox.Options mah={260} style={{ overflowY: 'auto' }}>
+          {choices.map(({ name, about }) => (
+            <Combobox.Option key={name} value={name}>
+              <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+                {name}
+              </Text>
+              {about !== '' && (
+                <Text size="xs" c="dimmed" lineClamp={1}>
+                  {about}
+                </Text>
+              )}
+            </Combobox.Option>
+          ))}
+          {choices.length === 0 && (
+            <Combobox.Empty>
+              {found.error ? sentence(found.error) : found.asking ? 'Searching…' : none}
+            </Combobox.Empty>
+          )}
+        </Combobox.Options>
+      </Combobox.Dropdown>
+    </Combobox>
+  );
+}

@@ -1,0 +1,46 @@
+import { Button, Paper, Text } from '@mantine/core';
+import { useState } from 'react';
+import { mayChange } from '@/features/account/roles';
+import { useMe } from '@/features/account/useMe';
+import { ConfirmDialog } from '@/ui/ConfirmDialog';
+import { resetSecondFactor } from './actions';
+import classes from './Person.module.css';
+import type { Person } from './shapes';
+
+/** Whether a login needs a code besides, and the way back in for who has lost it. */
+export function SecondFactorBox({ person }: { person: Person }) {
+  const me = useMe();
+  const [asking, setAsking] = useState(false);
+  const { username } = person;
+  return (
+    <Paper component="section" className={classes.box} aria-labelledby="factor">
+      <h2 className={classes.heading} id="factor">
+        Second factor
+      </h2>
+      <p className={person.second_factor ? classes.line : classes.quiet}>
+        {person.second_factor
+          ? 'On: a login asks for a code of their app.'
+          : 'Off: the password alone opens the account.'}
+      </p>
+      {person.second_factor && mayChange(me) && !person.deleted_at && (
+        <Button variant="default" onClick={() => setAsking(true)}>
+          Take it away…
+        </Button>
+      )}
+      <ConfirmDialog
+        opened={asking}
+        onClose={() => setAsking(false)}
+        title={`Take away the second factor of ${username}?`}
+        act={() => resetSecondFactor(username)}
+        button="Take it away"
+        danger
+      >
+        <Text size="sm">
+          For someone who has lost their phone and the recovery codes: be sure that it is them who
+          asks. Their password alone opens the account then, until they set up another one; they are
+          told at their next login that you did this.
+        </Text>
+      </ConfirmDialog>
+    </Paper>
+  );
+}

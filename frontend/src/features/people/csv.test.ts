@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { MOST_BYTES, passwordsFile, reportText, shownRows, TEMPLATE, textProblem } from './csv';
+import { draftErrors, EMPTY, requestOf, usernameOf } from './newPerson';
+import type { ImportLine } from './shapes';
+
+const row = (line: number, result: ImportLine['result'], message: string | null = null) => ({
+  line,
+  username: `p${line}`,
+  result,
+  message,
+  field: null,
+});
+
+describe('a file of people', () => {
+  it('is looked at before it is sent', () => {
+    expect(textProblem(' \n')).toMatch(/Choose a file/);
+    expect(textProblem(TEMPLATE)).toBeNull();
+    expect(textProblem('é'.repeat(MOST_BYTES / 2))).toMatch(/divide/);
+  });
+
+  it('has its mistakes shown first', () => {
+    const rows = [row(2, 'would_create'), row(3, 'exists'), row(5, 'error'), row(4, 'error')];
+    expect(shownRows(rows, 'all').map(({ line }) => line)).toEqual([4, 5, 3, 2]);
+    expect(shownRows(rows, 'fine').map(({ line }) => line)).toEqual([2]);
+    expect(shownRows(rows, 'exists').map(({ line }) => line)).toEqual([3]);
+  });
+
+  it('comes to a sentence', () => {
+    const counts = { total: 5, created: 2, exists: 1, failed: 2, dry_run: true };
+    expect(reportText(counts)).toBe(
+      '2 people would be created, 1 exists already and stays as before, 2 lines have mistakes.',
+    );
+    expect(reportText({ total: 1, created: 1, exists: 0, failed: 0, dry_run: false })).toBe(
+      '1 person was created.',
+    );
+  });
+
+  it('gives passwords that are what they are', () => {
+    const found = [
+      { username: 'ada', password: 'a,"b', must_change: true },
+      { username: 'bob', password: 'plain', must_change: true },
+    ];
+    expect(passwordsFile(found)).toBe('username,one_time_password\r\nada,"a,""b"\r\nbob,plain\r\n');
+  });
+});
+
+describe('a new person', () => {
+  it('has a user name that follows the names until one is typed', () => {
+    const draft = { ...EMPTY, given_name: 'Ada', surname: 'Lovelace' };
+    expect(usernameOf(draft)).toBe('alovelace');
+    expect(usernameOf({ ...draft, username: '' })).toBe('');
+    expect(usernameOf({ ...draft, username: 'ada' })).toBe('ada');
+  });
+
+  it('leaves to the settings what is left empty', () => {
+    const draft = { ...EMPTY, given_name: ' Ada ', surname: 'Lovelace', uid: ' 20500 ' };
+    expect(requestOf(draft)).toEqual({
+      username: 'alovelace',
+      given_name: 'Ada',
+      surname: 'Lovelace',
+      display_name: '',
+      groups: [],
+      uid: 20500,
+    });
+    expect(draftErrors(draft)).toEqual({});
+    expect(Object.keys(draftErrors({ ...EMPTY, gid: 'x' }))).toEqual([
+      'surname',
+      'username',
+      'gid',
+    ]);
+  });
+});
