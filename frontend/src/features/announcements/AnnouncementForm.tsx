@@ -3,6 +3,9 @@ import { type FormEvent, useRef, useState } from 'react';
 import { ApiError, fieldMessage, sentence } from '@/api/problem';
 import type { AdminAnnouncement } from '@/api/types';
 import { useWithPassword } from '@/features/account/reauth';
+import { meanwhileText } from '@/features/admin/meanwhile';
+import { clock } from '@/lib/clock';
+import { localTime } from '@/lib/time';
 import { useDraft } from '@/lib/useDraft';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import { Cancelled } from '@/ui/complain';
@@ -151,10 +154,7 @@ export function AnnouncementForm({ before, onDone }: Props) {
         />
         <section aria-label="Preview">
           <div className={classes.quiet}>Everyone will see:</div>
-          <AnnouncementCard
-            announcement={{ ...draft, title: draft.title.trim() || 'Its title' }}
-            {...(draft.level !== 'critical' && { onPutAway: () => undefined })}
-          />
+          <AnnouncementCard announcement={{ ...draft, title: draft.title.trim() || 'Its title' }} />
         </section>
         <Group justify="flex-end">
           <Button variant="default" onClick={onDone}>
@@ -170,11 +170,6 @@ export function AnnouncementForm({ before, onDone }: Props) {
 }
 
 function Refusal({ error }: { error: unknown }) {
-  const meanwhile = error instanceof ApiError && error.slug === 'changed-meanwhile';
-  return (
-    <Notice tone="error">
-      {sentence(error)}
-      {meanwhile && ' What you changed is still here, and theirs beside it. Look at it and save.'}
-    </Notice>
-  );
+  const meanwhile = meanwhileText(error, (at) => localTime(at, clock.now()));
+  return <Notice tone="error">{meanwhile ?? sentence(error)}</Notice>;
 }

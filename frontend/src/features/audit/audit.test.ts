@@ -67,6 +67,7 @@ describe('what an event says besides', () => {
       { field: 'partitions', old: ['gpu'], new: [] },
       { field: 'gpus_by_type', old: { v100: 1 }, new: { v100: 2, a100: 1 } },
       { field: 'uid', old: 1, new: 2 },
+      { field: 'ends_at', old: null, new: '2026-11-22T05:21:41.270000+00:00' },
     ];
     expect(
       lines({ changes, detail: { uid: 'again', browser: '<b>Firefox</b>', forced: false } }),
@@ -75,6 +76,7 @@ describe('what an event says besides', () => {
       { name: 'Partitions', old: 'gpu', now: '–' },
       { name: 'GPUs by type', old: 'v100: 1', now: 'v100: 2, a100: 1' },
       { name: 'uid', old: '1', now: '2' },
+      { name: 'Ends at', old: '–', now: '2026-11-22 05:21:41 UTC' },
       { name: 'Browser', now: '<b>Firefox</b>' },
       { name: 'Forced', now: 'no' },
     ]);
@@ -82,7 +84,7 @@ describe('what an event says besides', () => {
 
   it('fits one line', () => {
     const changes = [{ field: 'email', old: 'a@x', new: 'b@x' }];
-    expect(summary({ changes, detail: { method: 'token' } })).toBe(
+    expect(summary({ changes, detail: { id: '9c64-ca22', method: 'token' } })).toBe(
       'Email: a@x → b@x; Method: token',
     );
     expect(summary({ changes: [], detail: {} })).toBe('');

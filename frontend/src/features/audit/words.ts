@@ -1,5 +1,6 @@
 /** The audit's events in words. Pure. */
 import type { Tone } from '@/features/sessions/words';
+import { utcTime } from '@/lib/time';
 
 const WORDS = new Map([
   ['tensorboard', 'TensorBoard'],
@@ -57,10 +58,13 @@ export function byKind(actions: readonly Action[]): Kind[] {
     }));
 }
 
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+
 /** A value as one reads it; nothing is a dash. */
 export function valueText(value: unknown): string {
   if (value === null || value === undefined || value === '') return '–';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value === 'string' && MOMENT.test(value)) return utcTime(value);
   if (Array.isArray(value)) return value.length === 0 ? '–' : value.map(valueText).join(', ');
   if (typeof value === 'object') {
     const parts = Object.entries(value).map(([name, of]) => `${name}: ${valueText(of)}`);
@@ -95,9 +99,9 @@ export function lines({ changes, detail }: Said): Line[] {
   ];
 }
 
-/** All of it in one line, for the closed row. */
-export function summary(said: Said): string {
-  return lines(said)
+/** All of it in one line, for the closed row; numbers that only machines read wait until it opens. */
+export function summary({ changes, detail: { id: _id, ...detail } }: Said): string {
+  return lines({ changes, detail })
     .map(({ name, old, now }) =>
       old === undefined ? `${name}: ${now}` : `${name}: ${old} → ${now}`,
     )

@@ -2,6 +2,9 @@ import { Button, Stack, TextInput } from '@mantine/core';
 import { type FormEvent, useRef, useState } from 'react';
 import { ApiError, fieldMessage, sentence } from '@/api/problem';
 import { useWithPassword } from '@/features/account/reauth';
+import { meanwhileText } from '@/features/admin/meanwhile';
+import { clock } from '@/lib/clock';
+import { localTime } from '@/lib/time';
 import { useDraft } from '@/lib/useDraft';
 import { useLive } from '@/live/store';
 import { Cancelled } from '@/ui/complain';
@@ -164,12 +167,7 @@ function Types({ draft, set, error, otherwise }: TypesProps) {
 
 function Refusal({ error }: { error: unknown }) {
   const named = error instanceof ApiError && error.fields.length > 0;
-  const meanwhile = error instanceof ApiError && error.slug === 'changed-meanwhile';
-  if (named && !meanwhile) return null;
-  return (
-    <Notice tone="error">
-      {sentence(error)}
-      {meanwhile && ' What you typed is still here: save again to put it over theirs.'}
-    </Notice>
-  );
+  const meanwhile = meanwhileText(error, (at) => localTime(at, clock.now()));
+  if (named && meanwhile === null) return null;
+  return <Notice tone="error">{meanwhile ?? sentence(error)}</Notice>;
 }

@@ -1,0 +1,13 @@
+/** What to say when somebody else has saved while one was typing. Pure. */
+import { ApiError } from '@/api/problem';
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** Who it was and what the form holds now; null if the refusal is another one. */
+export function meanwhileText(error: unknown, time: (at: string) => string): string | null {
+  if (!(error instanceof ApiError) || error.slug !== 'changed-meanwhile') return null;
+  const [by, at] = [text(error.more.changed_by), text(error.more.changed_at)];
+  const who = by === '' ? 'Somebody' : by;
+  const when = at === '' ? '' : ` (${time(at)})`;
+  return `${who} has saved this since you opened it${when}. The form now holds their changes and yours: look at it, then save again.`;
+}
