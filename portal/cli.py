@@ -1,24 +1,23 @@
-"""The command line: serve, migrate, check, openapi.
+"""The command line: serve, migrate, check, openapi; users and groups (cli_users.py, cli_groups.py).
 
-With app.py the only place that reads the environment; everything else is handed its settings.
+These and app.py alone read the environment; everything else is handed its settings.
 """
 
 import asyncio
 import json
 import logging
 import sys
-from typing import NoReturn
 
 import typer
 
 from portal import check as checks
+from portal import cli_groups, cli_users
 from portal import logging as portal_logging
 from portal.app import bare_app, create_app
+from portal.cli_desk import load
 from portal.db import Database
 from portal.serve import Server, server_config
-from portal.settings import Settings, SettingsError, load_settings
 
-BAD_SETTINGS = 2
 app = typer.Typer(
     help="The Data Scientist Portal's web service. Settings: PORTAL_CONFIG names a TOML file.",
     no_args_is_help=True,
@@ -27,10 +26,14 @@ app = typer.Typer(
 )
 
 
+app.add_typer(cli_users.app, name="users")
+app.add_typer(cli_groups.app, name="groups")
+
+
 @app.command()
 def serve() -> None:
     """Serve until told to stop."""
-    settings = _settings()
+    settings = load()
     portal_logging.configure(settings)
     logging.getLogger(__name__).info("the portal starts on %s", settings.public_url)
     server = Server(server_config(create_app(settings), settings))
@@ -42,7 +45,7 @@ def serve() -> None:
 @app.command()
 def migrate() -> None:
     """Bring the database to this version's schema."""
-    settings = _settings()
+    settings = load()
 
     async def work() -> None:
         database = Database(settings.database)
@@ -58,7 +61,7 @@ def migrate() -> None:
 @app.command()
 def check() -> None:
     """Try everything the portal needs; say what to do about what doesn't work."""
-    settings = _settings()
+    settings = load()
     findings = [checks.Finding("settings"), checks.pages(settings), *checks.run(settings)]
     for finding in findings:
         typer.echo(_line(finding))
@@ -78,21 +81,6 @@ def _line(finding: checks.Finding) -> str:
         return f"ok      {finding.what}"
     problem = " ".join(finding.problem.split())
     return f"FAILED  {finding.what}: {problem}\n        → {finding.advice}"
-
-
-def _settings() -> Settings:
-    try:
-        return load_settings()
-    except SettingsError as error:
-        _refuse(error)
-
-
-def _refuse(error: SettingsError) -> NoReturn:
-    typer.echo("The portal can't start with these settings:", err=True)
-    for field, message in error.problems:
-        typer.echo(f"  {field}: {message}", err=True)
-    typer.echo("docs/settings.md describes them all.", err=True)
-    raise typer.Exit(BAD_SETTINGS)
 
 
 def main() -> None:

@@ -85,7 +85,7 @@ async def list_groups(
     """Groups whose name or description hold every word of `query`."""
     found = await groups.page(accounts, query, cursor, limit)
     return Groups(
-        items=[GroupRow(**_row(accounts, group)) for group in found.groups],
+        items=[row_out(accounts, group) for group in found.groups],
         next_cursor=found.cursor,
         incomplete=found.incomplete,
         capabilities=CapabilitiesOut.of(await persons.capabilities(accounts)),
@@ -100,19 +100,19 @@ async def create_group(
     members = frozenset(body.members)
     new = NewGroup(body.name, body.gid, body.description or None, members)
     made = await groups.create(accounts, new, by)
-    return await _show(accounts, made.name)
+    return await show(accounts, made.name)
 
 
 @router.get("/admin/groups/{group}")
 async def get_group(group: GroupName, _reader: Reader, accounts: AccountsDep) -> Group:
     """One group with its members."""
-    return await _show(accounts, group)
+    return await show(accounts, group)
 
 
 @router.get("/groups/{group}")
 async def get_led_group(group: GroupName, _reader: GroupReader, accounts: AccountsDep) -> Group:
     """One group with its members, for those who lead it."""
-    return await _show(accounts, group)
+    return await show(accounts, group)
 
 
 @router.delete("/admin/groups/{group}", status_code=204)
@@ -129,7 +129,7 @@ async def add_group_member(
 ) -> Group:
     """Put somebody into the group."""
     await groups.add(accounts, group, username, by)
-    return await _show(accounts, group)
+    return await show(accounts, group)
 
 
 @router.delete("/admin/groups/{group}/members/{username}")
@@ -138,7 +138,11 @@ async def remove_group_member(
 ) -> Group:
     """Take somebody out of the group, be they still in the directory or not."""
     await groups.remove(accounts, group, username, by)
-    return await _show(accounts, group)
+    return await show(accounts, group)
+
+
+def row_out(accounts: Accounts, group: contract.Group) -> GroupRow:
+    return GroupRow.model_validate(_row(accounts, group))
 
 
 def _row(accounts: Accounts, group: contract.Group) -> dict[str, object]:
@@ -153,7 +157,8 @@ def _row(accounts: Accounts, group: contract.Group) -> dict[str, object]:
     }
 
 
-async def _show(accounts: Accounts, name: str) -> Group:
+async def show(accounts: Accounts, name: str) -> Group:
+    """A group as it is now. Raises NotFound."""
     whole = await groups.one(accounts, name)
     members = [
         GroupMember(

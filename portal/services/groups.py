@@ -4,6 +4,8 @@ Who is in a group decides who may use the portal and who administers it: what su
 here counts at once.
 """
 
+from collections.abc import Collection
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +13,9 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.directory.contract import Capabilities, Group, GroupsPage, NewGroup
-from portal.errors import Conflict, DirectoryUnfinished, NotFound
-from portal.models import GroupLeader, User
-from portal.services import persons
+from portal.errors import Conflict, DirectoryUnfinished, LastAdmin, NotFound
+from portal.models import GroupLeader, Role, User
+from portal.services import admins, persons
 from portal.services.accounts import Accounts
 from portal.services.audit import Action, By, record
 
@@ -123,6 +125,8 @@ async def delete(accounts: Accounts, name: str, by: By) -> None:
     if group is None:
         raise NotFound(f"There is no group {name[:64]} in the directory.")
     _refuse_named(accounts, group.name)
+    if accounts.settings.ldap_nested_groups:
+        await _refuse_last_admins(accounts, await accounts.directory.members(name))
     try:
         await accounts.directory.delete_group(name)
     except DirectoryUnfinished as error:
@@ -143,6 +147,17 @@ def _refuse_named(accounts: Accounts, name: str) -> None:
             raise Conflict(f"The setting {setting} names this group: take it out of there first.")
 
 
+async def _refuse_last_admins(accounts: Accounts, usernames: Collection[str]) -> None:
+    """Where groups lie in groups, any may be the one that all administrators come by."""
+    query = select(User).where(
+        User.role == Role.ADMIN, User.granted_role.is_distinct_from(Role.ADMIN)
+    )
+    async with accounts.database.session() as db:
+        found = [user for user in await db.scalars(query) if admins.counts(user)]
+    if found and all(user.username in usernames for user in found):
+        raise LastAdmin(admins.NONE_LEFT)
+
+
 async def add(accounts: Accounts, name: str, username: str, by: By) -> None:
     """Put somebody into a group; who is in it already stays."""
     await persons.person_of(accounts, username)
@@ -156,15 +171,36 @@ async def add(accounts: Accounts, name: str, username: str, by: By) -> None:
 
 
 async def remove(accounts: Accounts, name: str, username: str, by: By) -> None:
-    """Take somebody out of a group, be they still in the directory or not. Raises Conflict for the
-    last administrator, and for the last member of a groupOfNames."""
-    try:
-        await accounts.directory.remove_member(name, username)
-    except DirectoryUnfinished as error:
-        await _record_member(accounts, by, Action.GROUP_REMOVE, name, username, error.detail)
-        raise
-    await _record_member(accounts, by, Action.GROUP_REMOVE, name, username)
-    await persons.note_groups(accounts, username)
+    """Take somebody out of a group, be they still in the directory or not. Raises LastAdmin, and
+    Conflict for the last member of a groupOfNames, and for an administrator who would end their
+    own role."""
+    async with AsyncExitStack() as stack:
+        if await _makes_admin(accounts, name, username):
+            admins.not_oneself(by, username, "end your own administrator's role")
+            await stack.enter_async_context(admins.keeping_one(accounts, username))
+        try:
+            await accounts.directory.remove_member(name, username)
+        except DirectoryUnfinished as error:
+            await _record_member(accounts, by, Action.GROUP_REMOVE, name, username, error.detail)
+            raise
+        await _record_member(accounts, by, Action.GROUP_REMOVE, name, username)
+        await persons.note_groups(accounts, username)
+
+
+async def _makes_admin(accounts: Accounts, name: str, username: str) -> bool:
+    """Whether somebody might be no administrator any more without this group. Where groups lie in
+    groups any of them may be the way to it."""
+    settings = accounts.settings
+    giving = set(settings.ldap_admin_groups)
+    if name not in giving and not settings.ldap_nested_groups:
+        return False
+    async with accounts.database.session() as db:
+        user = await persons.user_of(db, username)
+    if user is None or user.granted_role is Role.ADMIN:
+        return False
+    person = await accounts.directory.find(username)
+    others = person.groups & giving - {name} if person is not None else set[str]()
+    return settings.ldap_nested_groups or not others
 
 
 async def _record_member(

@@ -14,14 +14,13 @@ from sqlalchemy import delete, select
 from portal.directory.contract import Created, Edit, NewPerson, OneTimePassword, Person
 from portal.errors import (
     ChangedMeanwhile,
-    Conflict,
     DirectoryChanged,
     DirectoryUnfinished,
     FieldError,
     invalid_input,
 )
 from portal.models import AuditEvent, HalfLogin, HomeTask, WebSession
-from portal.services import homes, persons
+from portal.services import admins, homes, people, persons
 from portal.services.accounts import Accounts
 from portal.services.audit import Action, By, changed, record
 
@@ -55,17 +54,18 @@ async def _refuse_reused(accounts: Accounts, new: NewPerson) -> None:
     only they. Of the deleted the name is free once all is over."""
     async with accounts.database.session() as db:
         before = await persons.user_of(db, new.username)
-    if before is None:
-        return
+    if before is None or await accounts.directory.find(new.username) is not None:
+        return  # of those who exist the directory has a sentence
     if before.deleted_at is not None:
         message = f"{new.username} is being deleted at the moment. Wait for the end of it."
-        raise invalid_input([FieldError("username", message)])
-    if before.missing_since is not None and before.uid != new.uid:
+    elif before.uid is not None and before.uid != new.uid:
         message = (
             f"There was a {new.username} in the directory, with the number {before.uid}. If this is"
             " the same person, give that number; otherwise delete the old one here first."
         )
-        raise invalid_input([FieldError("username", message)])
+    else:
+        return
+    raise invalid_input([FieldError("username", message)])
 
 
 async def edit(accounts: Accounts, username: str, wanted: Edit, version: str, by: By) -> Person:
@@ -85,7 +85,9 @@ async def edit(accounts: Accounts, username: str, wanted: Edit, version: str, by
     fields = [name for name, value in asdict(wanted).items() if value is not None]
     old, new = ({name: getattr(person, name) for name in fields} for person in (before, after))
     async with accounts.database.session() as db:
-        await persons.ensure(db, accounts.settings, after)
+        user = await persons.user_of(db, username)
+        if user is not None and people.is_same(user, after):
+            user.display_name, user.email = after.display_name, after.email
         detail = {"version": after.version, **changed(old, new)}
         record(db, Action.PERSON_EDIT, actor=by.actor, target=username, detail=detail, ip=by.ip)
         await db.commit()
@@ -111,12 +113,12 @@ async def _changed_by(accounts: Accounts, username: str) -> ChangedMeanwhile:
 
 
 async def lock(accounts: Accounts, username: str, by: By) -> None:
-    """Refuse the password until `unlock`. Raises Conflict for oneself."""
-    if username == by.name:
-        raise Conflict("You can't lock your own account: nobody else may be there to unlock it.")
+    """Refuse the password until `unlock`. Raises Conflict for oneself, and LastAdmin."""
+    admins.not_oneself(by, username, "lock your own account")
     await persons.person_of(accounts, username)
     act = accounts.directory.lock
-    await _told(accounts, by, Action.PERSON_LOCK, username, lambda: act(username))
+    async with admins.keeping_one(accounts, username):
+        await _told(accounts, by, Action.PERSON_LOCK, username, lambda: act(username))
     await _record(accounts, by, Action.PERSON_LOCK, username)
 
 

@@ -20,14 +20,12 @@ from portal.models import (
     Job,
     JobKind,
     JobState,
-    Role,
     SecondFactor,
     User,
     WebSession,
 )
 from portal.services import people
 from portal.services.accounts import Accounts
-from portal.services.roles import role_for
 from portal.settings import USERNAME_PATTERN, Settings
 
 HOME_RUNS = 10
@@ -38,6 +36,10 @@ DOWN = (
 CANT_FIND = (
     "The portal can't look people up in this directory (it has ldap_user_dn_template). What you see"
     " is who has logged in."
+)
+ANOTHER = (
+    "The portal remembers another {name}, whose number was {old}; this one's is {new}. Delete the"
+    " old one here first."
 )
 _LOCAL = JobKind.SESSION, JobKind.JOB
 
@@ -106,14 +108,18 @@ async def user_of(db: AsyncSession, username: str) -> User | None:
 
 async def ensure(db: AsyncSession, settings: Settings, person: Person) -> User:
     """The portal's row of somebody in the directory, made if there is none, and brought up to what
-    the directory says; in the caller's transaction. `person` comes with groups."""
+    the directory says; in the caller's transaction. `person` comes with groups.
+
+    Raises Conflict where the row is about somebody else, who had this name with another number.
+    """
     user = await user_of(db, person.username)
     if user is None:
-        role = role_for(person.groups, settings) or Role.USER
-        user = User(username=person.username, role=role, directory_role=role)
+        user = User(username=person.username)
         db.add(user)
+    elif not people.is_same(user, person):
+        raise Conflict(ANOTHER.format(name=person.username, old=user.uid, new=person.uid))
     user.display_name, user.email, user.uid = person.display_name, person.email, person.uid
-    await people.remember(db, user, person.groups)
+    await people.learn(db, settings, user, person.groups)
     return user
 
 
@@ -127,18 +133,9 @@ async def note_groups(accounts: Accounts, username: str) -> None:
         return
     async with accounts.database.session() as db:
         user = await user_of(db, username)
-        if user is None:
-            return
-        await people.remember(db, user, person.groups)
-        user.directory_role = role_for(person.groups, accounts.settings) or Role.USER
-        user.role = highest(user.directory_role, user.granted_role)
-        await db.commit()
-
-
-def highest(*roles: Role | None) -> Role:
-    """Of these roles the one that may most."""
-    order = list(Role)
-    return max((role for role in roles if role is not None), key=order.index, default=Role.USER)
+        if user is not None and people.is_same(user, person):
+            await people.learn(db, accounts.settings, user, person.groups)
+            await db.commit()
 
 
 async def capabilities(accounts: Accounts) -> Capabilities:

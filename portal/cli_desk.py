@@ -1,0 +1,144 @@
+"""What the command line's people and groups have in common: the services, and how they answer.
+
+The same services as behind the pages, over the same database and directory; who did it is recorded
+as `cli:` and the UNIX account.
+"""
+
+import asyncio
+import json
+import os
+import pwd
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import structlog
+import typer
+from pydantic import BaseModel
+
+from portal.db import Database, sqlite_file
+from portal.directory import open_directory
+from portal.errors import PortalError
+from portal.services.accounts import Accounts
+from portal.services.audit import By
+from portal.settings import Settings, SettingsError, load_settings
+
+BAD_SETTINGS, REFUSED = 2, 1
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What a command works with; open while it runs."""
+
+    accounts: Accounts
+    by: By
+
+
+def run(work: Callable[[Desk], Awaitable[T]]) -> T:
+    """Do the work. What is refused is told on stderr, with the field, and ends with status 1."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    settings = load()
+    _check_account(settings)
+    try:
+        return asyncio.run(_open(settings, work))
+    except PortalError as error:
+        tell_refusal(error)
+        raise typer.Exit(REFUSED) from error
+
+
+def tell_refusal(error: PortalError) -> None:
+    """On stderr: the sentence, and each field's own where that says more."""
+    typer.echo(error.detail, err=True)
+    for one in error.errors:
+        if one.message != error.detail:
+            typer.echo(f"  {one.field}: {one.message}", err=True)
+
+
+def load() -> Settings:
+    """The settings; a mistake in them ends with status 2."""
+    try:
+        return load_settings()
+    except SettingsError as error:
+        typer.echo("The portal can't start with these settings:", err=True)
+        for field, message in error.problems:
+            typer.echo(f"  {field}: {message}", err=True)
+        typer.echo("docs/settings.md describes them all.", err=True)
+        raise typer.Exit(BAD_SETTINGS) from error
+
+
+async def _open(settings: Settings, work: Callable[[Desk], Awaitable[T]]) -> T:
+    database, directory = Database(settings.database), open_directory(settings)
+    try:
+        return await work(Desk(Accounts(settings, database, directory), By(f"cli:{unix_user()}")))
+    finally:
+        directory.close()
+        await database.close()
+
+
+def unix_user() -> str:
+    """The account this runs as, as the system knows it."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
+
+
+def _check_account(settings: Settings) -> None:
+    """Files that SQLite makes beside the database must stay the portal's own."""
+    file = sqlite_file(settings.database)
+    if file is None:
+        return
+    try:
+        owner = file.stat().st_uid
+    except FileNotFoundError as error:
+        typer.echo("There is no database yet: start the portal once.", err=True)
+        raise typer.Exit(REFUSED) from error
+    if owner != os.getuid():
+        typer.echo(
+            f"Run this as the account that the portal runs as (the owner of {file}), for example "
+            "with `sudo -u`.",
+            err=True,
+        )
+        raise typer.Exit(REFUSED)
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+def as_json(found: BaseModel | Sequence[BaseModel] | dict[str, Any]) -> None:
+    """Print it for programs."""
+    if isinstance(found, BaseModel):
+        data: Any = found.model_dump(mode="json")
+    elif isinstance(found, dict):
+        data = found
+    else:
+        data = [one.model_dump(mode="json") for one in found]
+    json.dump(data, sys.stdout, indent=2, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print it for people: columns as wide as their widest cell."""
+    lines = [tuple(header), *(tuple(map(_cell, row)) for row in rows)]
+    widths = [max(len(line[at]) for line in lines) for at in range(len(header))]
+    for line in lines:
+        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        typer.echo("  ".join(cells).rstrip())
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else str(value)
+    return "".join(char if char.isprintable() else "?" for char in text)
+
+
+def write_secret(file: Path, text: str) -> None:
+    """Into a new file that nobody else may read. Raises typer.BadParameter where there is one."""
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise typer.BadParameter(f"{file} can't be made: {error.strerror}") from error
+    with os.fdopen(descriptor, "w", encoding="utf-8") as out:
+        out.write(text)

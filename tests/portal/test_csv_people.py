@@ -1,0 +1,220 @@
+"""A file of people: read whole, every mistake told at once, and then created one by one."""
+
+import asyncio
+import csv
+import io
+from typing import Any
+
+import pytest
+
+from portal.directory.contract import NewPerson
+from portal.errors import FieldError, InvalidInput
+from portal.services import csv_people
+from portal.services.csv_people import Known, Line
+from tests.portal.conftest import Answer, Browser, Portal
+from tests.portal.people_world import USERS, audited, fields, logged_in
+
+pytest_plugins = ["tests.portal.people_fixtures"]
+pytestmark = pytest.mark.anyio
+
+IMPORT = f"{USERS}/import"
+LINES = 3000
+MISTAKES = 40
+
+
+def nothing_wrong(_new: NewPerson) -> list[FieldError]:
+    return []
+
+
+def checked(text: str, known: Known | None = None) -> list[Line]:
+    return csv_people.check(csv_people.read(text), nothing_wrong, known or Known(), 100)
+
+
+def refusal(text: str | bytes) -> str:
+    with pytest.raises(InvalidInput) as caught:
+        csv_people.read(csv_people.decoded(text) if isinstance(text, bytes) else text)
+    (error,) = caught.value.errors
+    assert error.field == "csv"
+    return error.message
+
+
+def rows_of(found: list[Line]) -> list[tuple[int, str]]:
+    return [(line.number, one.field) for line in found for one in line.findings]
+
+
+class TestReading:
+    def test_comma_and_semicolon_and_a_mark_of_byte_order(self) -> None:
+        comma = 'username,surname,groups,uid\nada,"Love, Lace",a;b,2001\n'
+        semicolon = '\ufeffUsername;Surname;Groups;UID\r\n\r\nada;Love, Lace;"a;b";2001\r\n'
+        for text in (comma, semicolon):
+            (line,) = csv_people.read(csv_people.decoded(text.encode()))
+            person = line.person
+            assert person is not None
+            assert (person.surname, person.uid) == ("Love, Lace", 2001)
+            assert sorted(person.groups) == ["a", "b"]
+            assert (person.given_name, person.email, person.home) == ("", None, None)
+        assert line.number == 3, "as an editor counts"
+
+    def test_what_is_no_such_file(self) -> None:
+        latin = "username,surname\nada,Zoë\n".encode("latin-1")
+        assert "UTF-8" in refusal(latin)
+        assert "UTF-8" in refusal("username,surname\nada,Zo\ufffd\n"), "read as if it were UTF-8"
+        assert "names nobody" in refusal("username,surname\n")
+        assert "username is missing" in refusal("")
+        message = refusal("username,username,phone\nada,b,c\n")
+        for part in ("surname is missing", "no column phone", "username is there twice"):
+            assert part in message
+        assert "Line 3 can't be read" in refusal('username,surname\nada,B\neve,"C\nfay,D\n')
+        many = "\n".join(f"u{n},N" for n in range(csv_people.MAX_LINES + 1))
+        assert str(csv_people.MAX_LINES) in refusal(f"username,surname\n{many}\n")
+
+    def test_each_line_is_told_of_by_its_field(self) -> None:
+        text = "username,surname,uid,gid\na,N,one,2\nb,N,1,1,1\na,N,3,-4\nc,N,٣,\n"
+        assert rows_of(checked(text)) == [
+            (2, "uid"),
+            (3, ""),
+            (4, "gid"),
+            (4, "username"),
+            (5, "uid"),
+        ]
+
+    def test_against_itself_and_the_directory(self) -> None:
+        known = Known(frozenset({"old"}), frozenset({7}), {"lab": 9, "own": None})
+        text = (
+            "username,surname,uid,gid,groups\nold,N,7,,nowhere\na,N,7,,lab\nb,N,8,9,lab;none\n"
+            "c,N,8,5,\nown,N,9,,\n"
+        )
+        assert rows_of(checked(text, known)) == [(3, "uid"), (4, "groups"), (5, "uid"), (5, "gid")]
+        own_groups = csv_people.check(csv_people.read(text), nothing_wrong, known, None)
+        assert (6, "username") in rows_of(own_groups)
+
+
+# --- through the portal ---------------------------------------------------------------------------
+
+
+def table(*people: dict[str, Any]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, csv_people.COLUMNS)
+    writer.writeheader()
+    writer.writerows(people)
+    return text.getvalue()
+
+
+def three_thousand() -> tuple[str, dict[int, str]]:
+    """A file, and its lines with a mistake by the field it is in."""
+    people: list[dict[str, Any]] = [
+        {"username": f"new{n}", "surname": f"Name {n}", "email": f"new{n}@x.org"}
+        for n in range(LINES)
+    ]
+    wrong: list[tuple[str, Any]] = [
+        ("username", "UPPER"), ("username", "root"), ("surname", ""), ("email", "no address"),
+        ("uid", "12"), ("uid", "x"), ("groups", "nowhere"), ("home", "relative"),
+    ]  # fmt: skip
+    mistakes = {}
+    for number in range(MISTAKES):
+        field, value = wrong[number % len(wrong)]
+        at = number * (LINES // MISTAKES)
+        people[at][field] = value
+        mistakes[at + 2] = field
+    # the second UPPER and root are like the first: told of as such, too
+    return table(*people), mistakes
+
+
+async def ended(browser: Browser, answer: Answer) -> dict[str, Any]:
+    """The import when it is over; `answer` began it."""
+    assert answer.status == 202, answer
+    found: dict[str, Any] = answer.body
+    async with asyncio.timeout(120):
+        while found["state"] == "running":
+            await asyncio.sleep(0.1)
+            found = (await browser.get(f"{USERS}/imports/{found['id']}")).body
+    return found
+
+
+async def import_(browser: Browser, text: str, *, dry_run: bool = False) -> dict[str, Any]:
+    return await ended(browser, await browser.post(IMPORT, {"csv": text, "dry_run": dry_run}))
+
+
+async def test_forty_mistakes_in_three_thousand_lines_are_told_at_once(
+    here: Portal, carol: Browser
+) -> None:
+    text, mistakes = three_thousand()
+    assert len(text) < 1024 * 1024
+    found = await import_(carol, text, dry_run=True)
+    assert (found["state"], found["problem"]) == ("done", None)
+    wrong = {row["line"]: row for row in found["rows"] if row["result"] == "error"}
+    assert set(wrong) == set(mistakes)
+    first_of_its_name = {2, 2 + LINES // MISTAKES}
+    for line, field in mistakes.items():
+        assert field in {row["field"] for row in found["rows"] if row["line"] == line}, line
+        assert wrong[line]["message"]
+    assert first_of_its_name <= set(wrong)
+    assert found["failed"] == MISTAKES
+    assert found["created"] == LINES - MISTAKES
+    assert found["passwords"] == 0
+    assert {row["result"] for row in found["rows"]} == {"would_create", "error"}
+    assert (await carol.get(f"{USERS}?query=new1")).body["items"] == [], "nobody was created"
+    assert await audited(here, "people.import", "") == []
+
+
+async def test_what_can_be_made_is_and_a_second_time_it_exists(
+    here: Portal, carol: Browser
+) -> None:
+    people: list[dict[str, Any]] = [
+        {"username": "csv-ada", "surname": "Ada", "groups": "scientists"},
+        {"username": "csv-eve", "surname": ""},
+        {"username": "p0001", "surname": "Known"},
+        {"username": "csv-fay", "surname": "Fay", "uid": 20001},
+        {"username": "csv-gus", "surname": "Gus", "uid": 58001},
+    ]
+    found = await import_(carol, table(*people))
+    results = [(row["line"], row["username"], row["result"], row["field"]) for row in found["rows"]]
+    assert results == [
+        (2, "csv-ada", "created", None),
+        (3, "csv-eve", "error", "surname"),
+        (4, "p0001", "exists", None),
+        (5, "csv-fay", "error", "uid"),
+        (6, "csv-gus", "created", None),
+    ]
+    counts = {"created": 2, "exists": 1, "failed": 2}
+    assert {name: found[name] for name in counts} == counts
+    assert await audited(here, "people.import", "") == [{"actor": "carol", **counts}]
+    assert "password" not in str(found["rows"])
+
+    take = f"{USERS}/imports/{found['id']}/passwords"
+    given = await carol.post(take)
+    assert given.headers["Cache-Control"] == "no-store"
+    passwords = {one["username"]: one["password"] for one in given.body["items"]}
+    assert set(passwords) == {"csv-ada", "csv-gus"}
+    again = await carol.post(take)
+    assert (again.status, again.slug) == (410, "gone"), "kept nowhere"
+
+    ada = (await carol.get(f"{USERS}/csv-ada")).body
+    assert (ada["groups"], ada["must_change_password"]) == (["scientists"], True)
+    assert (await carol.get(f"{USERS}/csv-gus")).body["uid"] == 58001
+    same = await import_(carol, table(*people))
+    assert [row["result"] for row in same["rows"]] == [
+        "exists",
+        "error",
+        "exists",
+        "error",
+        "exists",
+    ]
+
+
+async def test_whoever_began_it_alone_takes_the_passwords(run_here: Any, people_slapd: Any) -> None:
+    async with (
+        run_here(ldap_admin_groups=["portal-admins", "scientists"]) as portal,
+        logged_in(portal, "carol") as carol,
+        logged_in(portal, "alice") as alice,
+    ):
+        found = await import_(carol, table({"username": "csv-ida", "surname": "Ida"}))
+        take = f"{USERS}/imports/{found['id']}/passwords"
+        assert (await alice.post(take)).status == 404
+        assert len((await carol.post(take)).body["items"]) == 1
+
+
+async def test_a_file_that_is_none_is_refused_with_the_field(carol: Browser) -> None:
+    answer = await carol.post(IMPORT, {"csv": "name\nada\n", "dry_run": True})
+    assert set(fields(answer)) == {"csv"}
+    assert (await carol.get(f"{USERS}/imports/unknown")).status == 404
