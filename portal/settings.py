@@ -32,6 +32,7 @@ from pydantic_settings import (
 from portal.models import Role
 from portal.registry_auth import registry_hosts
 from portal.settings_directory import DirectorySettings
+from portal.settings_files import FileSettings
 from portal.settings_types import AbsolutePath, HomeCommand
 from spawner.references import parse_registry
 
@@ -85,7 +86,7 @@ class Preset(BaseModel):
     resources: PresetResources = PresetResources()
 
 
-class Settings(DirectorySettings, BaseSettings):
+class Settings(DirectorySettings, FileSettings, BaseSettings):
     """All settings; read-only after the start."""
 
     model_config = SettingsConfigDict(
@@ -154,10 +155,12 @@ class Settings(DirectorySettings, BaseSettings):
     login_attempts_per_address: PositiveInt = 60
     login_window_minutes: PositiveFloat = 10.0
     access_token_max_days: PositiveInt = 365
+    audit_retention_days: int | None = Field(default=None, ge=7)
     second_factor_required_for: list[Role] = []
     second_factor_key_file: AbsolutePath | None = None
     session_extend_minutes: int = Field(default=240, ge=0)
     session_max_hours: PositiveFloat | None = None
+    directory_sweep_minutes: PositiveFloat = 5.0
     tensorboard_idle_minutes: PositiveFloat = 30.0
     hub_give_up_minutes: PositiveFloat = 5.0
 
