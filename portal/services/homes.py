@@ -79,14 +79,15 @@ async def request_once(
     mine = select(HomeRun.id).where(HomeRun.user_id == user.id, HomeRun.task == HomeTask.CREATE)
     if await db.scalar(mine.limit(1)) is not None:
         return False
-    await request_create(db, user, person, by=by)
+    await request_for(db, user, person, HomeTask.CREATE, by=by)
     return True
 
 
-async def request_create(db: AsyncSession, user: User, person: Person, *, by: str) -> HomeRun:
-    """Have somebody's home directory made, whether it was before or not."""
-    numbers = {"uid": person.uid, "gid": person.gid}
-    return await request(db, user, HomeTask.CREATE, home=person.home, by=by, **numbers)
+async def request_for(
+    db: AsyncSession, user: User, person: Person, task: HomeTask, *, by: str
+) -> HomeRun:
+    """As `request`, with home and numbers of the directory's entry."""
+    return await request(db, user, task, home=person.home, uid=person.uid, gid=person.gid, by=by)
 
 
 def arguments(settings: Settings, username: str, row: HomeRun) -> list[str]:

@@ -153,7 +153,7 @@ async def provision(accounts: Accounts, username: str, by: By) -> None:
     person = await persons.person_of(accounts, username)
     async with accounts.database.session() as db:
         user = await persons.ensure(db, accounts.settings, person)
-        await homes.request_create(db, user, person, by=by.name)
+        await homes.request_for(db, user, person, HomeTask.CREATE, by=by.name)
         detail = {"task": HomeTask.CREATE.value, "home": person.home}
         record(db, Action.HOME_REQUEST, actor=by.actor, target=username, detail=detail, ip=by.ip)
         await db.commit()
