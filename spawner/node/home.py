@@ -102,6 +102,14 @@ class Home:
             deadline = time.monotonic() + self.give_up_s
         log.warning("the portal has been out of reach for %.0f s", self.give_up_s)
 
+    def ask(self, method: str, act: str, body: dict[str, Any] | None = None) -> Answer:
+        """One request for whoever sits in the session: the portal's answer, a refusal's problem
+        document too. Raises OutOfReach."""
+        try:
+            return self._send(method, act, body, REQUEST_TIMEOUT_S)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise OutOfReach(f"the portal could not be reached at {self.portal_url}") from error
+
     def report(self, event: str, message: str, timeout_s: float = 3.0) -> bool:
         """Tell that we failed or are leaving; one try, for there may be little time. Whether the
         portal heard it is returned, never raised: the process ends either way."""
@@ -148,7 +156,9 @@ class Home:
             connection.close()
         if len(text) > ANSWER_LIMIT_BYTES:
             raise ValueError("the answer is too long")
-        return Answer(response.status, _object(text) if response.status == 200 else {})
+        if response.status == 200:
+            return Answer(response.status, _object(text))
+        return Answer(response.status, _problem(text))
 
 
 def _judge(answer: Answer) -> str:
@@ -172,6 +182,14 @@ def _object(text: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("the answer is not a JSON object")  # noqa: TRY004 - same as bad JSON
     return value
+
+
+def _problem(text: bytes) -> dict[str, Any]:
+    """What came with a refusal; whoever stands in the way may have answered in HTML."""
+    try:
+        return _object(text)
+    except ValueError:
+        return {}
 
 
 def _pauses() -> Iterator[float]:

@@ -1,8 +1,8 @@
 """The single-user server that a session becomes: Jupyter Server with JupyterHub's extension.
 
 Importing this module is what costs most of a start, so `session.py` imports it while the portal is
-being called. It must not know the portal: the socket, the settings and what to do once it listens
-are handed in.
+being called. It must not know the portal: the socket, the settings, whom to ask about the session
+and what to do once it listens are handed in.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_server.serverapp import ServerApp
 from traitlets.config import Config
 
-from spawner.node import terminal_link
+from spawner.node import portal_link, terminal_link
+from spawner.node.desk import Desk
+from spawner.node.home import Home
 from spawner.node.lean import import_singleuser
 
 # Jupyter Server imports these by name while it is being set up: do it now instead
@@ -102,9 +104,11 @@ class NodeSingleUser(JupyterHubSingleUser):  # type: ignore[misc]
     serverapp_class = NodeServer
 
     def initialize_handlers(self) -> None:
-        """The hub's own routes, and the links to terminals that the portal's page has."""
+        """The hub's own routes, the links to terminals that the portal's page has, and what
+        JupyterLab's page asks about the session."""
         super().initialize_handlers()
         self.handlers.append((terminal_link.PATH, terminal_link.TerminalLink))
+        self.handlers.extend(portal_link.HANDLERS)
 
     async def check_hub_version(self) -> None:
         """In the background, and only to log: the original waits for the hub, then exits."""
@@ -148,11 +152,15 @@ def settings(config: Mapping[str, Mapping[str, Any]], folder: Path) -> Config:
     return own
 
 
-def prepare(listener: socket.socket, settings: Config, arguments: list[str]) -> NodeServer:
-    """A server that is ready to `start()`; the hub's environment is in os.environ. May exit."""
+def prepare(
+    listener: socket.socket, settings: Config, arguments: list[str], home: Home
+) -> NodeServer:
+    """A server that is ready to `start()`, and that asks `home` about the session; the hub's
+    environment is in os.environ. May exit."""
     server: NodeServer = NodeSingleUser.make_serverapp(jpserver_extensions=dict(EXTENSIONS))
     server.serve_on(listener, settings)
     server.initialize(argv=arguments, starter_extension=NodeSingleUser.name)
+    server.web_app.settings[portal_link.SETTING] = Desk(home)
     return server
 
 

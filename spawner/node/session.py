@@ -107,7 +107,7 @@ def _run(home: Home, config: dict[str, Any], clock: Clock, listener: socket.sock
         apply_environment(answer, listener.getsockname())
         with _server_errors():
             settings = server.settings(for_folder(config["server_config"], folder), folder)
-            app = server.prepare(listener.dup(), settings, list(answer["args"]))
+            app = server.prepare(listener.dup(), settings, list(answer["args"]), home)
             server.forget_secrets(app, SECRETS)
             server.run(app, lambda: clock.mark("listening"))
     finally:

@@ -55,6 +55,8 @@ class Session:
     wanted: bool = True
     puts: int = 0
     heard: dict[str, float] = field(default_factory=dict)
+    answers: dict[str, tuple[int, Any]] = field(default_factory=dict)
+    asked: list[tuple[str, str, Any]] = field(default_factory=list)
 
     @property
     def url(self) -> str:
@@ -91,6 +93,7 @@ class Portal:
                 web.post("/node/sessions/{id}/hello", self.hello),
                 web.get("/node/sessions/{id}/server", self.environment),
                 web.post("/node/sessions/{id}/report", self.report),
+                web.route("*", "/node/sessions/{id}/{act}", self.act),
             ]
         )
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
@@ -179,6 +182,14 @@ class Portal:
     async def report(self, request: web.Request) -> web.Response:
         self._by_secret(request).reports.append(await request.json())
         return web.Response(status=204)
+
+    async def act(self, request: web.Request) -> web.Response:
+        """What JupyterLab's page wants of the portal; `answers` has what it gets, by name."""
+        session, act = self._by_secret(request), request.match_info["act"]
+        body = await request.json() if request.method == "POST" else None
+        session.asked.append((request.method, act, body))
+        status, answer = session.answers[act]
+        return web.json_response(answer, status=status)
 
     async def _connects(self, session: Session) -> bool | None:
         if session.port is None:

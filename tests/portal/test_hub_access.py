@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 from urllib.parse import quote, unquote
 
 import aiohttp
@@ -87,6 +88,66 @@ async def test_a_terminal_inherits_no_token(stand: Stand) -> None:
     assert token not in seen
     assert "JUPYTERHUB_API_TOKEN" not in seen
     assert stand.nodes[0].session.secret not in seen
+
+
+async def test_jupyterlab_asks_its_own_server_which_asks_the_portal(stand: Stand) -> None:
+    session, token = await stand.running()
+    session.answers = {
+        "facts": (200, {"session": {"name": "s1"}}),
+        "extend": (422, {"detail": "Partition cpu allows at most 4 hours."}),
+        "tensorboard": (410, {}),
+    }
+    about = f"{session.url}{session.base}/portal/session"
+    auth = {"Authorization": f"token {token}"}
+    async with aiohttp.ClientSession(headers=auth) as client:
+
+        async def ask(method: str, path: str = "", body: Any = None) -> tuple[int, Any]:
+            async with client.request(method, about + path, json=body) as answer:
+                assert session.secret not in str(answer.headers) + await answer.text()
+                return answer.status, await answer.json()
+
+        status, found = await ask("GET")
+        assert (status, found["facts"], found["problem"]) == (
+            200,
+            {"session": {"name": "s1"}},
+            None,
+        )
+        assert set(found["use"]) == {"memory", "gpus"}
+        said = {"message": "Partition cpu allows at most 4 hours."}
+        assert await ask("POST", "/extend", {"minutes": 60}) == (422, said)
+        assert await ask("PUT", "/tensorboard") == (410, {"message": "This session is ending."})
+        session.answers["extend"] = (200, {"session": {"expires_at": "later"}})
+        assert await ask("POST", "/extend", {"minutes": 5}) == (
+            200,
+            {"session": {"expires_at": "later"}},
+        )
+        for body in ({"minutes": {"$": 1}}, [3], {}):
+            await ask("POST", "/extend", body)
+        session.answers["facts"] = (401, {})
+        status, found = await ask("GET")
+        assert (status, found["facts"]) == (200, None)
+        assert "doesn't know this session" in found["problem"]
+    sent = [body for method, act, body in session.asked if act == "extend"]
+    assert sent == [{"minutes": n} for n in (60, 5, {"$": 1}, None, None)]
+
+
+async def test_nobody_but_the_owner_learns_of_the_session_or_changes_it(stand: Stand) -> None:
+    session, _ = await stand.running()
+    _, others_token = await stand.running()
+    session.answers = {act: (200, {}) for act in ("facts", "extend", "tensorboard")}
+    about = f"{session.url}{session.base}/portal/session"
+    for auth in ({}, {"Authorization": f"token {others_token}"}):
+        async with aiohttp.ClientSession(headers=auth) as client:
+            for method, path in (("GET", ""), ("POST", "/extend"), ("PUT", "/tensorboard")):
+                async with client.request(method, about + path, json={}) as answer:
+                    assert answer.status == 403, (method, path)
+    browser = Browser.new(stand, {COOKIE: stand.portal.log_in(session.username)})
+    assert (await browser.get(session.base + "/lab"))[0] == 200
+    headers = {"Sec-Fetch-Mode": "cors", "Origin": session.url}
+    async with browser.client.post(about + "/extend", json={}, headers=headers) as answer:
+        assert answer.status == 403  # no page without the XSRF token
+    await browser.client.close()
+    assert session.asked == []
 
 
 async def test_only_the_sessions_kernels_are_offered(stand: Stand) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from spawner.node.home import REPORT_CHARS, Home, NotWanted, OutOfReach, Refused
+from spawner.node.home import REPORT_CHARS, Answer, Home, NotWanted, OutOfReach, Refused
 
 SECRET = "a-secret-of-this-job"
 
@@ -161,3 +161,26 @@ def test_wanted_until_it_is_not(portal: Portal, last: int) -> None:
 
 def test_the_secret_is_in_no_repr() -> None:
     assert SECRET not in repr(home("http://127.0.0.1:1"))
+
+
+def test_a_question_is_asked_once_and_a_refusal_comes_with_its_words(portal: Portal) -> None:
+    portal.answers = [
+        (200, b'{"a": 1}'),
+        (422, b'{"detail": "Too much."}'),
+        (502, b"<html>Bad gateway</html>"),
+    ]
+    asking = home(portal.url)
+    assert asking.ask("GET", "facts") == Answer(200, {"a": 1})
+    assert asking.ask("POST", "extend", {"minutes": 5}) == Answer(422, {"detail": "Too much."})
+    assert asking.ask("GET", "facts") == Answer(502, {})
+    assert [path for _, path, _, _ in portal.seen] == [
+        f"/node/sessions/some-id/{act}" for act in ("facts", "extend", "facts")
+    ]
+    assert portal.seen[1][3] == b'{"minutes": 5}'
+
+
+def test_a_question_to_a_portal_that_is_away_fails_at_once() -> None:
+    pauses = Pauses()
+    with pytest.raises(OutOfReach):
+        home("http://127.0.0.1:1", pauses).ask("GET", "facts")
+    assert pauses.asked == []

@@ -1,0 +1,140 @@
+"""What a session's job uses: cgroups of both kinds, nvidia-smi of named behaviours."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from spawner.node import meter
+from spawner.node.meter import Gpu, Memory, Meter, devices, memory_of_job, parse_gpus
+
+MB = 1 << 20
+V2 = "0::/system.slice/slurmstepd.scope/job_7/step_batch/user/task_0\n"
+V1 = (
+    "12:freezer:/slurm_n1/uid_20001/job_7/step_batch\n"
+    "4:memory:/slurm_n1/uid_20001/job_7/step_batch/task_0\n0::/\n"
+)
+
+
+def cgroup(tmp_path: Path, folder: str, **files: str) -> Path:
+    made = tmp_path / "cgroup" / folder
+    made.mkdir(parents=True)
+    for name, text in files.items():
+        (made / name.replace("__", ".")).write_text(text)
+    return tmp_path / "cgroup"
+
+
+def groups(tmp_path: Path, text: str) -> Path:
+    file = tmp_path / "groups"
+    file.write_text(text)
+    return file
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(f"{900 * MB}\n", 900 * MB), ("max\n", None)])
+def test_memory_of_the_whole_job_without_what_is_only_cached(
+    tmp_path: Path, limit: str, expected: int | None
+) -> None:
+    root = cgroup(
+        tmp_path,
+        "system.slice/slurmstepd.scope/job_7",
+        memory__current=str(500 * MB),
+        memory__max=limit,
+        memory__stat=f"anon 1\ninactive_file {200 * MB}\n",
+    )
+    assert memory_of_job(groups(tmp_path, V2), root) == Memory(300 * MB, expected)
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"), [(str(900 * MB), 900 * MB), ("9223372036854771712", None)]
+)
+def test_memory_by_the_older_cgroups(tmp_path: Path, limit: str, expected: int | None) -> None:
+    root = cgroup(
+        tmp_path,
+        "memory/slurm_n1/uid_20001/job_7",
+        memory__usage_in_bytes=str(500 * MB),
+        memory__limit_in_bytes=limit,
+        memory__stat=f"inactive_file 7\ntotal_inactive_file {100 * MB}\n",
+    )
+    assert memory_of_job(groups(tmp_path, V1), root) == Memory(400 * MB, expected)
+
+
+@pytest.mark.parametrize(
+    "text", ["0::/\n", "0::/user.slice/session-1.scope\n", V1, V2, "nonsense\n", ""]
+)
+def test_memory_that_can_t_be_told_is_absent(tmp_path: Path, text: str) -> None:
+    assert memory_of_job(groups(tmp_path, text), tmp_path) is None
+    assert memory_of_job(tmp_path / "none", tmp_path) is None
+
+
+def test_gpus_as_the_driver_tells_of_them() -> None:
+    text = 'NVIDIA H200, 37, 1024, 143771\n"A, with a comma", [N/A], [Not Supported], 40960\n'
+    assert parse_gpus(text) == [
+        Gpu("NVIDIA H200", 37, 1024 * MB, 143771 * MB),
+        Gpu("A, with a comma", None, None, 40960 * MB),
+    ]
+    with pytest.raises(ValueError, match="unpack"):
+        parse_gpus("No devices were found\n")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(None, None), ("", None), ("NoDevFiles", None), ("-1", None), ("0,1", "0,1")],
+)
+def test_which_gpus_are_the_job_s(value: str | None, expected: str | None) -> None:
+    assert devices({} if value is None else {"CUDA_VISIBLE_DEVICES": value}) == expected
+
+
+def smi(tmp_path: Path, behaviour: str) -> dict[str, str]:
+    """The environment of a job with two GPUs and such an nvidia-smi, which counts its calls."""
+    program = tmp_path / "nvidia-smi"
+    counting = f"print(*sys.argv[1:], file=open({str(tmp_path / 'calls')!r}, 'a'))"
+    program.write_text(f"#!{sys.executable} -IS\nimport sys, time\n{counting}\n{behaviour}\n")
+    program.chmod(0o755)
+    return {"PATH": str(tmp_path), "CUDA_VISIBLE_DEVICES": "2,3"}
+
+
+def calls(tmp_path: Path) -> list[str]:
+    return (tmp_path / "calls").read_text().splitlines()
+
+
+@pytest.mark.anyio
+async def test_the_node_is_looked_at_now_and_then_however_many_ask(tmp_path: Path) -> None:
+    asked = Meter(smi(tmp_path, "print('V100, 5, 10, 32768')"))
+    for _ in range(3):
+        found = await asked.use()
+    assert found["gpus"] == [
+        {
+            "name": "V100",
+            "use_percent": 5,
+            "memory_used_bytes": 10 * MB,
+            "memory_bytes": 32768 * MB,
+        }
+    ]
+    (arguments,) = calls(tmp_path)
+    assert arguments.startswith("--id=2,3 --query-gpu=name,utilization.gpu,")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("behaviour", ["sys.exit(9)", "print('No devices')", "time.sleep(600)"])
+async def test_an_nvidia_smi_that_fails_is_left_alone_for_a_while(
+    tmp_path: Path, behaviour: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(meter, "KEPT_S", 0.0)
+    # time enough for one that does answer, on a busy machine
+    hangs = "sleep" in behaviour
+    monkeypatch.setattr(meter, "GIVE_UP_S", 0.5 if hangs else 60.0)
+    asked = Meter(smi(tmp_path, behaviour))
+    assert (await asked.use())["gpus"] is None
+    assert (await asked.use())["gpus"] is None
+    asked_once = (tmp_path / "calls").exists() and len(calls(tmp_path)) == 1
+    assert hangs or asked_once
+
+
+@pytest.mark.anyio
+async def test_without_gpus_nobody_is_asked(tmp_path: Path) -> None:
+    environ = smi(tmp_path, "print('V100, 5, 10, 32768')") | {"CUDA_VISIBLE_DEVICES": ""}
+    assert (await Meter(environ).use())["gpus"] is None
+    assert (await Meter({"PATH": "/nowhere", "CUDA_VISIBLE_DEVICES": "0"}).use())["gpus"] is None
+    assert not (tmp_path / "calls").exists()
