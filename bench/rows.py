@@ -198,7 +198,7 @@ def _squeue_line(row: dict[str, Any], username: str) -> str:
     running = row["state"] is JobState.STARTING
     submitted = f"{row['submit_time']:%Y-%m-%dT%H:%M:%S}"
     values = {
-        "A": str(row["job_id"]), "F": str(row["job_id"]), "K": "N/A", "u": username,
+        "A": str(row["job_id"]), "F": str(row["job_id"]), "K": "N/A", "u": username, "U": "20001",
         "T": "RUNNING" if running else "PENDING",
         "P": "cpu", "a": "research", "q": "normal", "N": "node03" if running else "",
         "V": submitted, "S": submitted if running else "N/A", "e": "N/A", "l": "4:00:00",

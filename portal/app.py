@@ -6,6 +6,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -52,15 +53,20 @@ from portal.parts import Parts
 from portal.reconcile import Reconcile
 from portal.services import announcements as announcing
 from portal.services.accounts import Accounts
+from portal.services.audit_keeping import AuditKeeping
+from portal.services.books import Books
 from portal.services.changes import EVERYONE, RECONCILE
+from portal.services.closing import Closing
 from portal.services.home_runs import HomeRuns
 from portal.services.importing import Importer
-from portal.services.people import People
+from portal.services.people import People, names_of_numbers
 from portal.services.people_import import Imports
+from portal.services.presence import Presence
 from portal.services.probes import open_status
 from portal.services.shelf import Shelf, places
 from portal.services.status import Status
 from portal.settings import Settings
+from spawner.accounting import Accounting
 from spawner.agent import Agents
 from spawner.slurm import Slurm
 from spawner.watcher import Watcher
@@ -153,6 +159,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.directory = directory
         app.state.accounts = Accounts(settings, parts.db, directory, parts.changes)
         app.state.people = People(parts.db, directory, settings)
+        parts.watcher.names = partial(names_of_numbers, parts.db)
         app.state.people_imports = Imports(app.state.accounts)
         stack.push_async_callback(app.state.people_imports.close)
         app.state.checks.by_name.update(
@@ -163,7 +170,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         )
         stack.callback(parts.so_far.close)
         app.state.status = open_status(parts, directory)
-        await _start_loops(parts, app.state.status, stack)
+        await _start_loops(parts, app.state.accounts, app.state.status, stack)
         yield
 
 
@@ -182,30 +189,40 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Parts:
     )
     stack.push_async_callback(agents.close)
     slurm = Slurm(settings.slurm_bin_dir, settings.slurm_conf, settings.slurm_timeout_s)
+    watcher = Watcher(slurm)
+    accounting = Accounting(settings.slurm_bin_dir, settings.slurm_conf, settings.slurm_timeout_s)
     return Parts(
         settings=settings,
         db=db,
         agents=agents,
         slurm=slurm,
-        watcher=Watcher(slurm),
+        watcher=watcher,
         catalog=catalog,
         hub=hub,
         http=http,
+        books=Books(accounting, watcher),
     )
 
 
-async def _start_loops(parts: Parts, status: Status, stack: AsyncExitStack) -> None:
+async def _start_loops(
+    parts: Parts, accounts: Accounts, status: Status, stack: AsyncExitStack
+) -> None:
     reconcile = Reconcile(parts)
     stack.push_async_callback(reconcile.close)
+    closing = Closing(parts, accounts)
+    stack.push_async_callback(closing.close)
     loops: dict[str, Callable[[], Awaitable[None]]] = {
         "watcher": parts.watcher.run,
         "catalog": parts.catalog.run,
         "agents": parts.agents.run,
         "news": lambda: _pass_on(parts),
         "reconcile": reconcile.run,
+        "closing": closing.run,
+        "presence": Presence(parts, accounts).run,
         "homes": HomeRuns(parts).run,
         "announcements": lambda: announcing.keep_fresh(parts),
         "status": status.run,
+        "audit": AuditKeeping(parts.db, parts.settings).run,
     }
     if parts.settings.image_import_dir is not None:
         loops["imports"] = Importer(parts, parts.settings.image_import_dir).run

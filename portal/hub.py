@@ -129,6 +129,16 @@ class Hub:
             return False
         raise _error(status, message)
 
+    async def server_names(self, username: str) -> list[str]:
+        """The names of the user's servers, those that start or stop among them."""
+        status, message = await self._send("GET", _user(username))
+        if status == 404:
+            return []
+        if status != 200:
+            raise _error(status, message)
+        servers = _object(message).get("servers")
+        return [str(name) for name in servers] if isinstance(servers, dict) else []
+
     async def revoke_tokens(self, username: str) -> int:
         """Drop the tokens by which the user's browsers are logged in to servers; the servers' own
         stay. Returns how many were dropped."""

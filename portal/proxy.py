@@ -21,10 +21,13 @@ log = structlog.get_logger(__name__)
 Headers = list[tuple[bytes, bytes]]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Allowed = Callable[[], Awaitable[bool]]
+"""Whether whoever asked may still look."""
 
 SECRET_HEADER = "X-Portal-Secret"  # noqa: S105 - the name, not the secret
 TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=5, sock_read=120)
 BUFFER_BYTES = 64 * 1024
+ASK_AGAIN_S = 3.0
 
 # No Cookie, Authorization or Origin, no Host, nothing hop-by-hop, no address of the reader.
 REQUEST_HEADERS = frozenset(
@@ -152,24 +155,33 @@ class Forwarded(Response):
     """The answer of a TensorBoard, streamed as it comes; `away` answers when it doesn't.
 
     `client` must keep no cookies and decompress nothing. If the browser goes away, so does the
-    request to the node.
+    request to the node; and an answer that takes long is cut off once `allowed` says no.
     """
 
-    def __init__(self, client: aiohttp.ClientSession, exchange: Exchange, away: Response) -> None:
+    def __init__(
+        self,
+        client: aiohttp.ClientSession,
+        exchange: Exchange,
+        away: Response,
+        allowed: Allowed | None = None,
+    ) -> None:
         super().__init__()
         self._client = client
         self._exchange = exchange
         self._away = away
+        self._allowed = allowed
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         carrying = asyncio.ensure_future(self._carry(scope, receive, send))
-        watching = asyncio.ensure_future(_disconnected(receive))
+        others = {asyncio.ensure_future(_disconnected(receive))}
+        if self._allowed is not None:
+            others.add(asyncio.ensure_future(_forbidden(self._allowed)))
         try:
-            await asyncio.wait({carrying, watching}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({carrying, *others}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            watching.cancel()
-            carrying.cancel()
-            await asyncio.wait({carrying, watching})
+            for task in (carrying, *others):
+                task.cancel()
+            await asyncio.wait({carrying, *others})
         if not carrying.cancelled():
             carrying.result()  # what went wrong half-way must end the connection, not the body
 
@@ -209,6 +221,14 @@ class Forwarded(Response):
             async for chunk in answer.content.iter_any():
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _forbidden(allowed: Allowed) -> None:
+    """Return when whoever asks may no longer."""
+    while True:
+        await asyncio.sleep(ASK_AGAIN_S)
+        if not await allowed():
+            return
 
 
 async def _disconnected(receive: Receive) -> None:

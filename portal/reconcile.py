@@ -27,6 +27,7 @@ from portal.models import (
 )
 from portal.parts import Parts
 from portal.services import (
+    closing,
     jobs,
     launch,
     lifecycle,
@@ -162,6 +163,8 @@ class Reconcile:
                 self._acts.start(f"close {job.id}", now, lambda: self._close(job))
         elif job.wanted is Wanted.STOP:
             self._acts.start(f"stop {job.id}", now, lambda: self._stop(job))
+        elif closing.must_end(job):
+            self._acts.start(f"end {job.id}", now, lambda: closing.end_row(self.parts, job))
         elif isinstance(job, BatchJob):
             self._batch(job, now)
         elif job.job_id is None and now - job.created_at > SUBMIT_PATIENCE:
@@ -178,6 +181,9 @@ class Reconcile:
         missing = self.parts.watcher.missing_since(job.id, job.user.username)
         patience = NEVER_SEEN if job.job_id is None else VANISHED
         if missing is not None and now - missing >= patience:
+            if job.user.disabled_at is not None:  # nobody acts as them any more
+                self._acts.start(f"end {job.id}", now, lambda: closing.end_row(self.parts, job))
+                return
             few = self._acts.under_way("again") < MOST_SUBMISSIONS
             if few and self._watched.may_try_again(job):
                 self._acts.start(f"again {job.id}", now, lambda: self._submit_again(job))
@@ -258,9 +264,12 @@ class Reconcile:
             await self.parts.watcher.look()
 
     async def _end(self, job: Job, job_id: int) -> None:
+        disabled = job.user.disabled_at is not None
         async with self._cancels:
-            if isinstance(job, BatchJob) and job.external:
+            if isinstance(job, BatchJob) and job.external and not disabled:
                 await self.parts.agents.cancel(job.user.username, job_id)
+            elif isinstance(job, Session) and disabled:
+                await self.parts.slurm.kill(job_id)  # an open notebook closes now
             else:
                 await self.parts.slurm.cancel(job_id)
 
@@ -297,6 +306,9 @@ class Reconcile:
     async def _board(self, board: Tensorboard, now: datetime) -> None:
         idle = timedelta(minutes=self.parts.settings.tensorboard_idle_minutes)
         if not board.wanted:
+            return
+        if board.user.disabled_at is not None:
+            await tensorboards.ended(self.parts, board, closing.BOARD_ENDED)
             return
         if board.state is TensorboardState.STARTING and board.started_at is None:
             self._acts.start(f"board {board.run_id}", now, lambda: self._start_board(board))

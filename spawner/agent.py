@@ -162,6 +162,12 @@ class Agents:
         """Remove a job's folder."""
         await self.call(username, "forget", uuid=uuid)
 
+    def dismiss(self, username: str) -> None:
+        """Close a user's launcher, whatever it is doing; the next request would start another."""
+        channel = self._channels.get(username)
+        if channel is not None:
+            self._leave(username, channel)
+
     async def run(self) -> None:
         """Close launchers that have nothing to do, until cancelled; then close all."""
         try:

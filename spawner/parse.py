@@ -26,11 +26,11 @@ from spawner.model import JobInfo, NodeInfo, Outcome, PartitionInfo, SlurmState
 
 _UUID = re.compile(r"portal:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 
-# squeue's letters: job id, the array's, its tasks, user, state, partition, account, QOS, nodes,
-# submit, start, end, limit, reason, then what the user chose: comment (one more character than ours
-# has) and name.
+# squeue's letters: job id, the array's, its tasks, user by name and number, state, partition,
+# account, QOS, nodes, submit, start, end, limit, reason, then what the user chose: comment (one
+# more character than ours has) and name.
 _SQUEUE_OWN = (
-    "%A", "%F", "%K", "%u", "%T", "%P", "%a", "%q", "%N", "%V", "%S", "%e", "%l", "%r",
+    "%A", "%F", "%K", "%u %U", "%T", "%P", "%a", "%q", "%N", "%V", "%S", "%e", "%l", "%r",
 )  # fmt: skip
 _SQUEUE_USERS = ("%44k", "%64j")
 _BETWEEN = "\x1f"
@@ -42,6 +42,7 @@ SACCT_FIELDS = (
 _MAX_NODES = 100_000
 _MAX_TASKS = 100_000
 MAX_NAME = 64
+_NOBODY, _NOBODY_UID = "nobody", "65534"
 
 _LIVE = {
     "PENDING": SlurmState.QUEUED,
@@ -158,7 +159,7 @@ def _squeue_job(record: _Record) -> JobInfo | None:
     queued = known[0] is SlurmState.QUEUED
     return JobInfo(
         job_id=_job_id(job_id),
-        user=user,
+        user=_user(user),
         name=name.rstrip(),
         state=known[0],
         slurm_state=state,
@@ -177,6 +178,15 @@ def _squeue_job(record: _Record) -> JobInfo | None:
         array_job_id=_job_id(array_id) if _word(task) else None,
         tasks=expand_tasks(task),
     )
+
+
+def _user(shown: str) -> str:
+    """Whose job it is: of whom this host doesn't know (any more) squeue says "nobody", or nothing
+    but the number. Then the number stands for the name; see Watcher.names."""
+    name, _, uid = shown.rpartition(" ")
+    if not name or not is_number(uid):
+        return shown
+    return uid if name == _NOBODY and uid != _NOBODY_UID else name
 
 
 def sacct_job(fields: list[str]) -> JobInfo | None:

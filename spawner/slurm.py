@@ -156,6 +156,14 @@ class Slurm:
         if "already completing or completed" not in answer.stderr:
             self._check_act(answer)
 
+    async def kill(self, job_id: int) -> None:
+        """As `cancel`, without the time to end by itself that Slurm gives (KillWait): a program
+        that won't end is ended with all that it started, unless in steps of its own."""
+        answer = await self._run(["scancel", "--batch", "--signal=KILL", str(job_id)])
+        if no_answer(answer.stderr):
+            raise _refusal(answer.stderr)
+        await self.cancel(job_id)  # what hasn't begun yet, and steps
+
     async def set_time_limit(self, job_id: int, minutes: int) -> None:
         """Give anyone's job another time limit, counted from its start."""
         arguments = ["scontrol", "update", f"JobId={job_id}", f"TimeLimit={minutes}"]

@@ -15,8 +15,8 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -74,6 +74,14 @@ class Budget:
         self._calls -= 1
 
 
+Names = Callable[[Collection[int]], Awaitable[Mapping[int, str]]]
+"""Tells whose these numbers were, of people whom the cluster's hosts don't know any more."""
+
+
+async def _no_names(_numbers: Collection[int]) -> Mapping[int, str]:
+    return {}
+
+
 def _utcnow() -> datetime:
     return datetime.now(UTC)
 
@@ -103,6 +111,7 @@ class Watcher:
         self._looks: set[asyncio.Task[None]] = set()
         self._looked, self._looked_s = asyncio.Event(), float("-inf")
         self._changed, self._cluster_version = asyncio.Event(), 0
+        self.names: Names = _no_names
         self.at: datetime | None = None
         self.stale_since: datetime | None = now()
         self.trouble: str | None = None
@@ -162,12 +171,12 @@ class Watcher:
 
     async def usage(self, job_ids: Collection[int]) -> list[JobUsage]:
         """What accounting knows of these jobs' use, within the budget. May raise SlurmError."""
-        await self._afford()
+        await self.afford()
         return await self._slurm.usage(job_ids)
 
     async def history(self, since: datetime) -> list[JobInfo]:
         """Every user's jobs since then from accounting, within the budget. May raise SlurmError."""
-        await self._afford()
+        await self.afford()
         return await self._slurm.accounting(since)
 
     def missing_since(self, uuid: str, user: str) -> datetime | None:
@@ -238,7 +247,7 @@ class Watcher:
     def _due_s(self) -> float:
         return self._looked_s + (self._pace.hurried_s if self._hurry else self._pace.rest_s)
 
-    async def _afford(self) -> None:
+    async def afford(self) -> None:
         """Wait until the budget allows one more call, and count it."""
         budget, monotonic = self._budget, self._monotonic
         while left_s := budget.wait_s(self._per_minute(), monotonic()):  # noqa: ASYNC110
@@ -251,17 +260,27 @@ class Watcher:
 
     async def _look(self) -> None:
         async with self._looking:
-            await self._afford()
+            await self.afford()
             self._next_look = None  # who asks from here on wants another
             began, began_s = self._now(), self._monotonic()
             try:
-                jobs = await self._slurm.jobs()
+                jobs = await self._named(await self._slurm.jobs())
             except SlurmError as error:
                 self._stale(f"{error.message} {error.stderr[:300]}")
             else:
                 self._take(jobs, began, self._monotonic() - began_s)
             self._looked_s = self._monotonic()
             self._looked.set()
+
+    async def _named(self, jobs: list[JobInfo]) -> list[JobInfo]:
+        numbers = {int(job.user) for job in jobs if job.user.isdecimal()}
+        if not numbers:
+            return jobs
+        names = await self.names(numbers)
+        return [
+            replace(job, user=names.get(int(job.user), job.user)) if job.user.isdecimal() else job
+            for job in jobs
+        ]
 
     def _take(self, jobs: list[JobInfo], began: datetime, took_s: float) -> None:
         version = self._ledger.version
@@ -294,7 +313,7 @@ class Watcher:
             asked = self._ledger.due(self._now())
             if not asked or self.stale_since:
                 continue
-            await self._afford()
+            await self.afford()
             ids = {a.job_id for a in asked.values() if a.job_id is not None}
             certain = all(a.job_id is not None for a in asked.values())
             since = min(a.since for a in asked.values())
@@ -315,10 +334,10 @@ class Watcher:
         while True:
             try:
                 if self._monotonic() - partitions_s >= self._pace.partitions_s:
-                    await self._afford()
+                    await self.afford()
                     partitions = await self._slurm.partitions()
                     partitions_s = self._monotonic()
-                await self._afford()
+                await self.afford()
                 self._see(ClusterInfo(await self._slurm.nodes(), partitions, self._now()))
             except SlurmError as error:
                 log.warning("nodes are not known: %s %s", error.message, error.stderr[:300])

@@ -26,6 +26,7 @@ USER_COLUMNS = (
     ("disabled_why", sa.Text()),
     ("disabled_jobs", WORD),
     ("closed_at", TIME),
+    ("closing_problem", sa.Text()),
     ("directory_wants", WORD),
     ("missing_since", TIME),
     ("files_wanted", WORD),

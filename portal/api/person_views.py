@@ -1,5 +1,6 @@
 """People as the API shows them; every route that changes someone answers with `show`."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Self
 
@@ -11,6 +12,7 @@ from portal.directory.contract import Ability
 from portal.models import AccountState, HomeState, HomeTask, JobsPolicy, Role
 from portal.services import homes, person_pages, persons
 from portal.services.accounts import Accounts
+from portal.services.closing import open_things
 
 
 class CapabilitiesOut(BaseModel):
@@ -28,7 +30,8 @@ class PersonRow(BaseModel):
     """Somebody in a list. `in_directory` false: the portal alone remembers them. `known`: it has a
     row of them; `role` is null where it hasn't. `groups` is null in lists, `locked` where the
     directory couldn't be asked. `disabled`: here or in the directory. `unmanaged`: why nothing of
-    them can be changed here, null for most."""
+    them can be changed here, null for most. `former_username`: the name that somebody deleted had,
+    once others may have it."""
 
     username: str
     display_name: str
@@ -46,6 +49,7 @@ class PersonRow(BaseModel):
     user_id: str | None
     missing_since: datetime | None
     deleted_at: datetime | None
+    former_username: str | None
 
 
 class LiveOut(BaseModel):
@@ -76,7 +80,8 @@ class HomeRunOut(BaseModel):
 class Person(PersonRow):
     """Everything about somebody. `version` is what an edit hands back. `directory_problem`: the
     directory couldn't be asked, and this is the portal's memory. `directory_wants`: what it has yet
-    to be told. `home_tasks`: what the portal has commands for."""
+    to be told, `closing` what is still to be done for someone disabled, enabled or deleted, in
+    sentences. `home_tasks`: what the portal has commands for."""
 
     given_name: str | None
     surname: str | None
@@ -97,6 +102,7 @@ class Person(PersonRow):
     disabled_jobs: JobsPolicy | None
     closed_at: datetime | None
     directory_wants: AccountState | None
+    closing: list[str]
     created_at: datetime | None
     second_factor: bool
     web_sessions: int
@@ -109,7 +115,10 @@ class Person(PersonRow):
 
 async def show(accounts: Accounts, username: str) -> Person:
     """Somebody as they are now. Raises NotFound, DirectoryUnavailable."""
-    return _person_out(accounts, await persons.one(accounts, username))
+    whole = await persons.one(accounts, username)
+    user = whole.user
+    closing = await open_things(accounts.database, user) if user is not None else []
+    return _person_out(accounts, whole, closing)
 
 
 def row_out(accounts: Accounts, seen: person_pages.Seen) -> PersonRow:
@@ -146,10 +155,11 @@ def _row(
         "user_id": user.id if user else None,
         "missing_since": user.missing_since if user else None,
         "deleted_at": user.deleted_at if user else None,
+        "former_username": user.former_username if user else None,
     }
 
 
-def _person_out(accounts: Accounts, whole: persons.Whole) -> Person:
+def _person_out(accounts: Accounts, whole: persons.Whole, closing: Sequence[str]) -> Person:
     person, settings = whole.person, accounts.settings
     of_user = (
         *("directory_role", "granted_role", "granted_by", "granted_at", "disabled_by"),
@@ -163,6 +173,7 @@ def _person_out(accounts: Accounts, whole: persons.Whole) -> Person:
             **row,
             **{name: getattr(whole.user, name, None) for name in of_user},
             **{name: getattr(person, name, None) for name in of_person},
+            "closing": list(closing),
             "groups": whole.groups,
             "leads": whole.leads,
             "version": person.version if person else "",

@@ -63,7 +63,12 @@ async def forward(
     exchange = await _exchange(
         request, settings, board, f"http://{host_port(board.host, board.port)}"
     )
-    return Forwarded(parts.http, exchange, _away(request))
+
+    async def allowed() -> bool:
+        found = await viewers.look(database, settings, people, token, board_id)
+        return found[0] is not None and found[1] is not None
+
+    return Forwarded(parts.http, exchange, _away(request), allowed)
 
 
 async def _exchange(request: Request, settings: Settings, board: Board, target: str) -> Exchange:

@@ -32,9 +32,9 @@ class User(Base):
     Of the disabled `closed_at` is when all that was open was seen to be closed; until then the
     closing loop goes on. `directory_wants` is what the directory has yet to be told;
     `missing_since` when it was first found not to know the person any more. `files_wanted` is what
-    is still to become of the home directory of someone being deleted. Once all is over, the name of
-    the deleted is free: `username` is then one that nobody can have, `former_username` the one they
-    had.
+    is still to become of the home directory of someone being deleted, `closing_problem` what the
+    closing loop met last. Once all is over, the name of the deleted is free: `username` is then one
+    that nobody can have, `former_username` the one they had.
     """
 
     __tablename__ = "users"
@@ -54,6 +54,7 @@ class User(Base):
     disabled_why: Mapped[str | None] = mapped_column(Text)
     disabled_jobs: Mapped[JobsPolicy | None]
     closed_at: Mapped[datetime | None]
+    closing_problem: Mapped[str | None] = mapped_column(Text)
     directory_wants: Mapped[AccountState | None]
     missing_since: Mapped[datetime | None]
     files_wanted: Mapped[HomeTask | None]

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from portal.errors import PortalError
 from portal.hub import HubError
 from spawner.errors import SpawnerError
 
@@ -55,6 +56,6 @@ class Acts:
         """Run an act; what the world refuses is logged and tried again at a later round."""
         try:
             await act()
-        except (SpawnerError, HubError) as error:
+        except (SpawnerError, HubError, PortalError) as error:
             log.warning("will try again", act=key, error=str(error)[:300])
         self._ended()

@@ -7,7 +7,7 @@ the directory doesn't answer, what it said last goes on.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -72,6 +72,14 @@ async def groups_of(database: Database, user_id: str) -> tuple[list[str], dateti
     async with database.session() as db:
         as_of = await db.scalar(select(User.groups_at).where(User.id == user_id))
         return await names_of(db, user_id), as_of
+
+
+async def names_of_numbers(database: Database, numbers: Collection[int]) -> dict[int, str]:
+    """Who had these numbers, as far as the portal knows them; of two the one who isn't deleted."""
+    query = select(User.uid, User.username).where(User.uid.in_(list(numbers)[:REMEMBERED]))
+    deleted_first = query.order_by(User.deleted_at.is_(None), User.created_at)
+    async with database.session() as db:
+        return {uid: name for uid, name in await db.execute(deleted_first) if uid is not None}
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,9 @@ class FakeSlurm:
             raise NotFound("gone")
         self.cancelled.append(job_id)
 
+    async def kill(self, job_id: int) -> None:
+        await self.cancel(job_id)
+
     def _there(self) -> None:
         if self.away:
             raise Unreachable("Slurm did not answer.")
@@ -112,6 +115,7 @@ class FakeAgents:
     submitted: list[tuple[str, JobSpec, Mapping[str, str]]] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
     withdrawn: list[str] = field(default_factory=list)
+    dismissed: list[str] = field(default_factory=list)
     starts: dict[Any, datetime | Rejected | None] = field(default_factory=dict)
     forecasts: list[Resources] = field(default_factory=list)
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
@@ -121,6 +125,9 @@ class FakeAgents:
 
     async def close(self) -> None:
         self.go_on.set()
+
+    def dismiss(self, username: str) -> None:
+        self.dismissed.append(username)
 
     async def info(self, username: str) -> UserInfo:
         if self.mood == "no home":

@@ -3033,12 +3033,15 @@ export interface components {
          * Person
          * @description Everything about somebody. `version` is what an edit hands back. `directory_problem`: the
          *     directory couldn't be asked, and this is the portal's memory. `directory_wants`: what it has yet
-         *     to be told. `home_tasks`: what the portal has commands for.
+         *     to be told, `closing` what is still to be done for someone disabled, enabled or deleted, in
+         *     sentences. `home_tasks`: what the portal has commands for.
          */
         Person: {
             capabilities: components["schemas"]["CapabilitiesOut"];
             /** Closed At */
             closed_at: string | null;
+            /** Closing */
+            closing: string[];
             /** Created At */
             created_at: string | null;
             /** Deleted At */
@@ -3062,6 +3065,8 @@ export interface components {
             display_name: string;
             /** Email */
             email: string | null;
+            /** Former Username */
+            former_username: string | null;
             /** Gid */
             gid: number | null;
             /** Given Name */
@@ -3179,7 +3184,8 @@ export interface components {
          * @description Somebody in a list. `in_directory` false: the portal alone remembers them. `known`: it has a
          *     row of them; `role` is null where it hasn't. `groups` is null in lists, `locked` where the
          *     directory couldn't be asked. `disabled`: here or in the directory. `unmanaged`: why nothing of
-         *     them can be changed here, null for most.
+         *     them can be changed here, null for most. `former_username`: the name that somebody deleted had,
+         *     once others may have it.
          */
         PersonRow: {
             /** Deleted At */
@@ -3190,6 +3196,8 @@ export interface components {
             display_name: string;
             /** Email */
             email: string | null;
+            /** Former Username */
+            former_username: string | null;
             /** Groups */
             groups: string[] | null;
             /** In Directory */
@@ -3416,7 +3424,7 @@ export interface components {
          * @description What a token may do; none contains another.
          * @enum {string}
          */
-        Scope: "read" | "sessions" | "jobs" | "admin";
+        Scope: "read" | "sessions" | "jobs" | "files" | "admin";
         /**
          * SecondFactorOut
          * @description Where the caller stands. `required`: their role can't do without. `reset_at`: when an
