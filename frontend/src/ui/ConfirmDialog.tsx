@@ -5,9 +5,7 @@ import { useWithPassword } from '@/features/account/reauth';
 import { Cancelled } from './complain';
 import { Notice } from './Notice';
 
-interface Props {
-  title: string;
-  opened: boolean;
+interface FormProps {
   onClose: () => void;
   /** what it does when it is confirmed; the dialog closes when that is done and stays when it fails */
   act: () => Promise<unknown>;
@@ -18,11 +16,32 @@ interface Props {
   disabled?: boolean;
   /** for the button that changes nothing */
   keep?: string;
+}
+
+interface ShellProps {
+  title: string;
+  opened: boolean;
+  onClose: () => void;
+  children: ReactNode;
   size?: string;
 }
 
 /** Asks before an act that can't be taken back easily, and says here if it failed. */
-export function ConfirmDialog({ title, opened, onClose, size = 'md', ...rest }: Props) {
+export function ConfirmDialog({
+  title,
+  opened,
+  size = 'md',
+  ...form
+}: FormProps & Omit<ShellProps, 'children'>) {
+  return (
+    <DialogShell title={title} opened={opened} onClose={form.onClose} size={size}>
+      <ConfirmForm {...form} />
+    </DialogShell>
+  );
+}
+
+/** A dialog without its inside. What is in it begins anew each time it opens. */
+export function DialogShell({ title, opened, onClose, children, size = 'md' }: ShellProps) {
   return (
     <Modal
       opened={opened}
@@ -31,14 +50,21 @@ export function ConfirmDialog({ title, opened, onClose, size = 'md', ...rest }: 
       size={size}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
-      <Body onClose={onClose} {...rest} />
+      {children}
     </Modal>
   );
 }
 
-type BodyProps = Omit<Props, 'title' | 'opened' | 'size'>;
-
-function Body({ onClose, act, button, children, danger, disabled, keep = 'Cancel' }: BodyProps) {
+/** The inside of a question, for those that ask for more than a yes. */
+export function ConfirmForm({
+  onClose,
+  act,
+  button,
+  children,
+  danger,
+  disabled,
+  keep = 'Cancel',
+}: FormProps) {
   const withPassword = useWithPassword();
   const [busy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<string | null>(null);

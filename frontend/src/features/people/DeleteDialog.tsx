@@ -1,6 +1,6 @@
 import { Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { ConfirmDialog } from '@/ui/ConfirmDialog';
+import { ConfirmForm, DialogShell } from '@/ui/ConfirmDialog';
 import { deletePerson } from './actions';
 import { Choices } from './Choices';
 import { type JobsPolicy, JobsPolicyChoice } from './JobsPolicyChoice';
@@ -46,14 +46,20 @@ function filesChoices({ home_tasks: tasks }: Pick<Person, 'home_tasks'>) {
 
 /** Asks what becomes of files and jobs, and for the user name, typed, before somebody is deleted. */
 export function DeleteDialog({ person, opened, onClose }: Props) {
+  return (
+    <DialogShell title={`Delete ${person.username}?`} opened={opened} onClose={onClose}>
+      <Body person={person} onClose={onClose} />
+    </DialogShell>
+  );
+}
+
+function Body({ person, onClose }: Omit<Props, 'opened'>) {
   const [files, setFiles] = useState<Files>('keep');
   const [jobs, setJobs] = useState<JobsPolicy>('cancel');
   const [confirm, setConfirm] = useState('');
   const { username } = person;
   return (
-    <ConfirmDialog
-      title={`Delete ${username}?`}
-      opened={opened}
+    <ConfirmForm
       onClose={onClose}
       act={() => deletePerson(username, { files, jobs, confirm: confirm.trim() })}
       button="Delete"
@@ -75,6 +81,6 @@ export function DeleteDialog({ person, opened, onClose }: Props) {
         autoCapitalize="none"
         spellCheck={false}
       />
-    </ConfirmDialog>
+    </ConfirmForm>
   );
 }

@@ -1,7 +1,7 @@
 import { Text, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import { plural } from '@/features/sessions/words';
-import { ConfirmDialog } from '@/ui/ConfirmDialog';
+import { ConfirmForm, DialogShell } from '@/ui/ConfirmDialog';
 import { disablePerson } from './actions';
 import { type JobsPolicy, JobsPolicyChoice } from './JobsPolicyChoice';
 import type { Person } from './shapes';
@@ -17,13 +17,19 @@ const MOST_WORDS = 500;
 
 /** Asks why and what becomes of the jobs, and says what happens at once. */
 export function DisableDialog({ person, opened, onClose }: Props) {
+  return (
+    <DialogShell title={`Disable ${person.username}?`} opened={opened} onClose={onClose}>
+      <Body person={person} onClose={onClose} />
+    </DialogShell>
+  );
+}
+
+function Body({ person, onClose }: Omit<Props, 'opened'>) {
   const [why, setWhy] = useState('');
   const [jobs, setJobs] = useState<JobsPolicy>('cancel');
   const { sessions } = person.live;
   return (
-    <ConfirmDialog
-      title={`Disable ${person.username}?`}
-      opened={opened}
+    <ConfirmForm
       onClose={onClose}
       act={() => disablePerson(person.username, { why: why.trim(), jobs })}
       button="Disable"
@@ -51,6 +57,6 @@ export function DisableDialog({ person, opened, onClose }: Props) {
         rows={2}
         data-autofocus
       />
-    </ConfirmDialog>
+    </ConfirmForm>
   );
 }

@@ -4,6 +4,8 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useRef, useState } from 'react';
 import { ApiError, fieldMessage, sentence } from '@/api/problem';
 import { useWithPassword } from '@/features/account/reauth';
+import { clock } from '@/lib/clock';
+import { localTime } from '@/lib/time';
 import { Cancelled } from '@/ui/complain';
 import { focusFirstProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
@@ -17,6 +19,7 @@ import {
   type Field,
   formErrors,
   LABELS,
+  type Merged,
   merge,
 } from './edit';
 import { personQuery } from './queries';
@@ -75,7 +78,7 @@ function EditForm({ person, onClose }: Omit<Props, 'opened'>) {
     setBase(fresh);
     setDraft(merged.draft);
     setConflicts(merged.conflicts);
-    setTold(meetingText(refusal.message, merged.taken, Object.keys(merged.conflicts) as Field[]));
+    setTold(meetingText(refusal, merged));
   };
 
   const save = async (): Promise<void> => {
@@ -163,12 +166,18 @@ const isMeeting = (error: unknown): error is ApiError =>
   error instanceof ApiError &&
   (error.slug === 'changed-meanwhile' || error.slug === 'directory-changed');
 
-function meetingText(said: string, taken: Field[], conflicts: Field[]): string {
+/** Who it was, what of theirs is in the form now, and what both of them changed. */
+function meetingText(refusal: ApiError, { taken, conflicts }: Merged): string {
   const names = (fields: Field[]): string => listText(fields.map((field) => LABELS[field]));
-  const lines = [said];
-  if (taken.length > 0) lines.push(`Now filled in as they left it: ${names(taken)}.`);
-  if (conflicts.length > 0)
-    lines.push(`You both changed: ${names(conflicts)}. What you typed is still there.`);
-  lines.push('Save again to change it all the same.');
-  return lines.join(' ');
+  const { changed_by: who, changed_at: at } = refusal.more;
+  const when = typeof at === 'string' ? `, ${localTime(at, clock.now())},` : '';
+  const lines =
+    typeof who === 'string'
+      ? [`Meanwhile ${who}${when} has changed the same person.`]
+      : ['Meanwhile somebody else has changed the same person.'];
+  if (taken.length > 0) lines.push(`Filled in as they left it: ${names(taken)}.`);
+  const both = Object.keys(conflicts) as Field[];
+  if (both.length > 0)
+    lines.push(`You both changed: ${names(both)}. What you typed is still there.`);
+  return [...lines, 'Nothing of yours is saved yet.'].join(' ');
 }

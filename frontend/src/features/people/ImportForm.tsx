@@ -145,20 +145,21 @@ function Found({ run, creating, onCreate }: { run: PeopleImport } & Omit<Checked
         What would come of it
       </h2>
       {run.problem && <Notice tone="error">{run.problem}</Notice>}
-      <ImportReport run={run} />
-      {created > 0 && run.state === 'done' && (
-        <div className={classes.create}>
-          <Button size="md" loading={creating} onClick={onCreate}>
-            Create {peopleText(created)}
-          </Button>
-          {failed > 0 && (
-            <span className={classes.quiet}>
-              Lines with mistakes are left out. Put right, they can be imported later with the same
-              file: whoever exists stays as before.
-            </span>
-          )}
-        </div>
-      )}
+      <ImportReport run={run}>
+        {created > 0 && run.state === 'done' && (
+          <div className={classes.create}>
+            <Button size="md" loading={creating} onClick={onCreate}>
+              Create {peopleText(created)}
+            </Button>
+            {failed > 0 && (
+              <span className={classes.quiet}>
+                Lines with mistakes are left out. Put right, they can be imported later with the
+                same file: whoever exists stays as before.
+              </span>
+            )}
+          </div>
+        )}
+      </ImportReport>
     </section>
   );
 }

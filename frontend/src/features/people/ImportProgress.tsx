@@ -14,7 +14,7 @@ export function ImportProgress({ run }: { run: PeopleImport }) {
       <Progress value={percent} aria-label={what} size="lg" />
       {!run.dry_run && (
         <span className={classes.quiet}>
-          You may leave this page; it goes on and is found here.
+          It goes on if you leave this page, and its address finds it again.
         </span>
       )}
     </div>

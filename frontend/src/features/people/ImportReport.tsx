@@ -1,5 +1,5 @@
 import { Button, Paper, Table } from '@mantine/core';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { StateWords } from '@/features/sessions/words';
 import { StateChip } from '@/ui/StateChip';
 import { reportText, shownRows, type Which } from './csv';
@@ -16,7 +16,7 @@ const RESULTS: Record<ImportLine['result'], StateWords> = {
 const AT_ONCE = 200;
 
 /** What became of each line, or would: mistakes first. */
-export function ImportReport({ run }: { run: PeopleImport }) {
+export function ImportReport({ run, children }: { run: PeopleImport; children?: ReactNode }) {
   const [which, setWhich] = useState<Which>('all');
   const [most, setMost] = useState(AT_ONCE);
   const rows = shownRows(run.rows, which);
@@ -31,6 +31,7 @@ export function ImportReport({ run }: { run: PeopleImport }) {
       <p className={classes.summary} role="status">
         {reportText(run)}
       </p>
+      {children}
       <div className={classes.filters} role="toolbar" aria-label="Which lines">
         {filters.map(({ value, label, n }) => (
           <Button
@@ -48,7 +49,7 @@ export function ImportReport({ run }: { run: PeopleImport }) {
           </Button>
         ))}
       </div>
-      {rows.length > 0 && <Lines rows={rows.slice(0, most)} dryRun={run.dry_run} />}
+      {rows.length > 0 && <Lines rows={rows.slice(0, most)} />}
       {rows.length > most && (
         <div>
           <Button variant="default" onClick={() => setMost(most + AT_ONCE)}>
@@ -60,7 +61,7 @@ export function ImportReport({ run }: { run: PeopleImport }) {
   );
 }
 
-function Lines({ rows, dryRun }: { rows: ImportLine[]; dryRun: boolean }) {
+function Lines({ rows }: { rows: ImportLine[] }) {
   return (
     <Paper className={classes.table}>
       <Table verticalSpacing={6} horizontalSpacing="md" aria-label="Lines of the file">
@@ -68,7 +69,7 @@ function Lines({ rows, dryRun }: { rows: ImportLine[]; dryRun: boolean }) {
           <Table.Tr>
             <Table.Th>Line</Table.Th>
             <Table.Th>User name</Table.Th>
-            <Table.Th>{dryRun ? 'What would become of it' : 'What became of it'}</Table.Th>
+            <Table.Th>Result</Table.Th>
             <Table.Th>Why</Table.Th>
           </Table.Tr>
         </Table.Thead>

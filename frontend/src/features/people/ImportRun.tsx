@@ -39,9 +39,11 @@ export function ImportRun({ id }: { id: string }) {
       {data?.state === 'running' && <ImportProgress run={data} />}
       {data && ended && <Ended run={data} />}
       <Group>
-        <Button component={Link} to="/admin/new/people" variant="default">
-          Import another file
-        </Button>
+        {data?.state !== 'running' && (
+          <Button component={Link} to="/admin/new/people" variant="default">
+            Import another file
+          </Button>
+        )}
         <Button component={Link} to="/admin/people" variant="default">
           Show everyone
         </Button>

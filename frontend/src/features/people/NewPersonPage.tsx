@@ -1,6 +1,6 @@
 import { Button, Group, Paper, Stack } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { mayChange } from '@/features/account/roles';
 import { useMe } from '@/features/account/useMe';
 import { AdminFrame } from '@/features/admin/AdminFrame';
@@ -41,9 +41,13 @@ function Body() {
 
 function Welcome({ made, onAnother }: { made: Made; onAnother: () => void }) {
   const { person, password } = made;
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), []);
   return (
-    <Paper className={classes.box} role="status">
-      <h2 className={classes.heading}>{nameOf(person)} is in the directory</h2>
+    <Paper className={classes.box}>
+      <h2 className={classes.heading} ref={heading} tabIndex={-1}>
+        {nameOf(person)} is in the directory
+      </h2>
       <Stack className={classes.wide}>
         <p className={classes.line}>
           The user name is <strong>{person.username}</strong>

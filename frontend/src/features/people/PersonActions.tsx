@@ -25,14 +25,8 @@ const LABELS: Record<Act, string> = {
 export function PersonActions({ person }: { person: Person }) {
   const me = useMe();
   const [dialog, setDialog] = useState<Act | null>(null);
-  // Each time it opens a dialog begins anew.
-  const [times, setTimes] = useState(0);
   const acts = actsFor(person, me.username);
   if (acts.length === 0) return null;
-  const open = (act: Act): void => {
-    setTimes(times + 1);
-    setDialog(act);
-  };
   const at = (act: Act) => ({
     person,
     opened: dialog === act,
@@ -46,16 +40,16 @@ export function PersonActions({ person }: { person: Person }) {
             key={act}
             variant="default"
             {...(act === 'disable' || act === 'delete' ? { c: 'var(--bad)' } : {})}
-            onClick={() => open(act)}
+            onClick={() => setDialog(act)}
           >
             {LABELS[act]}
           </Button>
         ))}
       </div>
-      <EditDialog key={`edit ${times}`} {...at('edit')} />
-      <PasswordReset key={`password ${times}`} {...at('password')} />
-      <DisableDialog key={`disable ${times}`} {...at('disable')} />
-      <DeleteDialog key={`delete ${times}`} {...at('delete')} />
+      <EditDialog {...at('edit')} />
+      <PasswordReset {...at('password')} />
+      <DisableDialog {...at('disable')} />
+      <DeleteDialog {...at('delete')} />
       <SmallDialogs at={at} person={person} />
     </>
   );

@@ -81,7 +81,9 @@ interface Props extends PickProps {
 
 function Pick({ text, setText, found, none, without = [], onPick, ...field }: Props) {
   const combobox = useCombobox({ onDropdownClose: () => combobox.resetSelectedOption() });
-  const choices = found.choices?.filter(({ name }) => !without.includes(name)) ?? [];
+  // Until the answer to what is typed is there, of the one before only what fits: Enter picks it.
+  const fitting = found.asking ? found.choices?.filter(fits(text)) : found.choices;
+  const choices = fitting?.filter(({ name }) => !without.includes(name)) ?? [];
   const pick = (name: string): void => {
     setText('');
     combobox.closeDropdown();
@@ -134,4 +136,13 @@ function Pick({ text, setText, found, none, without = [], onPick, ...field }: Pr
       </Combobox.Dropdown>
     </Combobox>
   );
+}
+
+/** Whether a choice has every word in it that was typed. */
+function fits(text: string): (choice: Choice) => boolean {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return ({ name, about }) => {
+    const all = `${name} ${about}`.toLowerCase();
+    return words.every((word) => all.includes(word));
+  };
 }
