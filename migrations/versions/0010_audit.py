@@ -105,25 +105,34 @@ def upgrade() -> None:
         sa.Column("ip", sa.String(length=45), nullable=False),
         sa.Column("since", TIME, nullable=False),
         sa.Column("last_at", TIME, nullable=False),
+        sa.Column("own_events", sa.Integer(), nullable=False),
         sa.Column("times", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("action", "actor", "ip", name="pk_refusals"),
     )
     op.create_index("ix_refusals_since", "refusals", ["since"])
     if op.get_context().dialect.name == "sqlite":
-        found = "json_extract(detail, '$.token')"
-        op.execute(f"UPDATE audit_events SET token = {found} WHERE {found} IS NOT NULL")
-        statements = (SQLITE_WORDS, SQLITE_SEARCH, *SQLITE_TRIGGERS)
+        _sqlite()
     else:
-        found = "detail ->> 'token'"
-        op.execute(f"UPDATE audit_events SET token = {found} WHERE {found} IS NOT NULL")
-        statements = POSTGRESQL
+        _tokens("detail ->> 'token'")
+        _all(POSTGRESQL)
+
+
+def _sqlite() -> None:
+    _tokens("json_extract(detail, '$.token')")
+    _all((SQLITE_WORDS, SQLITE_SEARCH))
+    columns = f"{WHOLE}, words"
+    op.execute(f"INSERT INTO audit_search(rowid, {columns}) SELECT id, {columns} FROM audit_words")
+    _all(SQLITE_TRIGGERS)
+
+
+def _tokens(found: str) -> None:
+    """The token's name stood in the detail."""
+    op.execute(f"UPDATE audit_events SET token = {found} WHERE {found} IS NOT NULL")
+
+
+def _all(statements: tuple[str, ...]) -> None:
     for statement in statements:
         op.execute(statement)
-    if op.get_context().dialect.name == "sqlite":
-        columns = f"{WHOLE}, words"
-        op.execute(
-            f"INSERT INTO audit_search(rowid, {columns}) SELECT id, {columns} FROM audit_words"
-        )
 
 
 def downgrade() -> None:

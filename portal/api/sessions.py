@@ -76,7 +76,7 @@ async def stop_session(
     """Stop a session (202); one that has ended is taken off the list (204)."""
     session = await sessions.get(parts, user, session_id)
     if session.state is JobState.ENDED:
-        await sessions.remove(parts, session)
+        await sessions.remove(parts, session, by=user, ip=ip)
         return Response(status_code=204)
     stopping = await sessions.stop(parts, session, by=user, ip=ip)
     (shown,) = await sessions_out(parts, [stopping])

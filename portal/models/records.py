@@ -86,8 +86,8 @@ class AuditEvent(Base):
 
 
 class Refusals(Base):
-    """Refused logins of one name from one address that got no event of their own: how many there
-    have been since `since`. They become one event, and the row goes."""
+    """Refused logins of one name from one address since `since`: how many got an event of their
+    own, and how many more there were, which become one event together. Then the row goes."""
 
     __tablename__ = "refusals"
 
@@ -96,6 +96,7 @@ class Refusals(Base):
     ip: Mapped[str] = mapped_column(String(45), primary_key=True)
     since: Mapped[datetime] = mapped_column(default=utcnow, index=True)
     last_at: Mapped[datetime] = mapped_column(default=utcnow)
+    own_events: Mapped[int] = mapped_column(default=0)
     times: Mapped[int] = mapped_column(default=0)
 
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -13,8 +13,10 @@ from sqlalchemy import ColumnElement, and_, delete, func, select
 
 from portal import errors
 from portal.db import Database, utcnow
+from portal.directory.contract import Directory
 from portal.models import LoginFailure
-from portal.services.audit import Action, record
+from portal.services import refusals
+from portal.services.audit import Action
 from portal.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -38,12 +40,14 @@ class Caller:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One try; `refused` is what the audit calls a failure."""
+    """One try; `refused` is what the audit calls a failure. `directory` says whether a name that
+    the portal doesn't know is somebody's."""
 
     username: str
     caller: Caller
     refused: Action
     kind: Kind = Kind.PASSWORD
+    directory: Directory | None = field(default=None, repr=False)
 
 
 @asynccontextmanager
@@ -53,21 +57,33 @@ async def counted(database: Database, settings: Settings, attempt: Attempt) -> A
     Success forgets the name's failures of this kind; when the directory failed, nobody did. Raises
     TooManyAttempts when the name or the address has had its share.
     """
-    begun = await _begin(database, settings, attempt)
+    try:
+        begun = await _begin(database, settings, attempt)
+    except errors.TooManyAttempts as error:
+        await _write_down(database, attempt, type(error).__name__)
+        raise
     name = attempt.username.lower()
     mine = and_(LoginFailure.username == name, LoginFailure.kind == attempt.kind.value)
     try:
         yield
     except (errors.WrongCredentials, errors.Forbidden) as error:
-        async with database.session() as db:
-            why = {"why": type(error).__name__}
-            record(db, attempt.refused, actor=name, detail=why, ip=attempt.caller.ip)
-            await db.commit()
+        await _write_down(database, attempt, type(error).__name__)
         raise
     except BaseException:
         await _forget(database, LoginFailure.id == begun)
         raise
     await _forget(database, mine)
+
+
+async def _write_down(database: Database, attempt: Attempt, why: str) -> None:
+    await refusals.note(
+        database,
+        attempt.refused,
+        attempt.username.lower(),
+        ip=attempt.caller.ip,
+        why=why,
+        directory=attempt.directory,
+    )
 
 
 async def _forget(database: Database, which: ColumnElement[bool]) -> None:
@@ -87,15 +103,15 @@ async def _begin(database: Database, settings: Settings, attempt: Attempt) -> in
         row = LoginFailure(username=name, ip=ip, kind=kind, at=now)
         db.add(row)
         await db.flush()
-        for what, value, which, limit in (
-            ("username", name, by_name, settings.login_attempts),
-            ("ip", ip, LoginFailure.ip == ip, settings.login_attempts_per_address),
+        for what, which, limit in (
+            ("username", by_name, settings.login_attempts),
+            ("ip", LoginFailure.ip == ip, settings.login_attempts_per_address),
         ):
             found = select(func.count(), func.min(LoginFailure.at)).where(which)
             count, oldest = (await db.execute(found)).one()
             if count > limit:
-                # No audit row: a flood must not fill the database. Rolled back: waiting helps.
-                log.warning("login throttled", by=what, kind=kind, value=value[:64], ip=ip)
+                # Rolled back: waiting helps.
+                log.warning("login throttled", by=what, kind=kind, ip=ip)
                 raise errors.TooManyAttempts(_seconds_until(oldest + window, now))
         await db.commit()
         return row.id

@@ -29,8 +29,9 @@ _SEARCH = table("audit_search", column("rowid", Integer))
 
 @dataclass(frozen=True)
 class Filter:
-    """What is looked for; None and "" ask for nothing. `query`: every word of it begins a word of
-    the event. `action` may end in a dot: then everything that begins so. Times are inclusive."""
+    """What is looked for; None and "" ask for nothing. `query`: each of its words, be it `ali` or
+    `10.1.2`, begins something in the event. `action` may end in a dot: then everything that begins
+    so. Times are inclusive."""
 
     query: str = ""
     actor: str | None = None
@@ -41,14 +42,16 @@ class Filter:
     until: datetime | None = None
 
     @property
-    def words(self) -> list[str]:
-        """The words of the query."""
-        return _words(self.query)[:MAX_WORDS]
+    def phrases(self) -> list[list[str]]:
+        """What stands between spaces in the query, in words: `10.1.2` is three that follow each
+        other."""
+        found = [_words(text) for text in self.query.split()]
+        return [words for words in found if words][:MAX_WORDS]
 
     @property
     def finds_nothing(self) -> bool:
         """Whether the query is nothing but signs, which no event is found by."""
-        return bool(self.query.strip()) and not self.words
+        return bool(self.query.strip()) and not self.phrases
 
     @property
     def exact(self) -> dict[str, str]:
@@ -152,7 +155,7 @@ def _words(text: str) -> list[str]:
 def _match(wanted: Filter) -> str:
     """In FTS5's words: the query anywhere, and the words of each filter in its column. What is
     quoted there has no meaning but itself, and here there are letters and digits only."""
-    parts = [f'"{word}" *' for word in wanted.words]
+    parts = [f'"{" ".join(words)}" *' for words in wanted.phrases]
     for name, value in wanted.exact.items():
         if words := _words(value):
             parts.append(f'{name} : "{" ".join(words)}"')
@@ -171,6 +174,8 @@ _WORDS: Any = func.audit_words(
 
 def _asked(wanted: Filter) -> str:
     """In PostgreSQL's words."""
-    parts = [f"{word}:*" for word in wanted.words]
-    parts += [word for value in wanted.exact.values() for word in _words(value)]
+    parts = [f"({' <-> '.join(words)}:*)" for words in wanted.phrases]
+    for value in wanted.exact.values():
+        if words := _words(value):
+            parts.append(f"({' <-> '.join(words)})")
     return " & ".join(parts)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sqlalchemy import and_, func, or_, select
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.db import utcnow
 from portal.errors import Conflict, FieldError, NotFound, invalid_input
@@ -202,13 +203,11 @@ async def cancel(parts: Parts, admin: User, import_id: str, *, ip: str) -> Image
         if row.state is ImportState.QUEUED:
             row.state, row.ended_at = ImportState.CANCELLED, utcnow()
 
-    changed = await change(parts.db, ImageImport, import_id, apply)
-    async with parts.db.session() as db:
-        detail = {"reference": row.reference}
-        audit.record(
-            db, audit.Action.IMAGE_CANCEL, actor=admin, target=row.file, detail=detail, ip=ip
-        )
-        await db.commit()
+    def also(db: AsyncSession, row: ImageImport) -> None:
+        detail, action = {"reference": row.reference}, audit.Action.IMAGE_CANCEL
+        audit.record(db, action, actor=admin, target=row.file, detail=detail, ip=ip)
+
+    changed = await change(parts.db, ImageImport, import_id, apply, also)
     parts.changes.notify(IMPORTS)
     return changed or row
 

@@ -8,12 +8,14 @@ stays as it is and the reconcile loop submits it once it is certain that Slurm h
 import asyncio
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Literal
 
 import structlog
 from sqlalchemy import Select, String, and_, cast, or_, select
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import undefer
 
 from portal.db import utcnow
@@ -301,8 +303,8 @@ async def cancel(parts: Parts, job: BatchJob, *, by: User, ip: str = "") -> Batc
         row.reason = row.advice = None  # why it waited is no longer what matters
         row.stop_requested_at = row.stop_requested_at or utcnow()
 
-    changed = await change(parts.db, BatchJob, job.id, apply)
-    await _record(parts, audit.Action.JOB_CANCEL, job, by, ip)
+    event = _event(audit.Action.JOB_CANCEL, job, by, ip)
+    changed = await change(parts.db, BatchJob, job.id, apply, event)
     parts.changes.notify(job.user_id, job.id, RECONCILE)
     return changed or job
 
@@ -315,12 +317,14 @@ async def remove(parts: Parts, job: BatchJob, *, by: User, ip: str = "") -> None
             raise Conflict("This job has not ended yet. Cancel it first.")
         row.removed_at = utcnow()
 
-    await change(parts.db, BatchJob, job.id, apply)
-    await _record(parts, audit.Action.JOB_REMOVE, job, by, ip)
+    event = _event(audit.Action.JOB_REMOVE, job, by, ip)
+    await change(parts.db, BatchJob, job.id, apply, event)
     parts.changes.notify(job.user_id)
 
 
-async def _record(parts: Parts, action: audit.Action, job: BatchJob, by: User, ip: str) -> None:
-    async with parts.db.session() as db:
-        audit.record(db, action, actor=by, target=f"{job.user.username}/{job.name}", ip=ip)
-        await db.commit()
+def _event(
+    action: audit.Action, job: BatchJob, by: User, ip: str
+) -> Callable[[AsyncSession, BatchJob], None]:
+    """What `change` writes down beside the change."""
+    target = f"{job.user.username}/{job.name}"
+    return lambda db, _row: audit.record(db, action, actor=by, target=target, ip=ip)

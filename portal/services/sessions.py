@@ -5,13 +5,14 @@ leaves no row behind.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.db import utcnow
 from portal.errors import Conflict, FieldError, NotFound, invalid_input
@@ -144,16 +145,14 @@ async def stop(parts: Parts, session: Session, *, by: User, ip: str = "") -> Ses
         row.state = JobState.STOPPING
         row.stop_requested_at = row.stop_requested_at or utcnow()
 
-    changed = await change(parts.db, Session, session.id, apply)
-    async with parts.db.session() as db:
-        audit.record(db, action, actor=by, target=f"{session.user.username}/{session.name}", ip=ip)
-        await db.commit()
+    event = _event(action, session, by, ip)
+    changed = await change(parts.db, Session, session.id, apply, event)
     parts.changes.notify(session.user_id, session.id)
     parts.changes.notify(RECONCILE)
     return changed or session
 
 
-async def remove(parts: Parts, session: Session) -> None:
+async def remove(parts: Parts, session: Session, *, by: User, ip: str = "") -> None:
     """Take an ended session off its owner's list."""
 
     def apply(row: Session) -> None:
@@ -161,8 +160,17 @@ async def remove(parts: Parts, session: Session) -> None:
             raise Conflict("This session has not ended yet. Stop it first.")
         row.removed_at = utcnow()
 
-    await change(parts.db, Session, session.id, apply)
+    event = _event(audit.Action.SESSION_REMOVE, session, by, ip)
+    await change(parts.db, Session, session.id, apply, event)
     parts.changes.notify(session.user_id)
+
+
+def _event(
+    action: audit.Action, session: Session, by: User, ip: str
+) -> Callable[[AsyncSession, Session], None]:
+    """What `change` writes down beside the change."""
+    target = f"{session.user.username}/{session.name}"
+    return lambda db, _row: audit.record(db, action, actor=by, target=target, ip=ip)
 
 
 async def read_log(parts: Parts, job: Job, stream: str, offset: int) -> dict[str, Any]:

@@ -1,11 +1,13 @@
 """Guarded updates: read a row, change it, write it unless someone else was quicker.
 
-A change is a plain function of the row. It may run more than once, so it must touch nothing else.
+A change is a plain function of the row. It may run more than once, so it must touch nothing else
+but the session it is given.
 """
 
 from collections.abc import Callable
 from typing import TypeVar
 
+from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm.exc import StaleDataError
 
 from portal.db import Database
@@ -16,9 +18,14 @@ ATTEMPTS = 8
 
 
 async def change(
-    db: Database, kind: type[Row], row_id: str, apply: Callable[[Row], object]
+    db: Database,
+    kind: type[Row],
+    row_id: str,
+    apply: Callable[[Row], object],
+    also: Callable[[AsyncSession, Row], object] | None = None,
 ) -> Row | None:
-    """Apply a change to a row and commit. None if there is no such row.
+    """Apply a change to a row and commit. None if there is no such row. `also` adds what belongs to
+    the change, such as its event in the audit, to the same transaction.
 
     Raises StaleDataError when others kept getting in between.
     """
@@ -28,6 +35,8 @@ async def change(
             if row is None:
                 return None
             apply(row)
+            if also is not None:
+                also(session, row)
             try:
                 await session.commit()
             except StaleDataError:

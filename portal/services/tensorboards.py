@@ -6,10 +6,12 @@ secret of its own, so that nothing left over from an earlier run is taken for th
 
 import hmac
 import secrets
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.db import utcnow
 from portal.errors import Conflict, FieldError, Gone, LoginRequired, NotFound, invalid_input
@@ -89,11 +91,15 @@ async def want(
         row.logdir = chosen or row.logdir
         _begin_anew(row, fresh_run, None)
 
-    changed = await change(parts.db, Tensorboard, board.id, apply)
+    event = _event(audit.Action.TENSORBOARD_START, parent, user, ip)
+
+    def also(db: AsyncSession, row: Tensorboard) -> None:
+        if row.run_id == fresh_run[0]:
+            event(db, row)
+
+    changed = await change(parts.db, Tensorboard, board.id, apply, also)
     if changed is None:
         raise NotFound
-    if changed.run_id == fresh_run[0]:
-        await _record(parts, audit.Action.TENSORBOARD_START, parent, user, ip)
     parts.changes.notify(parent.user_id, board.id, RECONCILE)
     return changed
 
@@ -117,8 +123,8 @@ async def ensure(parts: Parts, parent: Job, user: User) -> Tensorboard:
 
 async def unwant(parts: Parts, board: Tensorboard, user: User, ip: str = "") -> None:
     """End a TensorBoard."""
-    await _stop(parts, board, None)
-    await _record(parts, audit.Action.TENSORBOARD_STOP, board.parent, user, ip)
+    event = _event(audit.Action.TENSORBOARD_STOP, board.parent, user, ip)
+    await _stop(parts, board, None, also=event)
 
 
 async def _checked(parts: Parts, parent: Job, logdir: str) -> str:
@@ -286,6 +292,7 @@ async def _stop(
     board: Tensorboard,
     reason: str | None,
     state: TensorboardState = TensorboardState.STOPPED,
+    also: Callable[[AsyncSession, Tensorboard], None] | None = None,
 ) -> None:
     def apply(row: Tensorboard) -> None:
         if row.run_id == board.run_id:
@@ -293,7 +300,7 @@ async def _stop(
             row.host = row.port = None
 
     parts.heard.pop(board.run_id, None)
-    await change(parts.db, Tensorboard, board.id, apply)
+    await change(parts.db, Tensorboard, board.id, apply, also)
     if board.slurm_job is not None:
         await change(parts.db, TensorboardJob, board.slurm_job, _let_go)
     parts.changes.notify(board.user_id, board.id, RECONCILE)
@@ -363,10 +370,12 @@ async def _insert(parts: Parts, parent: Job, user: User, logdir: str | None) -> 
     return board
 
 
-async def _record(parts: Parts, action: audit.Action, parent: Job, user: User, ip: str) -> None:
-    async with parts.db.session() as db:
-        audit.record(db, action, actor=user, target=f"{parent.user.username}/{parent.name}", ip=ip)
-        await db.commit()
+def _event(
+    action: audit.Action, parent: Job, user: User, ip: str
+) -> Callable[[AsyncSession, Tensorboard], None]:
+    """What `change` writes down beside the change."""
+    target = f"{parent.user.username}/{parent.name}"
+    return lambda db, _row: audit.record(db, action, actor=user, target=target, ip=ip)
 
 
 def parent_logdir(parent: Job) -> str:
