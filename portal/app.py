@@ -18,6 +18,7 @@ from portal.api import (
     admin_groups,
     admin_images,
     admin_leaving,
+    admin_limits,
     admin_people,
     admin_status,
     announcements,
@@ -26,11 +27,15 @@ from portal.api import (
     environments,
     estimates,
     events,
+    file_contents,
+    file_uploads,
+    files,
     gate,
     health,
     internal,
     jobs,
     login,
+    my_limits,
     node,
     second_factor,
     sessions,
@@ -52,22 +57,26 @@ from portal.metrics import CountRequests, Metrics
 from portal.parts import Parts
 from portal.reconcile import Reconcile
 from portal.services import announcements as announcing
+from portal.services import use
 from portal.services.accounts import Accounts
 from portal.services.audit_keeping import AuditKeeping
 from portal.services.books import Books
 from portal.services.changes import EVERYONE, RECONCILE
 from portal.services.closing import Closing
+from portal.services.files.roots import Files
 from portal.services.home_runs import HomeRuns
 from portal.services.importing import Importer
+from portal.services.limited_people import LimitedPeople
 from portal.services.people import People, names_of_numbers
 from portal.services.people_import import Imports
 from portal.services.presence import Presence
 from portal.services.probes import open_status
 from portal.services.shelf import Shelf, places
-from portal.services.status import Status
+from portal.services.slurm_limits import SlurmLimits
 from portal.settings import Settings
 from spawner.accounting import Accounting
 from spawner.agent import Agents
+from spawner.file_agents import FileAgents
 from spawner.slurm import Slurm
 from spawner.watcher import Watcher
 
@@ -90,6 +99,9 @@ API_ROUTERS = (
     shares,
     tensorboards,
     events,
+    files,
+    file_contents,
+    file_uploads,
     admin_images,
     admin_people,
     admin_leaving,
@@ -97,6 +109,8 @@ API_ROUTERS = (
     admin_audit,
     admin_status,
     announcements,
+    admin_limits,
+    my_limits,
 )
 ROOT_ROUTERS = (
     health,
@@ -158,6 +172,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.http = parts.http
         app.state.directory = directory
         app.state.accounts = Accounts(settings, parts.db, directory, parts.changes)
+        app.state.files = _open_files(settings, stack)
         app.state.people = People(parts.db, directory, settings)
         parts.watcher.names = partial(names_of_numbers, parts.db)
         app.state.people_imports = Imports(app.state.accounts)
@@ -170,7 +185,9 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         )
         stack.callback(parts.so_far.close)
         app.state.status = open_status(parts, directory)
-        await _start_loops(parts, app.state.accounts, app.state.status, stack)
+        people = LimitedPeople(settings, parts.db, directory, app.state.people)
+        app.state.slurm_limits = SlurmLimits(parts, people)
+        await _start_loops(app, stack)
         yield
 
 
@@ -204,9 +221,18 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Parts:
     )
 
 
-async def _start_loops(
-    parts: Parts, accounts: Accounts, status: Status, stack: AsyncExitStack
-) -> None:
+def _open_files(settings: Settings, stack: AsyncExitStack) -> Files:
+    agents = FileAgents(
+        settings.launcher_path, settings.sudo_path, slurm_timeout_s=settings.slurm_timeout_s
+    )
+    stack.push_async_callback(agents.close)
+    stack.push_async_callback(_end, asyncio.create_task(agents.run(), name="file launchers"))
+    return Files(settings, agents)
+
+
+async def _start_loops(app: FastAPI, stack: AsyncExitStack) -> None:
+    parts: Parts = app.state.parts
+    accounts: Accounts = app.state.accounts
     reconcile = Reconcile(parts)
     stack.push_async_callback(reconcile.close)
     closing = Closing(parts, accounts)
@@ -221,7 +247,9 @@ async def _start_loops(
         "presence": Presence(parts, accounts).run,
         "homes": HomeRuns(parts).run,
         "announcements": lambda: announcing.keep_fresh(parts),
-        "status": status.run,
+        "status": app.state.status.run,
+        "limits": app.state.slurm_limits.run,
+        "use": lambda: use.keep_counting(parts),
         "audit": AuditKeeping(parts.db, parts.settings).run,
     }
     if parts.settings.image_import_dir is not None:

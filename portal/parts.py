@@ -10,6 +10,7 @@ import aiohttp
 from portal.db import Database
 from portal.hub import Hub
 from portal.services.board import Board
+from portal.services.books import Books
 from portal.services.changes import Changes
 from portal.services.forecasts import Forecasts
 from portal.services.shelf import Shelf
@@ -32,6 +33,7 @@ class Parts:
     catalog: Shelf
     hub: Hub
     http: aiohttp.ClientSession
+    books: Books
     changes: Changes = field(default_factory=Changes)
     # when a TensorBoard's program last asked whether it should go on, by run
     heard: dict[str, datetime] = field(default_factory=dict)

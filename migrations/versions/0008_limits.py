@@ -1,4 +1,4 @@
-"""Limits of people and groups, and the associations that Slurm was told of.
+"""Limits of people and groups, the associations that Slurm was told of, and use by day.
 
 Revision: 0008, after 0007
 """
@@ -37,17 +37,40 @@ def upgrade() -> None:
         sa.Column("id", ID, nullable=False),
         sa.Column("account", sa.String(length=100), nullable=False),
         sa.Column("username", sa.String(length=32), nullable=False),
-        *(sa.Column(name, sa.JSON(none_as_null=True)) for name in ("written", "found", "accepted")),
+        sa.Column("partition", sa.String(length=100), nullable=False),
+        sa.Column("written", sa.JSON(none_as_null=True), nullable=False),
+        sa.Column("found", sa.JSON(none_as_null=True)),
+        sa.Column("accepted", sa.JSON(none_as_null=True), nullable=False),
         sa.Column("refused", sa.String(length=500)),
+        sa.Column("tried_at", TIME),
         sa.Column("written_at", TIME),
         sa.Column("drift_since", TIME),
         sa.PrimaryKeyConstraint("id", name="pk_associations"),
-        sa.UniqueConstraint("account", "username", name="uq_associations_account_username"),
+        sa.UniqueConstraint(
+            "account", "username", "partition", name="uq_associations_account_username_partition"
+        ),
     )
     op.create_index("ix_associations_username", "associations", ["username"])
     op.create_index("ix_associations_drift_since", "associations", ["drift_since"])
+    op.create_table(
+        "usage_days",
+        sa.Column("day", sa.Date(), nullable=False),
+        sa.Column("username", sa.String(length=64), nullable=False),
+        sa.Column("account", sa.String(length=100), nullable=False),
+        sa.Column("gpu_seconds", sa.BigInteger(), nullable=False),
+        sa.Column("cpu_seconds", sa.BigInteger(), nullable=False),
+        sa.Column("jobs", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("day", "username", "account", name="pk_usage_days"),
+    )
+    op.create_index("ix_usage_days_username", "usage_days", ["username"])
+    op.create_table(
+        "usage_reads",
+        sa.Column("day", sa.Date(), nullable=False),
+        sa.Column("read_at", TIME, nullable=False),
+        sa.PrimaryKeyConstraint("day", name="pk_usage_reads"),
+    )
 
 
 def downgrade() -> None:
-    op.drop_table("associations")
-    op.drop_table("limits")
+    for table in ("usage_reads", "usage_days", "associations", "limits"):
+        op.drop_table(table)

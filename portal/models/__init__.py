@@ -22,7 +22,7 @@ from portal.models.base import (
     new_id,
 )
 from portal.models.jobs import BatchJob, Job, Session, Share, Tensorboard, TensorboardJob
-from portal.models.limits import Association, Limit
+from portal.models.limits import Association, Limit, UsageDay, UsageRead
 from portal.models.people import (
     AccessToken,
     GroupLeader,
@@ -73,6 +73,8 @@ __all__ = [
     "Tensorboard",
     "TensorboardJob",
     "TensorboardState",
+    "UsageDay",
+    "UsageRead",
     "User",
     "Wanted",
     "WebSession",

@@ -178,6 +178,7 @@ async def only_what_routes_use(app: FastAPI) -> AsyncIterator[None]:
             catalog=nothing,
             hub=nothing,
             http=http,
+            books=nothing,
         )
         yield
     await app.state.db.close()

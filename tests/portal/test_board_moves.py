@@ -44,7 +44,7 @@ def make_parts(tmp_path: Path, database: Database) -> MakeParts:
     def make(**changes: Any) -> Parts:
         settings: Settings = gate_settings(tmp_path, **changes)
         nothing = cast(Any, None)
-        edges = ("agents", "slurm", "watcher", "catalog", "hub", "http")
+        edges = ("agents", "slurm", "watcher", "catalog", "hub", "http", "books")
         return Parts(settings=settings, db=database, **dict.fromkeys(edges, nothing))
 
     return make

@@ -50,7 +50,7 @@ class Desk:
     def __init__(self, tasks: int = 2) -> None:
         self.clock, self.launcher = Clock(), Launcher()
         nothing = cast(Any, None)
-        edges = ("settings", "db", "slurm", "watcher", "catalog", "hub", "http")
+        edges = ("settings", "db", "slurm", "watcher", "catalog", "hub", "http", "books")
         self.parts = Parts(
             **dict.fromkeys(edges, nothing),
             agents=cast(Any, self.launcher),

@@ -237,6 +237,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/drift": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Drift
+         * @description What somebody has changed in Slurm by hand, and what of it was accepted.
+         */
+        get: operations["get_drift"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/drift/{drift_id}/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept Drift
+         * @description Let stand what somebody has set in Slurm, until the limit changes.
+         */
+        post: operations["accept_drift"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/drift/{drift_id}/mend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mend Drift
+         * @description Tell Slurm again what the portal has told it before; for what was accepted too.
+         */
+        post: operations["mend_drift"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/groups": {
         parameters: {
             query?: never;
@@ -334,6 +394,82 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Limits
+         * @description Every limit, with how it stands with Slurm.
+         */
+        get: operations["list_limits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/limits/default": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Default Limit
+         * @description The limit for everybody.
+         */
+        get: operations["get_default_limit"];
+        /**
+         * Put Default Limit
+         * @description Set the limit for everybody.
+         */
+        put: operations["put_default_limit"];
+        post?: never;
+        /**
+         * Delete Default Limit
+         * @description End the limit for everybody.
+         */
+        delete: operations["delete_default_limit"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/limits/{scope}/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Limit
+         * @description The limit of a person, of each member of a group, or of a group together.
+         */
+        get: operations["get_limit"];
+        /**
+         * Put Limit
+         * @description Set all fields of a limit. The answer comes when Slurm has it, or soon.
+         */
+        put: operations["put_limit"];
+        post?: never;
+        /**
+         * Delete Limit
+         * @description End a limit; what the portal told Slurm for it is taken back.
+         */
+        delete: operations["delete_limit"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/sessions": {
         parameters: {
             query?: never;
@@ -386,6 +522,26 @@ export interface paths {
          * @description What was found when each part was last asked; asking here asks none of them.
          */
         get: operations["system_status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Usage
+         * @description GPU-hours and CPU-hours of everybody, or of one person or group, by month at least.
+         */
+        get: operations["get_usage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -587,6 +743,26 @@ export interface paths {
          * @description Have the home directory made, again if it was before. `home_runs` says how that went.
          */
         post: operations["provision_home"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/users/{username}/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get User Limits
+         * @description What counts for someone, where it comes from, what they use, and how Slurm has it.
+         */
+        get: operations["get_user_limits"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -840,6 +1016,390 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Files
+         * @description A folder's entries, a page at a time, however many there are. `q` is found anywhere in a
+         *     name, or with `prefix` at its beginning, whatever the case. Links are followed.
+         */
+        get: operations["list_files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download Archive
+         * @description A folder, or some of its entries by `name`, as one file that is made while it is sent. What
+         *     can't be read is listed in a LEFT-OUT.txt at its end; a zip holds no links.
+         */
+        get: operations["download_archive"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete Files
+         * @description Move files and folders to the trash of their root, or delete them for good. Where there can
+         *     be no trash the error is `no-trash`, and only `permanent` deletes.
+         */
+        post: operations["delete_files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download File
+         * @description A file. `Range` with `If-Range` gets the rest of one that was cut off.
+         */
+        get: operations["download_file"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/entry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * File Entry
+         * @description What one path is.
+         */
+        get: operations["file_entry"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/folders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make File Folder
+         * @description Make a folder; 409 `file-exists` if there is something of that name.
+         */
+        post: operations["make_file_folder"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/image": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * File Image
+         * @description An image to be shown in a page: PNG, JPEG, GIF or WebP by its first bytes, nothing else.
+         */
+        get: operations["file_image"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Move File
+         * @description Rename or move, on one file system. What is there isn't replaced (409 `file-exists`), but for
+         *     a file by a file with `overwrite`.
+         */
+        post: operations["move_file"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview File
+         * @description What a file is, and its beginning as far as it can be shown.
+         */
+        get: operations["preview_file"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/roots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * File Roots
+         * @description The places where files are, with free space and quota where they are known.
+         */
+        get: operations["file_roots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/text": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * File Text
+         * @description A text file to be edited. 413 for a large one, 422 `not-a-file` for what is no text.
+         */
+        get: operations["file_text"];
+        /**
+         * Save File Text
+         * @description Save a text file, whole or not at all. If it was changed elsewhere since: 409 `file-changed`
+         *     with the `version` that it has now; send that one to replace it nevertheless.
+         */
+        put: operations["save_file_text"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/trash": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * File Trash
+         * @description What was deleted and can be brought back.
+         */
+        get: operations["file_trash"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/trash/empty": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Empty File Trash
+         * @description Delete what is in the trash for good.
+         */
+        post: operations["empty_file_trash"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/trash/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore Files
+         * @description Bring things back to where they were, never over what is there now (`file-exists`).
+         */
+        post: operations["restore_files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Uploads
+         * @description One's own uploads that aren't finished: any of them can be gone on with.
+         */
+        get: operations["list_uploads"];
+        put?: never;
+        /**
+         * Begin Upload
+         * @description Begin an upload. That something of that name is there (409 `file-exists`, `replaceable` says
+         *     whether `overwrite` would help) or that there is no room (507) is told before a byte is sent.
+         */
+        post: operations["begin_upload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/uploads/{upload_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Upload
+         * @description Where to go on after a broken connection.
+         */
+        get: operations["get_upload"];
+        /**
+         * Send Chunk
+         * @description The next chunk, at most `chunk_bytes` long. If it isn't the next: 409 `wrong-offset` with the
+         *     `offset` that is. Of a chunk that breaks off, what has come counts.
+         */
+        put: operations["send_chunk"];
+        post?: never;
+        /**
+         * Drop Upload
+         * @description Give an upload up; what has come of it is deleted.
+         */
+        delete: operations["drop_upload"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/uploads/{upload_id}/complete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Finish Upload
+         * @description Give the whole file its name, and say its checksum. 202 with `done` false while the checksum
+         *     of a very large file is still read: ask again.
+         */
+        post: operations["finish_upload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/where": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Where File
+         * @description The root and path of a whole path, or of one that begins with ~/.
+         */
+        get: operations["where_file"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/groups/{group}": {
         parameters: {
             query?: never;
@@ -852,6 +1412,66 @@ export interface paths {
          * @description One group with its members, for those who lead it.
          */
         get: operations["get_led_group"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/groups/{group}/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Group Limits
+         * @description What a group has, and what of it its members may and do use.
+         */
+        get: operations["get_group_limits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/groups/{group}/limits/{username}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put Member Limit
+         * @description Set a member's own limit: never more than the group has, nor than an administrator gave.
+         */
+        put: operations["put_member_limit"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/groups/{group}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Group Usage
+         * @description What the members of a group have used.
+         */
+        get: operations["get_group_usage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1192,6 +1812,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/me/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get My Limits
+         * @description What I may use, whose limits these are, and what I use now.
+         */
+        get: operations["get_my_limits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me/password": {
         parameters: {
             query?: never;
@@ -1206,6 +1846,26 @@ export interface paths {
          * @description Set a new password in the directory; other browsers are logged out.
          */
         post: operations["change_password"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get My Usage
+         * @description What I have used, by month.
+         */
+        get: operations["get_my_usage"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1914,6 +2574,46 @@ export interface components {
             tasks: components["schemas"]["TaskOut"][];
         };
         /**
+         * AssociationOut
+         * @description One of Slurm's associations. Figures are by their name in words: what the limits want, what
+         *     Slurm was told, what it has, what an administrator lets stand.
+         */
+        AssociationOut: {
+            /** Accepted */
+            accepted: {
+                [key: string]: string;
+            };
+            /** Account */
+            account: string;
+            /** Drift Since */
+            drift_since: string | null;
+            /** Found */
+            found: {
+                [key: string]: string;
+            } | null;
+            /** Partition */
+            partition: string;
+            /** Refused */
+            refused: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "written" | "pending" | "refused" | "drifted";
+            /** Username */
+            username: string;
+            /** Wanted */
+            wanted: {
+                [key: string]: string;
+            };
+            /** Written */
+            written: {
+                [key: string]: string;
+            };
+            /** Written At */
+            written_at: string | null;
+        };
+        /**
          * CapabilitiesOut
          * @description What can be done in this directory. `missing`: for each button that is absent, why.
          */
@@ -1959,6 +2659,40 @@ export interface components {
             problems: string[];
             /** Templates */
             templates: components["schemas"]["CatalogFile"][];
+        };
+        /**
+         * CellOut
+         * @description One cell of a notebook; `source` is text, Markdown's too.
+         */
+        CellOut: {
+            /** Execution Count */
+            execution_count: number | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "markdown" | "code" | "raw";
+            /** Outputs */
+            outputs: components["schemas"]["CellOutputOut"][];
+            /** Source */
+            source: string;
+        };
+        /**
+         * CellOutputOut
+         * @description Plain text, the text of an error, or an image.
+         */
+        CellOutputOut: {
+            /** Data B64 */
+            data_b64: string | null;
+            /** Image Type */
+            image_type: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "text" | "error" | "image";
+            /** Text */
+            text: string | null;
         };
         /**
          * ChangedProblem
@@ -2016,6 +2750,17 @@ export interface components {
             code: string;
         };
         /**
+         * CountedOut
+         * @description What counts, and whose limit it is; both null where nothing limits it.
+         */
+        CountedOut: {
+            from: components["schemas"]["Whose"] | null;
+            /** Value */
+            value: number | string[] | {
+                [key: string]: number;
+            } | null;
+        };
+        /**
          * Created
          * @description Somebody just created, and what to hand over to them.
          */
@@ -2024,18 +2769,23 @@ export interface components {
             person: components["schemas"]["Person"];
         };
         /**
-         * DeleteIn
-         * @description What becomes of the home directory and of batch jobs; `confirm` is the username again.
+         * DeletedAllOut
+         * @description One answer for each that was to be deleted, in the same order.
          */
-        DeleteIn: {
-            /** Confirm */
-            confirm: string;
-            /**
-             * Files
-             * @enum {string}
-             */
-            files: "keep" | "archive" | "delete";
-            jobs: components["schemas"]["JobsPolicy"];
+        DeletedAllOut: {
+            /** Items */
+            items: components["schemas"]["DeletedOut"][];
+        };
+        /**
+         * DeletedOut
+         * @description What became of one path: `trash_id` brings it back.
+         */
+        DeletedOut: {
+            error: components["schemas"]["ProblemOut"] | null;
+            /** Path */
+            path: string;
+            /** Trash Id */
+            trash_id: string | null;
         };
         /**
          * DisableIn
@@ -2050,6 +2800,74 @@ export interface components {
             why: string;
         };
         /**
+         * DriftItem
+         * @description One figure of an association that isn't what the portal told Slurm. `username` is empty for
+         *     an account's own, `partition` for one that holds in every partition. `accepted`: it stands.
+         */
+        DriftItem: {
+            /** Accepted */
+            accepted: boolean;
+            /** Account */
+            account: string;
+            /** Field */
+            field: string;
+            /** Found */
+            found: string;
+            /** Id */
+            id: string;
+            /** Partition */
+            partition: string;
+            /** Since */
+            since: string | null;
+            /** Username */
+            username: string;
+            /** Wanted */
+            wanted: string;
+        };
+        /**
+         * DriftOut
+         * @description What differs, the oldest first. `checked_at` is when Slurm was last looked at; `trouble` says
+         *     why it can't be.
+         */
+        DriftOut: {
+            /** Checked At */
+            checked_at: string | null;
+            /** Items */
+            items: components["schemas"]["DriftItem"][];
+            /** Trouble */
+            trouble: string | null;
+        };
+        /**
+         * EffectiveOut
+         * @description As above; `otherwise` is what would count if the person had no limit of their own.
+         */
+        EffectiveOut: {
+            from: components["schemas"]["Whose"] | null;
+            otherwise: components["schemas"]["CountedOut"] | null;
+            /** Value */
+            value: number | string[] | {
+                [key: string]: number;
+            } | null;
+        };
+        /**
+         * EmptiedOut
+         * @description `done` is false if it took too long: ask again to go on.
+         */
+        EmptiedOut: {
+            /** Done */
+            done: boolean;
+        };
+        /**
+         * EmptyIn
+         * @description What to delete from the trash for good; null: everything.
+         */
+        EmptyIn: {
+            /** Ids */
+            ids?: string[] | null;
+            /** Root */
+            root: string;
+        };
+        /**
          * EnrolmentOut
          * @description What an authenticator app is given: `qr` is an image as a data address, `secret` the same to
          *     be typed. It counts once a code has come back.
@@ -2061,6 +2879,46 @@ export interface components {
             secret: string;
             /** Uri */
             uri: string;
+        };
+        /**
+         * EntryOut
+         * @description One name in a folder. Size, time, mode, owner and rights are those of what a link leads to;
+         *     its `target_kind` is null when it leads nowhere. `size_bytes` is null for what is no file.
+         *     `name_is_text` is false for a name that isn't UTF-8.
+         */
+        EntryOut: {
+            /** Is Link */
+            is_link: boolean;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "file" | "folder" | "link" | "other";
+            /** Mode */
+            mode: number;
+            /**
+             * Modified At
+             * Format: date-time
+             */
+            modified_at: string;
+            /** Name */
+            name: string;
+            /** Name Is Text */
+            name_is_text: boolean;
+            /** Owner */
+            owner: string;
+            /** Path */
+            path: string;
+            /** Readable */
+            readable: boolean;
+            /** Size Bytes */
+            size_bytes: number | null;
+            /** Target Kind */
+            target_kind: ("file" | "folder" | "link" | "other") | null;
+            /** Version */
+            version: string;
+            /** Writable */
+            writable: boolean;
         };
         /**
          * EnvironmentOut
@@ -2224,6 +3082,28 @@ export interface components {
             /** Message */
             message: string;
         };
+        /**
+         * FinishIn
+         * @description `sha256` is what the file's checksum ought to be, in hexadecimal digits.
+         */
+        FinishIn: {
+            /** Sha256 */
+            sha256?: string | null;
+        };
+        /**
+         * FinishedOut
+         * @description Of a whole file its checksum and entry. `done` false: the checksum has got to `hashed_bytes`;
+         *     ask again.
+         */
+        FinishedOut: {
+            /** Done */
+            done: boolean;
+            entry: components["schemas"]["EntryOut"] | null;
+            /** Hashed Bytes */
+            hashed_bytes: number;
+            /** Sha256 */
+            sha256: string | null;
+        };
         /** FirstPassword */
         FirstPassword: {
             /** Must Change */
@@ -2237,6 +3117,41 @@ export interface components {
         FirstPasswords: {
             /** Items */
             items: components["schemas"]["FirstPassword"][];
+        };
+        /**
+         * FolderIn
+         * @description A new folder; `parents`: those above it too, if they are missing.
+         */
+        FolderIn: {
+            /**
+             * Parents
+             * @default false
+             */
+            parents: boolean;
+            /** Path */
+            path: string;
+            /** Root */
+            root: string;
+        };
+        /**
+         * FolderPage
+         * @description Some entries of a folder. `total` counts all that fit the filter; `complete` is false if
+         *     there wasn't the time to look at all of them. `real` is where the folder lies when a link leads
+         *     there: only there something can be changed.
+         */
+        FolderPage: {
+            /** Complete */
+            complete: boolean;
+            folder: components["schemas"]["PlaceOut"];
+            /** Items */
+            items: components["schemas"]["EntryOut"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+            real: components["schemas"]["PlaceOut"] | null;
+            /** Total */
+            total: number;
+            /** Writable */
+            writable: boolean;
         };
         /**
          * Format
@@ -2296,6 +3211,26 @@ export interface components {
             members: string[];
             /** Name */
             name: string;
+        };
+        /**
+         * GroupLimitsOut
+         * @description A group's limits: for all members together, for each of them, and the members. `ceiling` is
+         *     the most that a leader may give, by field. `account` is that of Slurm's which belongs to it.
+         */
+        GroupLimitsOut: {
+            /** Account */
+            account: string;
+            /** Ceiling */
+            ceiling: {
+                [key: string]: components["schemas"]["CountedOut"];
+            };
+            /** Group */
+            group: string;
+            member: components["schemas"]["LimitOut"] | null;
+            /** People */
+            people: components["schemas"]["MemberOut"][];
+            together: components["schemas"]["LimitOut"] | null;
+            use: components["schemas"]["UseOut"];
         };
         /**
          * GroupMember
@@ -2571,7 +3506,7 @@ export interface components {
             /** Template */
             template: string | null;
             tensorboard: components["schemas"]["TensorboardOut"] | null;
-            usage: components["schemas"]["UsageOut"] | null;
+            usage: components["schemas"]["portal__api__job_views__UsageOut"] | null;
             /** Workdir */
             workdir: string | null;
         };
@@ -2657,7 +3592,7 @@ export interface components {
             /** Template */
             template: string | null;
             tensorboard: components["schemas"]["TensorboardOut"] | null;
-            usage: components["schemas"]["UsageOut"] | null;
+            usage: components["schemas"]["portal__api__job_views__UsageOut"] | null;
         };
         /**
          * JobPage
@@ -2704,6 +3639,107 @@ export interface components {
          * @enum {string}
          */
         JobsPolicy: "cancel" | "leave";
+        /**
+         * LimitIn
+         * @description What a limit says; a field that is null says nothing. Numbers are those at once, of all that
+         *     waits or runs for sessions and jobs; each task of an array is a job. `version` is that which
+         *     the editor saw, null for a limit that isn't there yet. `create_account`: for a group together,
+         *     make the account that belongs to it where Slurm has none.
+         */
+        LimitIn: {
+            /** Accounts */
+            accounts?: string[] | null;
+            /** Cpus */
+            cpus?: number | null;
+            /**
+             * Create Account
+             * @default false
+             */
+            create_account: boolean;
+            /** Gpus */
+            gpus?: number | null;
+            /** Gpus By Type */
+            gpus_by_type?: {
+                [key: string]: number;
+            } | null;
+            /** Jobs */
+            jobs?: number | null;
+            /** Memory Gb */
+            memory_gb?: number | null;
+            /** Partitions */
+            partitions?: string[] | null;
+            /** Qos */
+            qos?: string[] | null;
+            /** Sessions */
+            sessions?: number | null;
+            /** Time Limit Minutes */
+            time_limit_minutes?: number | null;
+            /** Version */
+            version?: number | null;
+        };
+        /**
+         * LimitOut
+         * @description One limit; what is null says nothing.
+         */
+        LimitOut: {
+            /** Accounts */
+            accounts: string[] | null;
+            /** Cpus */
+            cpus: number | null;
+            /** Gpus */
+            gpus: number | null;
+            /** Gpus By Type */
+            gpus_by_type: {
+                [key: string]: number;
+            } | null;
+            /** Jobs */
+            jobs: number | null;
+            /** Memory Gb */
+            memory_gb: number | null;
+            /** Name */
+            name: string;
+            /** Partitions */
+            partitions: string[] | null;
+            /** Qos */
+            qos: string[] | null;
+            scope: components["schemas"]["LimitScope"];
+            /** Sessions */
+            sessions: number | null;
+            slurm?: components["schemas"]["SlurmOut"] | null;
+            /** Time Limit Minutes */
+            time_limit_minutes: number | null;
+            /**
+             * Updated At
+             * Format: date-time
+             */
+            updated_at: string;
+            /** Updated By */
+            updated_by: string;
+            /** Version */
+            version: number;
+        };
+        /**
+         * LimitScope
+         * @description Whom a limit is for. MEMBER: each member of a group; GROUP: its members together.
+         * @enum {string}
+         */
+        LimitScope: "default" | "member" | "group" | "person";
+        /**
+         * LimitSet
+         * @description A limit as it now is, and how it stands with Slurm.
+         */
+        LimitSet: {
+            limit: components["schemas"]["LimitOut"];
+            slurm: components["schemas"]["SlurmOut"];
+        };
+        /**
+         * Limits
+         * @description All limits: the default, groups', people's.
+         */
+        Limits: {
+            /** Items */
+            items: components["schemas"]["LimitOut"][];
+        };
         /**
          * LiveOut
          * @description What somebody has running, or waiting to.
@@ -2830,6 +3866,41 @@ export interface components {
             username: string;
         };
         /**
+         * MemberOut
+         * @description A member: the limit of their own, if any, what counts by field, and sessions and jobs now.
+         */
+        MemberOut: {
+            /** Display Name */
+            display_name: string;
+            /** Effective */
+            effective: {
+                [key: string]: components["schemas"]["CountedOut"];
+            };
+            limit: components["schemas"]["LimitOut"] | null;
+            use: components["schemas"]["UseOut"];
+            /** Username */
+            username: string;
+        };
+        /**
+         * MoveIn
+         * @description A new path for a file or folder; with `overwrite` a file takes the place of a file.
+         */
+        MoveIn: {
+            /**
+             * Overwrite
+             * @default false
+             */
+            overwrite: boolean;
+            /** Path */
+            path: string;
+            /** Root */
+            root: string;
+            /** To Path */
+            to_path: string;
+            /** To Root */
+            to_root?: string | null;
+        };
+        /**
          * MyGroups
          * @description The groups of the caller, as the directory named them at `as_of`.
          */
@@ -2889,22 +3960,6 @@ export interface components {
             state: string;
         };
         /**
-         * NotebookOut
-         * @description A notebook in the owner's home. `environment` is the one to run it in: whose kernel it names,
-         *     or else the session's own; null if that has none.
-         */
-        NotebookOut: {
-            /**
-             * Changed At
-             * Format: date-time
-             */
-            changed_at: string;
-            /** Environment */
-            environment: string | null;
-            /** Path */
-            path: string;
-        };
-        /**
          * NotebooksOut
          * @description Those that were changed last, newest first. `complete` is false where the home holds more
          *     than was looked at. Hidden folders and the copies that jobs made are left out.
@@ -2913,7 +3968,7 @@ export interface components {
             /** Complete */
             complete: boolean;
             /** Items */
-            items: components["schemas"]["NotebookOut"][];
+            items: components["schemas"]["portal__api__sessions__NotebookOut"][];
         };
         /**
          * NumberIn
@@ -2922,6 +3977,14 @@ export interface components {
         NumberIn: {
             /** Uid */
             uid: number;
+        };
+        /**
+         * OffsetOut
+         * @description Where the next chunk begins.
+         */
+        OffsetOut: {
+            /** Offset */
+            offset: number;
         };
         /**
          * Outcome
@@ -3180,6 +4243,28 @@ export interface components {
             username: string;
         };
         /**
+         * PersonLimitsOut
+         * @description What counts for someone by field, the limits it comes from, what they use now, what they
+         *     share in with their groups, and, for administrators, how Slurm has it.
+         */
+        PersonLimitsOut: {
+            /** Effective */
+            effective: {
+                [key: string]: components["schemas"]["EffectiveOut"];
+            };
+            /** Groups */
+            groups: string[];
+            /** Limits */
+            limits: components["schemas"]["LimitOut"][];
+            /** Slurm */
+            slurm: components["schemas"]["AssociationOut"][] | null;
+            /** Together */
+            together: components["schemas"]["TogetherOut"][];
+            use: components["schemas"]["UseOut"];
+            /** Username */
+            username: string;
+        };
+        /**
          * PersonRow
          * @description Somebody in a list. `in_directory` false: the portal alone remembers them. `known`: it has a
          *     row of them; `role` is null where it hasn't. `groups` is null in lists, `locked` where the
@@ -3228,6 +4313,16 @@ export interface components {
          */
         Phase: "planned" | "shown" | "ended";
         /**
+         * PlaceOut
+         * @description A path below a root; "" is the root itself.
+         */
+        PlaceOut: {
+            /** Path */
+            path: string;
+            /** Root */
+            root: string;
+        };
+        /**
          * Preset
          * @description One named choice of resources, offered beside the form.
          */
@@ -3269,6 +4364,35 @@ export interface components {
             time_limit_minutes?: number | null;
         };
         /**
+         * PreviewOut
+         * @description What of a file can be shown. An image is fetched from `/files/image`; of a table and of text
+         *     the beginning is here. `truncated`: the file goes on.
+         */
+        PreviewOut: {
+            /** Encoding */
+            encoding?: string | null;
+            /** Image Type */
+            image_type?: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "empty" | "text" | "csv" | "image" | "notebook" | "binary";
+            notebook?: components["schemas"]["portal__api__file_contents__NotebookOut"] | null;
+            /** Size Bytes */
+            size_bytes: number;
+            table?: components["schemas"]["TableOut"] | null;
+            /** Text */
+            text?: string | null;
+            /**
+             * Truncated
+             * @default false
+             */
+            truncated: boolean;
+            /** Version */
+            version: string;
+        };
+        /**
          * Problem
          * @description What every failed request is answered with.
          */
@@ -3286,6 +4410,32 @@ export interface components {
             title: string;
             /** Type */
             type: string;
+        };
+        /**
+         * ProblemOut
+         * @description Why one of several things could not be done; as a problem document says it.
+         */
+        ProblemOut: {
+            /** Detail */
+            detail: string;
+            /** Title */
+            title: string;
+            /** Type */
+            type: string;
+        };
+        /**
+         * QuotaOut
+         * @description What somebody uses of what they may.
+         */
+        QuotaOut: {
+            /** Limit Bytes */
+            limit_bytes: number | null;
+            /** Limit Files */
+            limit_files: number | null;
+            /** Used Bytes */
+            used_bytes: number;
+            /** Used Files */
+            used_files: number | null;
         };
         /**
          * Readiness
@@ -3397,6 +4547,37 @@ export interface components {
             time_limit_minutes: number | null;
         };
         /**
+         * RestoreIn
+         * @description What to bring back from the trash; `to_path` if it can't go where it was.
+         */
+        RestoreIn: {
+            /** Ids */
+            ids: string[];
+            /** Root */
+            root: string;
+            /** To Path */
+            to_path?: string | null;
+        };
+        /**
+         * RestoredAllOut
+         * @description One answer for each that was to be brought back, in the same order.
+         */
+        RestoredAllOut: {
+            /** Items */
+            items: components["schemas"]["RestoredOut"][];
+        };
+        /**
+         * RestoredOut
+         * @description What became of one id; `name` is what it is called now.
+         */
+        RestoredOut: {
+            error: components["schemas"]["ProblemOut"] | null;
+            /** Id */
+            id: string;
+            /** Name */
+            name: string | null;
+        };
+        /**
          * Result
          * @description What became of a line, or would.
          * @enum {string}
@@ -3418,6 +4599,43 @@ export interface components {
              * @enum {string}
              */
             role: "admin" | "viewer";
+        };
+        /**
+         * RootOut
+         * @description A place where files are. `problem` says why it can't be used; then there are no numbers.
+         */
+        RootOut: {
+            /** Free Bytes */
+            free_bytes: number | null;
+            /** Name */
+            name: string;
+            /** Path */
+            path: string;
+            /** Problem */
+            problem: string | null;
+            quota: components["schemas"]["QuotaOut"] | null;
+            /** Title */
+            title: string;
+            /** Total Bytes */
+            total_bytes: number | null;
+            /** Writable */
+            writable: boolean;
+        };
+        /**
+         * RootsOut
+         * @description All places, and what the portal's rules for files are.
+         */
+        RootsOut: {
+            /** Chunk Bytes */
+            chunk_bytes: number;
+            /** Items */
+            items: components["schemas"]["RootOut"][];
+            /** Max Text Bytes */
+            max_text_bytes: number;
+            /** Trash Days */
+            trash_days: number;
+            /** Upload Days */
+            upload_days: number;
         };
         /**
          * Scope
@@ -3560,6 +4778,19 @@ export interface components {
             shared_with: string[];
         };
         /**
+         * SlurmOut
+         * @description Whether Slurm has been told, and what there is to say about it, maybe nothing.
+         */
+        SlurmOut: {
+            /** Message */
+            message: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "written" | "pending" | "refused" | "nothing";
+        };
+        /**
          * State
          * @description Whom a list is of. ACTIVE: known to the portal and not disabled.
          * @enum {string}
@@ -3611,6 +4842,22 @@ export interface components {
             started_at: string;
             /** Version */
             version: string;
+        };
+        /**
+         * TableOut
+         * @description The first rows of a delimited file; `columns` are numbers if it names none.
+         */
+        TableOut: {
+            /** Columns */
+            columns: string[];
+            /** Delimiter */
+            delimiter: string;
+            /** Has Header */
+            has_header: boolean;
+            /** Rows */
+            rows: string[][];
+            /** Truncated */
+            truncated: boolean;
         };
         /**
          * TaskOut
@@ -3759,6 +5006,41 @@ export interface components {
          */
         TensorboardState: "stopped" | "queued" | "starting" | "running" | "failed";
         /**
+         * TextIn
+         * @description A text file's new content. `version` is that of the text which was edited; null: there is no
+         *     such file yet.
+         */
+        TextIn: {
+            /**
+             * Encoding
+             * @default utf-8
+             * @enum {string}
+             */
+            encoding: "utf-8" | "utf-8-sig" | "utf-16-le" | "utf-16-be" | "latin-1";
+            /** Path */
+            path: string;
+            /** Root */
+            root: string;
+            /** Text */
+            text: string;
+            /** Version */
+            version?: string | null;
+        };
+        /**
+         * TextOut
+         * @description All of a text file; `version` belongs into the request that saves it.
+         */
+        TextOut: {
+            /** Encoding */
+            encoding: string;
+            /** Size Bytes */
+            size_bytes: number;
+            /** Text */
+            text: string;
+            /** Version */
+            version: string;
+        };
+        /**
          * TimelineEntry
          * @description A step of the start that has been reached. `allocated` is Slurm's word, in whole seconds;
          *     `program` is when the node program says that it began.
@@ -3774,6 +5056,18 @@ export interface components {
              * @enum {string}
              */
             step: "submitted" | "allocated" | "program" | "called_home" | "server" | "ready";
+        };
+        /**
+         * TogetherOut
+         * @description What all members of a group may use together, and do use; `account` is Slurm's.
+         */
+        TogetherOut: {
+            /** Account */
+            account: string;
+            /** Group */
+            group: string;
+            limit: components["schemas"]["LimitOut"];
+            use: components["schemas"]["UseOut"];
         };
         /**
          * TokenIn
@@ -3825,24 +5119,130 @@ export interface components {
             max_days: number;
         };
         /**
-         * UsageOut
-         * @description What Slurm's accounting says was used; of an array, of all its tasks together, and the
-         *     largest task's memory.
+         * TrashItem
+         * @description Something that can be brought back to `path`.
          */
-        UsageOut: {
-            /** Cpu Efficiency */
-            cpu_efficiency?: number | null;
-            /** Cpu S */
-            cpu_s?: number | null;
-            /** Elapsed S */
-            elapsed_s?: number | null;
-            /** Max Rss Gb */
-            max_rss_gb?: number | null;
+        TrashItem: {
             /**
-             * Restarts
-             * @default 0
+             * Deleted At
+             * Format: date-time
              */
-            restarts: number;
+            deleted_at: string;
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "file" | "folder" | "link" | "other";
+            /** Path */
+            path: string;
+            /** Size Bytes */
+            size_bytes: number | null;
+        };
+        /**
+         * TrashOut
+         * @description What was deleted, the last first; `complete` is false if there is more.
+         */
+        TrashOut: {
+            /** Complete */
+            complete: boolean;
+            /** Items */
+            items: components["schemas"]["TrashItem"][];
+        };
+        /**
+         * UploadIn
+         * @description A file to be uploaded.
+         */
+        UploadIn: {
+            /**
+             * Overwrite
+             * @default false
+             */
+            overwrite: boolean;
+            /** Path */
+            path: string;
+            /** Root */
+            root: string;
+            /** Size Bytes */
+            size_bytes: number;
+        };
+        /**
+         * UploadOut
+         * @description An upload on its way: the next chunk begins at `offset` (null: its folder can't be reached)
+         *     and has at most `chunk_bytes`. `root` is null if it goes where none is now.
+         */
+        UploadOut: {
+            /** Chunk Bytes */
+            chunk_bytes: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Id */
+            id: string;
+            /** Offset */
+            offset: number | null;
+            /** Overwrite */
+            overwrite: boolean;
+            /** Path */
+            path: string;
+            /** Root */
+            root: string | null;
+            /** Size Bytes */
+            size_bytes: number;
+        };
+        /**
+         * UploadsOut
+         * @description Uploads that aren't finished, the newest first.
+         */
+        UploadsOut: {
+            /** Items */
+            items: components["schemas"]["UploadOut"][];
+        };
+        /**
+         * UsageRow
+         * @description What was used under one name: a person, a group, or a month.
+         */
+        UsageRow: {
+            /** Cpu Hours */
+            cpu_hours: number;
+            /** Gpu Hours */
+            gpu_hours: number;
+            /** Jobs */
+            jobs: number;
+            /** Name */
+            name: string;
+        };
+        /**
+         * UseOut
+         * @description What running jobs hold, and sessions and jobs that wait or run; null where nobody knows.
+         */
+        UseOut: {
+            /** Cpus */
+            cpus: number | null;
+            /** Gpus */
+            gpus: number | null;
+            /** Gpus By Type */
+            gpus_by_type: {
+                [key: string]: number;
+            } | null;
+            /** Jobs */
+            jobs: number;
+            /** Memory Gb */
+            memory_gb: number | null;
+            /** Sessions */
+            sessions: number;
+        };
+        /**
+         * Whose
+         * @description Whose limit it is; `name` is empty for the default. More than one group stand with commas.
+         */
+        Whose: {
+            /** Name */
+            name: string;
+            scope: components["schemas"]["LimitScope"];
         };
         /**
          * ImportIn
@@ -3860,6 +5260,20 @@ export interface components {
             replace: boolean;
         };
         /**
+         * DeleteIn
+         * @description What becomes of the home directory and of batch jobs; `confirm` is the username again.
+         */
+        portal__api__admin_leaving__DeleteIn: {
+            /** Confirm */
+            confirm: string;
+            /**
+             * Files
+             * @enum {string}
+             */
+            files: "keep" | "archive" | "delete";
+            jobs: components["schemas"]["JobsPolicy"];
+        };
+        /**
          * ImportIn
          * @description A file of people: its first line names the columns username, given_name, surname, email,
          *     groups, uid, gid, home, shell, display_name.
@@ -3872,6 +5286,93 @@ export interface components {
              * @default true
              */
             dry_run: boolean;
+        };
+        /**
+         * NotebookOut
+         * @description A notebook as data; `truncated` if something was left out for its size.
+         */
+        portal__api__file_contents__NotebookOut: {
+            /** Cells */
+            cells: components["schemas"]["CellOut"][];
+            /** Language */
+            language: string | null;
+            /** Truncated */
+            truncated: boolean;
+        };
+        /**
+         * DeleteIn
+         * @description What to delete: to the trash, or `permanent`, for good.
+         */
+        portal__api__file_views__DeleteIn: {
+            /** Paths */
+            paths: string[];
+            /**
+             * Permanent
+             * @default false
+             */
+            permanent: boolean;
+            /** Root */
+            root: string;
+        };
+        /**
+         * UsageOut
+         * @description What Slurm's accounting says was used; of an array, of all its tasks together, and the
+         *     largest task's memory.
+         */
+        portal__api__job_views__UsageOut: {
+            /** Cpu Efficiency */
+            cpu_efficiency?: number | null;
+            /** Cpu S */
+            cpu_s?: number | null;
+            /** Elapsed S */
+            elapsed_s?: number | null;
+            /** Max Rss Gb */
+            max_rss_gb?: number | null;
+            /**
+             * Restarts
+             * @default 0
+             */
+            restarts: number;
+        };
+        /**
+         * UsageOut
+         * @description Use between two months, both counted in. `as_of` is when accounting was last read, null for
+         *     never; `counted_from` the first day that was read. Jobs that run count as far as they have
+         *     come.
+         */
+        portal__api__my_limits__UsageOut: {
+            /** As Of */
+            as_of: string | null;
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "person" | "group" | "month";
+            /** Counted From */
+            counted_from: string | null;
+            /** First */
+            first: string;
+            /** Items */
+            items: components["schemas"]["UsageRow"][];
+            /** Last */
+            last: string;
+            total: components["schemas"]["UsageRow"];
+        };
+        /**
+         * NotebookOut
+         * @description A notebook in the owner's home. `environment` is the one to run it in: whose kernel it names,
+         *     or else the session's own; null if that has none.
+         */
+        portal__api__sessions__NotebookOut: {
+            /**
+             * Changed At
+             * Format: date-time
+             */
+            changed_at: string;
+            /** Environment */
+            environment: string | null;
+            /** Path */
+            path: string;
         };
         /**
          * ImportState
@@ -4336,6 +5837,97 @@ export interface operations {
             };
         };
     };
+    get_drift: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DriftOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    accept_drift: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                drift_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DriftOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    mend_drift: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                drift_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DriftOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_groups: {
         parameters: {
             query?: {
@@ -4586,6 +6178,226 @@ export interface operations {
             };
         };
     };
+    list_limits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Limits"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_default_limit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_default_limit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LimitIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitSet"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_default_limit: {
+        parameters: {
+            query?: {
+                version?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_limit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                scope: components["schemas"]["LimitScope"];
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_limit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                scope: components["schemas"]["LimitScope"];
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LimitIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitSet"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_limit: {
+        parameters: {
+            query?: {
+                version?: number | null;
+            };
+            header?: never;
+            path: {
+                scope: components["schemas"]["LimitScope"];
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_all_sessions: {
         parameters: {
             query?: {
@@ -4665,6 +6477,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StatusOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_usage: {
+        parameters: {
+            query?: {
+                from?: string | null;
+                to?: string | null;
+                by?: "person" | "group" | "month";
+                format?: "json" | "csv";
+                person?: string | null;
+                group?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["portal__api__my_limits__UsageOut"];
+                    "text/csv": string;
                 };
             };
             /** @description What went wrong */
@@ -4882,7 +6731,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["DeleteIn"];
+                "application/json": components["schemas"]["portal__api__admin_leaving__DeleteIn"];
             };
         };
         responses: {
@@ -5102,6 +6951,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Person"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_user_limits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PersonLimitsOut"];
                 };
             };
             /** @description What went wrong */
@@ -5514,6 +7394,726 @@ export interface operations {
             };
         };
     };
+    list_files: {
+        parameters: {
+            query?: {
+                root?: string;
+                path?: string;
+                sort?: "name" | "size" | "modified";
+                descending?: boolean;
+                folders_first?: boolean;
+                hidden?: boolean;
+                q?: string;
+                prefix?: boolean;
+                limit?: number;
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FolderPage"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    download_archive: {
+        parameters: {
+            query: {
+                root: string;
+                path?: string;
+                name?: string[];
+                format?: "zip" | "tar";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["portal__api__file_views__DeleteIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedAllOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    download_file: {
+        parameters: {
+            query: {
+                root: string;
+                path: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    file_entry: {
+        parameters: {
+            query: {
+                root: string;
+                path: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EntryOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    make_file_folder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FolderIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EntryOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    file_image: {
+        parameters: {
+            query: {
+                root: string;
+                path: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    move_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MoveIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EntryOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    preview_file: {
+        parameters: {
+            query: {
+                root: string;
+                path: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PreviewOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    file_roots: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RootsOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    file_text: {
+        parameters: {
+            query: {
+                root: string;
+                path: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TextOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    save_file_text: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TextIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EntryOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    file_trash: {
+        parameters: {
+            query?: {
+                root?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrashOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    empty_file_trash: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EmptyIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptiedOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    restore_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RestoreIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RestoredAllOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_uploads: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadsOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    begin_upload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UploadIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_upload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    send_chunk: {
+        parameters: {
+            query: {
+                offset: number;
+            };
+            header?: never;
+            path: {
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OffsetOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    drop_upload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    finish_upload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FinishIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FinishedOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    where_file: {
+        parameters: {
+            query: {
+                path: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlaceOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_led_group: {
         parameters: {
             query?: never;
@@ -5532,6 +8132,110 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Group"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_group_limits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                group: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GroupLimitsOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_member_limit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                group: string;
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LimitIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitSet"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_group_usage: {
+        parameters: {
+            query?: {
+                from?: string | null;
+                to?: string | null;
+                by?: "person" | "month";
+                format?: "json" | "csv";
+            };
+            header?: never;
+            path: {
+                group: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["portal__api__my_limits__UsageOut"];
+                    "text/csv": string;
                 };
             };
             /** @description What went wrong */
@@ -6212,6 +8916,35 @@ export interface operations {
             };
         };
     };
+    get_my_limits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PersonLimitsOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     change_password: {
         parameters: {
             query?: never;
@@ -6231,6 +8964,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_my_usage: {
+        parameters: {
+            query?: {
+                from?: string | null;
+                to?: string | null;
+                format?: "json" | "csv";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["portal__api__my_limits__UsageOut"];
+                    "text/csv": string;
+                };
             };
             /** @description What went wrong */
             default: {

@@ -1,0 +1,16 @@
+"""The loop that writes limits to Slurm, for routes."""
+
+from typing import Annotated
+
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+from portal.services.slurm_limits import SlurmLimits
+
+
+def _slurm_limits(connection: HTTPConnection) -> SlurmLimits:
+    found: SlurmLimits = connection.app.state.slurm_limits
+    return found
+
+
+SlurmLimitsDep = Annotated[SlurmLimits, Depends(_slurm_limits)]

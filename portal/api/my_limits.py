@@ -1,0 +1,267 @@
+"""Limits and use as people themselves and the leaders of groups see them; leaders set members'."""
+
+import csv
+import io
+import re
+from datetime import date, datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Response
+from pydantic import BaseModel
+
+from portal.api.deps import (
+    ByDep,
+    CurrentUser,
+    FreshGroupLeader,
+    GroupReader,
+    PartsDep,
+    Reader,
+)
+from portal.api.limit_deps import SlurmLimitsDep
+from portal.api.limit_schemas import (
+    CountedOut,
+    LimitIn,
+    LimitOut,
+    LimitSet,
+    PersonLimitsOut,
+    UseOut,
+    counted_out,
+    limit_out,
+    person_out,
+    slurm_out,
+    use_out,
+)
+from portal.api.limit_together import together_of
+from portal.db import utcnow
+from portal.errors import FieldError, invalid_input
+from portal.models import GROUP_NAME_LENGTH
+from portal.services import limit_changes, limit_views, use
+from portal.services.allowances import account_of
+
+router = APIRouter(tags=["limits"])
+
+GroupName = Annotated[str, Path(min_length=1, max_length=GROUP_NAME_LENGTH)]
+Username = Annotated[str, Path(min_length=1, max_length=64)]
+SETTLE_S = 12.0
+MONTH = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
+MOST_MONTHS = 120
+HOUR = 3600
+
+
+class MemberOut(BaseModel):
+    """A member: the limit of their own, if any, what counts by field, and sessions and jobs now."""
+
+    username: str
+    display_name: str
+    limit: LimitOut | None
+    effective: dict[str, CountedOut]
+    use: UseOut
+
+
+class GroupLimitsOut(BaseModel):
+    """A group's limits: for all members together, for each of them, and the members. `ceiling` is
+    the most that a leader may give, by field. `account` is that of Slurm's which belongs to it."""
+
+    group: str
+    account: str
+    together: LimitOut | None
+    member: LimitOut | None
+    ceiling: dict[str, CountedOut]
+    use: UseOut
+    people: list[MemberOut]
+
+
+class UsageRow(BaseModel):
+    """What was used under one name: a person, a group, or a month."""
+
+    name: str
+    gpu_hours: float
+    cpu_hours: float
+    jobs: int
+
+
+class UsageOut(BaseModel):
+    """Use between two months, both counted in. `as_of` is when accounting was last read, null for
+    never; `counted_from` the first day that was read. Jobs that run count as far as they have
+    come."""
+
+    by: Literal["person", "group", "month"]
+    first: str
+    last: str
+    items: list[UsageRow]
+    total: UsageRow
+    as_of: datetime | None
+    counted_from: date | None
+
+
+@router.get("/me/limits")
+async def get_my_limits(
+    user: CurrentUser, parts: PartsDep, slurm: SlurmLimitsDep
+) -> PersonLimitsOut:
+    """What I may use, whose limits these are, and what I use now."""
+    found = await limit_views.of_person(parts, slurm, user.username)
+    return person_out(found, await together_of(parts, found.limits), slurm=False)
+
+
+@router.get("/groups/{group}/limits")
+async def get_group_limits(
+    group: GroupName, _reader: GroupReader, parts: PartsDep
+) -> GroupLimitsOut:
+    """What a group has, and what of it its members may and do use."""
+    found = await limit_views.of_group(parts, group)
+    return GroupLimitsOut(
+        group=group,
+        account=account_of(parts.settings, group),
+        together=limit_out(found.together) if found.together else None,
+        member=limit_out(found.member) if found.member else None,
+        ceiling={name: counted_out(counted) for name, counted in found.ceiling.items()},
+        use=use_out(found.in_use),
+        people=[
+            MemberOut(
+                username=one.username,
+                display_name=one.display_name,
+                limit=limit_out(one.limit) if one.limit else None,
+                effective={name: counted_out(c) for name, c in one.effective.items()},
+                use=use_out(one.in_use),
+            )
+            for one in found.people
+        ],
+    )
+
+
+@router.put("/groups/{group}/limits/{username}")
+async def put_member_limit(
+    group: GroupName,
+    username: Username,
+    body: LimitIn,
+    _leader: FreshGroupLeader,
+    parts: PartsDep,
+    slurm: SlurmLimitsDep,
+    by: ByDep,
+) -> LimitSet:
+    """Set a member's own limit: never more than the group has, nor than an administrator gave."""
+    row = await limit_changes.put_as_leader(
+        parts, by, group, username, body.figures(), body.version
+    )
+    in_time = await slurm.settle(SETTLE_S)
+    state = limit_views.state_of(parts, slurm, row, ())
+    if not in_time:
+        state = limit_views.SlurmState("pending", limit_views.STILL_BEING_TOLD)
+    return LimitSet(limit=limit_out(row), slurm=slurm_out(state))
+
+
+# --- use ----------------------------------------------------------------------------------------
+
+By = Annotated[Literal["person", "group", "month"], Query()]
+Form = Annotated[Literal["json", "csv"], Query(alias="format")]
+From = Annotated[str | None, Query(alias="from", max_length=7)]
+To = Annotated[str | None, Query(max_length=7)]
+CSV: dict[int | str, dict[str, Any]] = {
+    200: {"model": UsageOut, "content": {"text/csv": {"schema": {"type": "string"}}}}
+}
+
+
+@router.get("/admin/usage", response_model=UsageOut, responses=CSV)
+async def get_usage(
+    _reader: Reader,
+    parts: PartsDep,
+    from_: From = None,
+    to: To = None,
+    by: By = "person",
+    form: Form = "json",
+    person: Annotated[str | None, Query(max_length=64)] = None,
+    group: Annotated[str | None, Query(max_length=GROUP_NAME_LENGTH)] = None,
+) -> UsageOut | Response:
+    """GPU-hours and CPU-hours of everybody, or of one person or group, by month at least."""
+    return await _usage(parts, (from_, to), by, form, person, group)
+
+
+@router.get("/groups/{group}/usage", response_model=UsageOut, responses=CSV)
+async def get_group_usage(
+    group: GroupName,
+    _reader: GroupReader,
+    parts: PartsDep,
+    from_: From = None,
+    to: To = None,
+    by: Annotated[Literal["person", "month"], Query()] = "person",
+    form: Form = "json",
+) -> UsageOut | Response:
+    """What the members of a group have used."""
+    return await _usage(parts, (from_, to), by, form, None, group)
+
+
+@router.get("/me/usage", response_model=UsageOut, responses=CSV)
+async def get_my_usage(
+    user: CurrentUser,
+    parts: PartsDep,
+    from_: From = None,
+    to: To = None,
+    form: Form = "json",
+) -> UsageOut | Response:
+    """What I have used, by month."""
+    return await _usage(parts, (from_, to), "month", form, user.username, None)
+
+
+async def _usage(
+    parts: PartsDep,
+    span: tuple[str | None, str | None],
+    by: Literal["person", "group", "month"],
+    form: str,
+    person: str | None,
+    group: str | None,
+) -> UsageOut | Response:
+    this = utcnow().date().replace(day=1)
+    last = _month("to", span[1]) or this
+    first = _month("from", span[0]) or min(last, this)
+    if first > last or use.months_back(last, MOST_MONTHS) > first:
+        text = f"Choose a month before, or the same; {MOST_MONTHS} months at most."
+        raise invalid_input([FieldError("from", text)])
+    ask = {"person": use.by_person, "group": use.by_group, "month": use.by_month}[by]
+    totals = await ask(parts, use.Wish(first, last, person, group))
+    items = [_usage_row(used) for used in totals.rows]
+    if form == "csv":
+        return _csv(by, f"usage-{first:%Y-%m}-{last:%Y-%m}-{by}.csv", items)
+    return UsageOut(
+        by=by,
+        first=f"{first:%Y-%m}",
+        last=f"{last:%Y-%m}",
+        items=items,
+        total=_usage_row(_sum(totals.rows)),
+        as_of=totals.as_of,
+        counted_from=totals.complete_from,
+    )
+
+
+def _month(field: str, text: str | None) -> date | None:
+    if not text:
+        return None
+    match = MONTH.fullmatch(text)
+    if match is None or match[1] == "0000":
+        raise invalid_input([FieldError(field, "Write a month like 2026-10.")])
+    return date(int(match[1]), int(match[2]), 1)
+
+
+def _usage_row(used: use.Used) -> UsageRow:
+    return UsageRow(
+        name=used.name,
+        gpu_hours=round(used.gpu_seconds / HOUR, 3),
+        cpu_hours=round(used.cpu_seconds / HOUR, 3),
+        jobs=used.jobs,
+    )
+
+
+def _sum(rows: list[use.Used]) -> use.Used:
+    gpu, cpu = sum(one.gpu_seconds for one in rows), sum(one.cpu_seconds for one in rows)
+    return use.Used("", gpu, cpu, sum(one.jobs for one in rows))
+
+
+def _csv(by: str, name: str, items: list[UsageRow]) -> Response:
+    """For spreadsheets. A name that would begin a formula there gets an apostrophe before."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow([by, "gpu_hours", "cpu_hours", "jobs"])
+    for row in items:
+        plain = f"'{row.name}" if row.name[:1] in {"=", "+", "-", "@", "\t", "\r"} else row.name
+        writer.writerow([plain, row.gpu_hours, row.cpu_hours, row.jobs])
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return Response(text.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)

@@ -1,0 +1,124 @@
+"""Whom limits concern: the people the portal knows, members of limited groups, and whoever else has
+an association in Slurm and is a person of the directory.
+
+Groups are those of the table of memberships, which logins and administrators keep; every few
+minutes the directory is asked for the members of each limited group, and whoever differs is looked
+up anew. While it doesn't answer, what it said last goes on.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+import structlog
+from sqlalchemy import select
+
+from portal.db import Database, utcnow
+from portal.directory.contract import Directory
+from portal.errors import DirectoryUnavailable, NotFound
+from portal.models import GroupMembership, User
+from portal.services.allowances import Limits, account_of
+from portal.services.limit_rules import Effective, Figures
+from portal.services.people import People
+from portal.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+MEMBERS_AGE = timedelta(minutes=5)
+STRANGERS_AGE = timedelta(minutes=15)
+LOOK_UPS = 50  # of people whose groups differ, in one round
+
+
+class LimitedPeople:
+    """Answers who is limited by what; one instance, used by one loop."""
+
+    def __init__(
+        self, settings: Settings, database: Database, directory: Directory, people: People
+    ) -> None:
+        self._settings, self._database = settings, database
+        self._directory, self._people = directory, people
+        self._members: dict[str, frozenset[str]] = {}
+        self._members_at: dict[str, datetime] = {}
+        self._strangers: dict[str, bool] = {}
+        self._strangers_at: datetime | None = None
+
+    async def look(self, limits: Limits, in_slurm: set[str]) -> Mapping[str, Effective]:
+        """Everyone whom some limit concerns, by username, and what counts for each."""
+        await self._ask_for_members(limits.groups)
+        users, groups = await self._known(limits.groups)
+        for group, names in self._members.items():
+            for username in names - users.keys():  # who has never been here
+                groups.setdefault(username, set()).add(group)
+        everyone = {*users, *groups, *limits.people}
+        if limits.default is not None:
+            everyone |= await self._of_the_directory(in_slurm - everyone)
+        found = {
+            name: limits.effective(name, groups.get(name, set()))
+            for name in everyone
+            if users.get(name, True)
+        }
+        return {name: counted for name, counted in found.items() if counted}
+
+    def accounts(self, limits: Limits) -> dict[str, Figures]:
+        """What groups' members share, by the account that belongs to the group."""
+        return {account_of(self._settings, name): f for name, f in limits.together.items()}
+
+    async def _known(self, limited: set[str]) -> tuple[dict[str, bool], dict[str, set[str]]]:
+        """Users' names, and whether each is still there; of limited groups, who is in which."""
+        async with self._database.session() as db:
+            rows = (await db.execute(select(User.username, User.deleted_at))).all()
+            query = select(User.username, GroupMembership.name).join(
+                User, User.id == GroupMembership.user_id
+            )
+            pairs = (await db.execute(query.where(GroupMembership.name.in_(limited)))).all()
+        groups: dict[str, set[str]] = {}
+        for username, group in pairs:
+            groups.setdefault(username, set()).add(group)
+        return {username: deleted is None for username, deleted in rows}, groups
+
+    async def _ask_for_members(self, limited: set[str]) -> None:
+        for gone in self._members.keys() - limited:
+            del self._members[gone], self._members_at[gone]
+        now = utcnow()
+        for group in sorted(limited):
+            at = self._members_at.get(group)
+            if not self._directory.finds or (at is not None and now - at < MEMBERS_AGE):
+                continue
+            self._members_at[group] = now
+            try:
+                self._members[group] = await self._directory.members(group)
+            except NotFound:
+                self._members[group] = frozenset()
+            except DirectoryUnavailable as error:
+                self._members.setdefault(group, frozenset())
+                log.warning("a group's members are not known", group=group, cause=error.cause[:300])
+                return
+            await self._look_up_who_differs(group, self._members[group])
+
+    async def _look_up_who_differs(self, group: str, members: frozenset[str]) -> None:
+        """The table says of each user what the directory says of them, never of the group."""
+        query = select(User.id, User.username, GroupMembership.name).outerjoin(
+            GroupMembership, (GroupMembership.user_id == User.id) & (GroupMembership.name == group)
+        )
+        async with self._database.session() as db:
+            rows = (await db.execute(query.where(User.deleted_at.is_(None)))).all()
+        differ = [(id_, name) for id_, name, known in rows if (name in members) != bool(known)]
+        for user_id, username in differ[:LOOK_UPS]:
+            await self._people.freshen(user_id, username, None)
+
+    async def _of_the_directory(self, usernames: set[str]) -> set[str]:
+        """Those of Slurm's users who are people: not Slurm's and the site's own accounts."""
+        if not self._directory.finds:
+            return set()
+        now = utcnow()
+        if self._strangers_at is None or now - self._strangers_at > STRANGERS_AGE:
+            self._strangers, self._strangers_at = {}, now
+        asked = sorted(usernames - self._strangers.keys())
+        try:
+            found = await self._directory.find_many(asked) if asked else {}
+        except DirectoryUnavailable as error:
+            log.warning("Slurm's users are not looked up", cause=error.cause[:300])
+            return {name for name in usernames if self._strangers.get(name)}
+        for name in asked:
+            uid = found[name].uid if name in found else None
+            self._strangers[name] = uid is not None and uid >= self._settings.min_uid
+        return {name for name in usernames if self._strangers.get(name)}

@@ -1,0 +1,237 @@
+"""What people have used, from Slurm's accounting: GPU-hours and CPU-hours by person, group, month.
+
+Kept by day of UTC. A day is read whole and replaces what was known of it, so that reading it again
+changes nothing: today every few minutes, with what runs counted as far as it has come, and each day
+once more after it is over. A job over midnight counts in both days, and began in the first.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+import structlog
+from sqlalchemy import Select, delete, func, insert, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from portal.db import utcnow
+from portal.models import GroupMembership, UsageDay, UsageRead, User
+from portal.parts import Parts
+from spawner.errors import SlurmError
+from spawner.parse_accounting import JobTime
+
+log = structlog.get_logger(__name__)
+
+EVERY_S = 300.0
+SETTLED = timedelta(hours=2)  # a day is final when it was read so long after its end
+DAYS_AT_ONCE = 31
+PAUSE_S = 5.0  # between two questions about the past
+HOUR = 3600
+
+
+@dataclass(frozen=True)
+class Used:
+    """What was used under one name."""
+
+    name: str
+    gpu_seconds: int
+    cpu_seconds: int
+    jobs: int
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Rows by name, and when the newest of them was read; None: never."""
+
+    rows: list[Used]
+    as_of: datetime | None
+    complete_from: date | None
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+async def keep_counting(parts: Parts) -> None:
+    """The loop, for the application's lifespan."""
+    while True:
+        try:
+            more = await read_next(parts, utcnow())
+        except SlurmError as error:
+            log.warning("use is not known", error=error.message, stderr=error.stderr[:300])
+            more = False
+        await asyncio.sleep(PAUSE_S if more else EVERY_S)
+
+
+async def read_next(parts: Parts, now: datetime) -> bool:
+    """Read today and what else is due of the days before; whether more of the past is due."""
+    spans = await due(parts, now)
+    for first, last in spans[:2]:
+        await parts.watcher.afford()
+        start, end = _midnight(first), min(_midnight(last + timedelta(days=1)), now)
+        jobs = await parts.books.accounting.job_times(start, end)
+        days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
+        found = await asyncio.to_thread(by_day, jobs, days, now)
+        await _keep(parts, days, found, now)
+    return len(spans) > 2
+
+
+async def due(parts: Parts, now: datetime) -> list[tuple[date, date]]:
+    """Spans of days to read, first and last, the newest first; neighbours together."""
+    today = now.astimezone(UTC).date()
+    oldest = months_back(today, parts.settings.usage_months - 1)
+    async with parts.db.session() as db:
+        reads = dict((await db.execute(select(UsageRead.day, UsageRead.read_at))).tuples().all())
+    days = [oldest + timedelta(days=n) for n in range((today - oldest).days + 1)]
+    wanted = [day for day in days if not _final(day, reads.get(day))]
+    spans: list[tuple[date, date]] = []
+    for day in reversed(wanted):
+        first, last = spans[-1] if spans else (day, day)
+        if spans and first - day == timedelta(days=1) and (last - day).days < DAYS_AT_ONCE:
+            spans[-1] = (day, last)
+        else:
+            spans.append((day, day))
+    return spans
+
+
+def _final(day: date, read_at: datetime | None) -> bool:
+    return read_at is not None and read_at >= _midnight(day + timedelta(days=1)) + SETTLED
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
+
+
+def months_back(day: date, months: int) -> date:
+    """The first of the month so many months before."""
+    whole = day.year * 12 + day.month - 1 - months
+    return date(whole // 12, whole % 12 + 1, 1)
+
+
+Key = tuple[date, str, str]
+
+
+def by_day(jobs: Iterable[JobTime], days: Iterable[date], now: datetime) -> dict[Key, Used]:
+    """What each day saw of these jobs, by day, user and account. Pure."""
+    found: dict[Key, list[int]] = {}
+    wanted = {day: (_midnight(day), _midnight(day + timedelta(days=1))) for day in days}
+    for job in jobs:
+        end = min(job.end or now, now)
+        for day in _days(job.start, end):
+            if day not in wanted:
+                continue
+            opens, closes = wanted[day]
+            seconds = int((min(end, closes) - max(job.start, opens)).total_seconds())
+            sums = found.setdefault((day, job.user, job.account), [0, 0, 0])
+            sums[0] += max(0, seconds) * job.gpus
+            sums[1] += max(0, seconds) * job.cpus
+            sums[2] += opens <= job.start < closes
+    return {key: Used(key[1], *sums) for key, sums in found.items()}
+
+
+def _days(start: datetime, end: datetime) -> Iterable[date]:
+    day = start.astimezone(UTC).date()
+    while day <= end.astimezone(UTC).date():
+        yield day
+        day += timedelta(days=1)
+
+
+async def _keep(parts: Parts, days: list[date], found: Mapping[Key, Used], now: datetime) -> None:
+    """Replace what was known of these days, all at once."""
+    rows = [
+        {
+            "day": day,
+            "username": user[:64],
+            "account": account[:100],
+            "gpu_seconds": used.gpu_seconds,
+            "cpu_seconds": used.cpu_seconds,
+            "jobs": used.jobs,
+        }
+        for (day, user, account), used in found.items()
+    ]
+    async with parts.db.session() as db:
+        for table, column in ((UsageDay, UsageDay.day), (UsageRead, UsageRead.day)):
+            await db.execute(delete(table).where(column.in_(days)))
+        if rows:
+            await db.execute(insert(UsageDay), rows)
+        await db.execute(insert(UsageRead), [{"day": day, "read_at": now} for day in days])
+        await db.commit()
+
+
+# --- asking -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Wish:
+    """Which use is asked for: months from `first` to `last`, of one person or one group's members,
+    or of everybody where both are None."""
+
+    first: date
+    last: date
+    username: str | None = None
+    group: str | None = None
+
+
+async def by_person(parts: Parts, wish: Wish) -> Totals:
+    """The most GPU-hours first."""
+    async with parts.db.session() as db:
+        query = _sums(wish, UsageDay.username)
+        return await _totals(db, wish, sorted(await _rows(db, query), key=_most))
+
+
+async def by_month(parts: Parts, wish: Wish) -> Totals:
+    """Each month that anything was used in, as `2026-10`."""
+    async with parts.db.session() as db:
+        months: dict[str, Used] = {}
+        for day in await _rows(db, _sums(wish, UsageDay.day)):
+            month = f"{day.name:%Y-%m}"
+            so_far = months.get(month, Used(month, 0, 0, 0))
+            months[month] = Used(
+                month,
+                so_far.gpu_seconds + day.gpu_seconds,
+                so_far.cpu_seconds + day.cpu_seconds,
+                so_far.jobs + day.jobs,
+            )
+        return await _totals(db, wish, [months[month] for month in sorted(months)])
+
+
+async def by_group(parts: Parts, wish: Wish) -> Totals:
+    """By the groups that people are in today, as far as the portal knows them; who is in two groups
+    counts in both."""
+    async with parts.db.session() as db:
+        query = _sums(wish, GroupMembership.name)
+        query = query.join(User, User.username == UsageDay.username)
+        query = query.join(GroupMembership, GroupMembership.user_id == User.id)
+        return await _totals(db, wish, sorted(await _rows(db, query), key=_most))
+
+
+async def _rows(db: AsyncSession, query: Select[Any]) -> list[Used]:
+    found = (await db.execute(query)).all()
+    return [Used(name, int(gpu), int(cpu), int(jobs)) for name, gpu, cpu, jobs in found]
+
+
+def _most(used: Used) -> tuple[int, int, str]:
+    return -used.gpu_seconds, -used.cpu_seconds, used.name
+
+
+def _sums(wish: Wish, name: Any) -> Select[Any]:
+    numbers = (UsageDay.gpu_seconds, UsageDay.cpu_seconds, UsageDay.jobs)
+    query: Select[Any] = select(name, *(func.sum(number) for number in numbers)).group_by(name)
+    end = months_back(wish.last, -1)
+    query = query.where(UsageDay.day >= wish.first, UsageDay.day < end)
+    if wish.username is not None:
+        query = query.where(UsageDay.username == wish.username)
+    if wish.group is not None:
+        members = select(User.username).join(GroupMembership, GroupMembership.user_id == User.id)
+        members = members.where(GroupMembership.name == wish.group)
+        query = query.where(UsageDay.username.in_(members))
+    return query
+
+
+async def _totals(db: AsyncSession, wish: Wish, rows: list[Used]) -> Totals:
+    end = months_back(wish.last, -1)
+    asked = select(func.max(UsageRead.read_at), func.min(UsageRead.day))
+    as_of, first = (
+        await db.execute(asked.where(UsageRead.day >= wish.first, UsageRead.day < end))
+    ).one()
+    return Totals(rows, as_of, first)
