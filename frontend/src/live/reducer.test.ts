@@ -39,6 +39,7 @@ const session = (id: string, over: Partial<Session> = {}): Session => ({
   timeline: [],
   logdir: '/home/alice/runs',
   tensorboard: null,
+  extension: null,
   ...over,
 });
 
