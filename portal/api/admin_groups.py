@@ -21,7 +21,8 @@ GroupName = Annotated[str, Path(min_length=1, max_length=200)]
 
 
 class GroupRow(BaseModel):
-    """A group in a list. `member_count` counts whom it names itself, null where that isn't known.
+    """A group in a list. `member_count` counts people and groups that it names itself, null where
+    that isn't known.
     `makes_admins`: its members administer the portal; `lets_in`: they may use it."""
 
     name: str
@@ -173,7 +174,7 @@ async def show(accounts: Accounts, name: str) -> Group:
     return Group.model_validate(
         {
             **_row(accounts, whole.group),
-            "member_count": len(whole.group.members),
+            "member_count": len(whole.group.members) + len(whole.group.groups),
             "members": members,
             "groups": sorted(whole.group.groups),
             "leaders": whole.leaders,

@@ -16,11 +16,23 @@ USERS = "/api/v1/admin/users"
 GROUPS = "/api/v1/admin/groups"
 
 
+def dn(username: str, number: int) -> str:
+    return f"cn={username} {number},ou=people,{SUFFIX}"
+
+
 def content() -> Content:
-    """Everybody of the other tests, an account that writes, and p0000 to p1999."""
+    """Everybody of the other tests, an account that writes, p0000 to p1999, and a group of bob and
+    carol within one of alice."""
     whole = directory_server.content()
+    members = {"inner": [dn("bob", 20002), dn("carol", 20003)]}
+    members["outer"] = [dn("alice", 20001), f"cn=inner,ou=groups,{SUFFIX}"]
+    nested = "".join(
+        f"\ndn: cn={name},ou=groups,{SUFFIX}\nobjectClass: groupOfNames\ncn: {name}\n"
+        + "".join(f"member: {one}\n" for one in some)
+        for name, some in members.items()
+    )
     many = directory_server.many(f"ou=people,{SUFFIX}")
-    return Content(whole.config, BASE + directory_server.writer() + PEOPLE + many)
+    return Content(whole.config, BASE + directory_server.writer() + PEOPLE + many + nested)
 
 
 class RunHere(Protocol):
