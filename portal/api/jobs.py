@@ -7,7 +7,7 @@ from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import ClientIp, CurrentUser, JobsUser, PartsDep
+from portal.api.deps import ClientIp, CurrentIdentity, CurrentUser, JobsUser, PartsDep
 from portal.api.job_views import JobDetail, JobOut, job_fields, jobs_out
 from portal.api.logs import LogPiece, Stream, follow
 from portal.api.streams import sse_response
@@ -120,6 +120,7 @@ async def job_log(
 async def follow_job_log(
     job_id: str,
     user: CurrentUser,
+    who: CurrentIdentity,
     parts: PartsDep,
     stream: Stream = "stdout",
     offset: Annotated[int, Query(ge=-(1 << 20))] = -16384,
@@ -133,7 +134,7 @@ async def follow_job_log(
         job = await jobs.get(parts, user, job_id)
         return await job_logs.read(parts, job, stream, at, task)
 
-    events: AsyncIterator[bytes] = follow(parts, job_id, read, offset)
+    events: AsyncIterator[bytes] = follow(parts, who, job_id, read, offset)
     return sse_response(events)
 
 

@@ -1,16 +1,19 @@
 """Logs of sessions and jobs on the wire: a piece, and pieces as they come."""
 
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from portal.api.deps import Identity, still_open
 from portal.api.streams import PING, sse
 from portal.parts import Parts
 from portal.services.logs import CHUNK
 
 Stream = Literal["stdout", "stderr"]
 POLL_S = 1.0
+RECHECK_S = 2.0  # with what a poll takes, whoever was disabled reads on for three seconds at most
 PING_EVERY = 15
 BEHIND = 8 * CHUNK  # farther behind than this, a reader is brought to the end
 
@@ -28,15 +31,21 @@ class LogPiece(BaseModel):
 
 async def follow(
     parts: Parts,
+    who: Identity,
     topic: str,
     read: Callable[[int], Awaitable[dict[str, Any]]],
     offset: int,
 ) -> AsyncIterator[bytes]:
-    """Events `log` until the log's end; one piece is held at a time."""
-    quiet = 0
+    """Events `log` until the log's end, or until `who` may not see them any more; one piece is
+    held at a time."""
+    quiet, checked_s = 0, time.monotonic()
     async with parts.changes.listen(topic) as listener:
         while not parts.changes.closed:
             piece = await read(offset)
+            if time.monotonic() - checked_s >= RECHECK_S:
+                if not await still_open(parts.db, parts.settings, who):
+                    return
+                checked_s = time.monotonic()
             offset = piece["next_offset"]
             if piece["text"] or piece["end"]:
                 quiet = 0

@@ -8,7 +8,15 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import ClientIp, CurrentUser, FreshAdmin, PartsDep, Reader, SessionsUser
+from portal.api.deps import (
+    ClientIp,
+    CurrentIdentity,
+    CurrentUser,
+    FreshAdmin,
+    PartsDep,
+    Reader,
+    SessionsUser,
+)
 from portal.api.logs import LogPiece, Stream, follow
 from portal.api.streams import sse_response
 from portal.api.views import ResourcesIn, SessionOut, sessions_out
@@ -115,6 +123,7 @@ async def session_log(
 async def follow_session_log(
     session_id: str,
     user: CurrentUser,
+    who: CurrentIdentity,
     parts: PartsDep,
     stream: Stream = "stderr",
     offset: Annotated[int, Query(ge=-(1 << 20))] = -16384,
@@ -126,7 +135,7 @@ async def follow_session_log(
         session = await sessions.get(parts, user, session_id)
         return await sessions.read_log(parts, session, stream, at)
 
-    return sse_response(follow(parts, session_id, read, offset))
+    return sse_response(follow(parts, who, session_id, read, offset))
 
 
 class NotebookOut(BaseModel):

@@ -8,7 +8,6 @@ too, and then compare exactly; so any mixture of them is quick in a million even
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from sqlalchemy import ColumnElement, Integer, Select, column, func, select, table
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -124,7 +123,7 @@ def _query(wanted: Filter, low: int | None, high: int | None, dialect: str) -> S
                 column("audit_search").op("MATCH")(match)
             )
     elif asked := _asked(wanted):
-        query = query.where(_WORDS.op("@@")(func.to_tsquery("simple", asked)))
+        query = query.where(column("words").op("@@")(func.to_tsquery("simple", asked)))
     if low is not None:
         query = query.where(number >= low)
     if high is not None:
@@ -160,16 +159,6 @@ def _match(wanted: Filter) -> str:
         if words := _words(value):
             parts.append(f'{name} : "{" ".join(words)}"')
     return " AND ".join(parts)
-
-
-_WORDS: Any = func.audit_words(
-    AuditEvent.actor,
-    AuditEvent.action,
-    AuditEvent.target,
-    AuditEvent.ip,
-    AuditEvent.token,
-    AuditEvent.detail,
-)
 
 
 def _asked(wanted: Filter) -> str:
