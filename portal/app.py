@@ -64,6 +64,7 @@ from portal.services.books import Books
 from portal.services.changes import EVERYONE, RECONCILE
 from portal.services.closing import Closing
 from portal.services.files.roots import Files
+from portal.services.files.uploads import CHUNK_BYTES
 from portal.services.home_runs import HomeRuns
 from portal.services.importing import Importer
 from portal.services.limited_people import LimitedPeople
@@ -132,7 +133,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.pages = spa.find_files(settings.frontend_dir)
     # The last one added sees a request first.
     app.add_middleware(OriginCheck, settings=settings)
-    app.add_middleware(BodyLimit, max_bytes=MAX_BODY_BYTES)
+    app.add_middleware(BodyLimit, max_bytes=MAX_BODY_BYTES, max_chunk_bytes=CHUNK_BYTES)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(CountRequests, metrics=app.state.metrics, prefix=API)
     app.add_middleware(RequestIds)

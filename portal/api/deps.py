@@ -3,8 +3,8 @@
 Every route names exactly one guard of `GUARDS`, or a dependency that leads to one; a test walks all
 routes and fails for one that doesn't. What an access token needs stands there too: a route of
 `CurrentUser` can be read with the scope `read`, `SessionsUser` changes things with `sessions`,
-`JobsUser` with `jobs`, `Admin`, `FreshAdmin` and `Reader` want `admin`; `CurrentWebSession` and
-`FreshPassword` take no token at all.
+`JobsUser` with `jobs`, `FilesUser` reads and changes files with `files`; `Admin`, `FreshAdmin` and
+`Reader` want `admin`; `CurrentWebSession` and `FreshPassword` take no token at all.
 """
 
 import hmac
@@ -27,6 +27,7 @@ from portal.parts import Parts
 from portal.services import accounts, tokens
 from portal.services.accounts import Accounts
 from portal.services.audit import By, came_with_token
+from portal.services.files.roots import Files
 from portal.services.people import People
 from portal.services.people_import import Imports
 from portal.services.roles import leads, role_of
@@ -68,6 +69,12 @@ def _people_imports(connection: HTTPConnection) -> Imports:
     return found
 
 
+def _files(connection: HTTPConnection) -> Files:
+    files: Files = connection.app.state.files
+    return files
+
+
+FilesDep = Annotated[Files, Depends(_files)]
 PartsDep = Annotated[Parts, Depends(_parts)]
 AccountsDep = Annotated[Accounts, Depends(_accounts)]
 PeopleImportsDep = Annotated[Imports, Depends(_people_imports)]
@@ -250,6 +257,13 @@ def jobs_user(who: CurrentIdentity) -> User:
     return who.allowed(Scope.JOBS)
 
 
+def files_user(who: CurrentIdentity) -> User:
+    """Whoever is logged in, to look at their files or to change them: what lies in a home is worth
+    more than what the scope `read` was given for."""
+    return who.allowed(Scope.FILES)
+
+
+FilesUser = Annotated[User, Depends(files_user)]
 CurrentUser = Annotated[User, Depends(current_user)]
 SessionsUser = Annotated[User, Depends(sessions_user)]
 JobsUser = Annotated[User, Depends(jobs_user)]
@@ -385,6 +399,7 @@ SCOPES: dict[Callable[..., Any], Scope] = {
     current_user: Scope.READ,
     sessions_user: Scope.SESSIONS,
     jobs_user: Scope.JOBS,
+    files_user: Scope.FILES,
     admin: Scope.ADMIN,
     reader: Scope.ADMIN,
     fresh_group_leader: Scope.ADMIN,

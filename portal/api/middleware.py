@@ -3,6 +3,7 @@
 Its name, where it comes from, how large it is, and the headers that keep our own pages ours.
 """
 
+import re
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -91,18 +92,24 @@ class SecurityHeaders:
 
 
 class BodyLimit:
-    """Refuses a body over the limit: before it is read when it says so, else once it gets there."""
+    """Refuses a body over the limit: before it is read when it says so, else once it gets there.
+    A chunk of an upload, which nobody keeps in memory, has a limit of its own."""
 
-    def __init__(self, app: App, max_bytes: int) -> None:
+    CHUNK = re.compile("/api/v1/files/uploads/[^/]+")
+
+    def __init__(self, app: App, max_bytes: int, max_chunk_bytes: int) -> None:
         self.app = app
         self.max_bytes = max_bytes
+        self.max_chunk_bytes = max_chunk_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        is_chunk = scope["method"] == "PUT" and self.CHUNK.fullmatch(scope["path"])
+        most = self.max_chunk_bytes if is_chunk else self.max_bytes
         announced = HTTPConnection(scope).headers.get("content-length", "0")
-        if not announced.isdecimal() or int(announced) > self.max_bytes:
+        if not announced.isdecimal() or int(announced) > most:
             await problem_response(TooLarge())(scope, receive, send)
             return
         seen = 0
@@ -111,7 +118,7 @@ class BodyLimit:
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))
-            if seen > self.max_bytes:
+            if seen > most:
                 # the one error that passes through the framework's reading of a body unchanged
                 raise HTTPException(413)
             return message

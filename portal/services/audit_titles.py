@@ -23,6 +23,7 @@ TITLES = {
     "session.stop_by_admin": "Stopped somebody's session",
     "job.submit": "Submitted a job",
     "job.cancel": "Cancelled a job",
+    "file.delete": "Deleted files",
     "job.remove": "Took a job off the list",
     "share.add": "Shared a TensorBoard",
     "share.remove": "Took a share back",

@@ -44,6 +44,7 @@ class Scope(StrEnum):
     READ = "read"
     SESSIONS = "sessions"
     JOBS = "jobs"
+    FILES = "files"
     ADMIN = "admin"
 
 

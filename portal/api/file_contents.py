@@ -1,0 +1,234 @@
+"""What files hold: previews as data, images, text to edit, downloads and archives.
+
+Nothing is sent as HTML, and nothing that a browser could run: see file_answer.py.
+"""
+
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+
+from portal.api.deps import CurrentIdentity, FilesDep, FilesUser, PartsDep, still_open
+from portal.api.file_answer import (
+    CONFINED,
+    OCTETS,
+    Streamed,
+    disposition,
+    last_modified,
+    part_wanted,
+)
+from portal.api.file_views import EntryOut, Path, RootName, entry_out
+from portal.api.files import PathQuery, Root, folder_of
+from portal.services.files import looking
+from portal.services.files.roots import Place, checked, explaining
+from spawner.file_agents import archive_pieces, file_pieces
+from spawner.filenames import meant
+
+router = APIRouter(tags=["files"])
+ANY_BYTES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}}}
+}
+
+
+class TableOut(BaseModel):
+    """The first rows of a delimited file; `columns` are numbers if it names none."""
+
+    delimiter: str
+    has_header: bool
+    columns: list[str]
+    rows: list[list[str]]
+    truncated: bool
+
+
+class CellOutputOut(BaseModel):
+    """Plain text, the text of an error, or an image."""
+
+    kind: Literal["text", "error", "image"]
+    text: str | None
+    image_type: str | None
+    data_b64: str | None
+
+
+class CellOut(BaseModel):
+    """One cell of a notebook; `source` is text, Markdown's too."""
+
+    kind: Literal["markdown", "code", "raw"]
+    source: str
+    execution_count: int | None
+    outputs: list[CellOutputOut]
+
+
+class NotebookOut(BaseModel):
+    """A notebook as data; `truncated` if something was left out for its size."""
+
+    language: str | None
+    cells: list[CellOut]
+    truncated: bool
+
+
+class PreviewOut(BaseModel):
+    """What of a file can be shown. An image is fetched from `/files/image`; of a table and of text
+    the beginning is here. `truncated`: the file goes on."""
+
+    kind: Literal["empty", "text", "csv", "image", "notebook", "binary"]
+    size_bytes: int
+    version: str
+    truncated: bool = False
+    text: str | None = None
+    encoding: str | None = None
+    image_type: str | None = None
+    table: TableOut | None = None
+    notebook: NotebookOut | None = None
+
+
+class TextOut(BaseModel):
+    """All of a text file; `version` belongs into the request that saves it."""
+
+    text: str
+    encoding: str
+    version: str
+    size_bytes: int
+
+
+class TextIn(BaseModel):
+    """A text file's new content. `version` is that of the text which was edited; null: there is no
+    such file yet."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    root: RootName
+    path: Path
+    text: Annotated[str, Field(max_length=looking.MAX_TEXT_BYTES)]
+    encoding: Literal["utf-8", "utf-8-sig", "utf-16-le", "utf-16-be", "latin-1"] = "utf-8"
+    version: Annotated[str, Field(max_length=100)] | None = None
+
+
+@router.get("/files/preview")
+async def preview_file(user: FilesUser, files: FilesDep, root: Root, path: PathQuery) -> PreviewOut:
+    """What a file is, and its beginning as far as it can be shown."""
+    place = await files.place(user.username, root, path)
+    piece, found = await looking.preview(files, user.username, place)
+    return PreviewOut(size_bytes=piece.size_bytes, version=piece.version, **found)
+
+
+@router.get("/files/text")
+async def file_text(user: FilesUser, files: FilesDep, root: Root, path: PathQuery) -> TextOut:
+    """A text file to be edited. 413 for a large one, 422 `not-a-file` for what is no text."""
+    place = await files.place(user.username, root, path)
+    piece, found = await looking.text(files, user.username, place)
+    return TextOut(
+        text=found.text,
+        encoding=found.encoding,
+        version=piece.version,
+        size_bytes=piece.size_bytes,
+    )
+
+
+@router.put("/files/text")
+async def save_file_text(body: TextIn, user: FilesUser, files: FilesDep) -> EntryOut:
+    """Save a text file, whole or not at all. If it was changed elsewhere since: 409 `file-changed`
+    with the `version` that it has now; send that one to replace it nevertheless."""
+    place = await files.place(user.username, body.root, body.path)
+    saved = await looking.save_text(
+        files, user.username, place, body.text, body.encoding, body.version
+    )
+    return entry_out(saved, folder_of(body.path))
+
+
+@router.get("/files/image", responses=ANY_BYTES)
+async def file_image(
+    request: Request,
+    user: FilesUser,
+    who: CurrentIdentity,
+    files: FilesDep,
+    parts: PartsDep,
+    root: Root,
+    path: PathQuery,
+) -> Streamed:
+    """An image to be shown in a page: PNG, JPEG, GIF or WebP by its first bytes, nothing else."""
+    place = await files.place(user.username, root, path)
+    kind = await looking.image_type(files, user.username, place)
+    goes_on = partial(still_open, parts.db, parts.settings, who)
+    return await _file(request, files, user.username, place, kind, goes_on)
+
+
+@router.get("/files/download", responses=ANY_BYTES)
+async def download_file(
+    request: Request,
+    user: FilesUser,
+    who: CurrentIdentity,
+    files: FilesDep,
+    parts: PartsDep,
+    root: Root,
+    path: PathQuery,
+) -> Streamed:
+    """A file. `Range` with `If-Range` gets the rest of one that was cut off."""
+    place = await files.place(user.username, root, path)
+    goes_on = partial(still_open, parts.db, parts.settings, who)
+    return await _file(request, files, user.username, place, OCTETS, goes_on)
+
+
+async def _file(
+    request: Request, files: FilesDep, username: str, place: Place, kind: str, goes_on: Any
+) -> Streamed:
+    async with AsyncExitStack() as stack:
+        channel = await stack.enter_async_context(files.stream(username))
+        with explaining():
+            opened = await files.agents.open(channel, place.asked)
+        etag = f'"{opened.version}"'
+        part = part_wanted(request.headers, opened.size_bytes, etag, opened.modified_at)
+        headers = {
+            **CONFINED,
+            **part.headers,
+            "Content-Type": kind,
+            "Content-Disposition": disposition(place.name),
+            "ETag": etag,
+            "Last-Modified": last_modified(opened.modified_at),
+        }
+        pieces = file_pieces(channel, part.offset, part.length) if part.length else None
+        held = stack.pop_all()
+    return Streamed(pieces, held, goes_on, status_code=part.status, headers=headers)
+
+
+@router.get("/files/archive", responses=ANY_BYTES)
+async def download_archive(
+    user: FilesUser,
+    who: CurrentIdentity,
+    files: FilesDep,
+    parts: PartsDep,
+    root: Root,
+    path: PathQuery = "",
+    name: Annotated[list[str], Query(max_length=200)] = [],  # noqa: B006 - never changed
+    archive: Annotated[Literal["zip", "tar"], Query(alias="format")] = "zip",
+) -> Streamed:
+    """A folder, or some of its entries by `name`, as one file that is made while it is sent. What
+    can't be read is listed in a LEFT-OUT.txt at its end; a zip holds no links."""
+    place = await files.place(user.username, root, path)
+    names = [meant(checked(one, "name")) for one in name]
+    shown = name[0] if len(name) == 1 else place.name
+    if not names and path:
+        names = [meant(place.name)]
+        place = await files.place(user.username, root, folder_of(path))
+    elif not names:
+        names = [meant(entry) for entry in await looking.names(files, user.username, place)]
+    async with AsyncExitStack() as stack:
+        channel = await stack.enter_async_context(files.stream(user.username))
+        pieces = archive_pieces(channel, place.asked, names, archive)
+        with explaining():
+            first = await anext(pieces, b"")
+        held = stack.pop_all()
+    headers = {
+        **CONFINED,
+        "Content-Type": OCTETS,
+        "Content-Disposition": disposition(f"{shown}.{archive}"),
+    }
+    goes_on = partial(still_open, parts.db, parts.settings, who)
+    return Streamed(_with(first, pieces), held, goes_on, status_code=200, headers=headers)
+
+
+async def _with(first: bytes, rest: Any) -> Any:
+    yield first
+    async for piece in rest:
+        yield piece
