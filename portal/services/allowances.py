@@ -4,14 +4,14 @@
 services/slurm_limits.py, which is woken by LIMITS.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from portal.errors import LimitReached
+from portal.errors import LimitReached, invalid_input
 from portal.models import (
     BatchJob,
     GroupMembership,
@@ -28,10 +28,15 @@ from portal.services.limit_rules import (
     Figures,
     Together,
     effective,
+    fitted,
+    refusals,
     too_many,
     too_many_together,
+    with_type,
 )
+from portal.services.limits import impossible
 from portal.settings import Settings
+from spawner.model import Resources
 from spawner.parse_accounting import InUse
 
 
@@ -110,6 +115,24 @@ async def allowance(parts: Parts, username: str) -> Allowance:
             for name, shared in sorted(limits.together.items())
         ],
     )
+
+
+async def fit(
+    parts: Parts, user: User, wanted: Resources, named: Iterable[str]
+) -> tuple[Resources, Allowance]:
+    """Resources as the limits let them be, `named` being what the user asked for themselves.
+    Raises InvalidInput for what they, or the cluster, could never give."""
+    allowed, cluster = await allowance(parts, user.username), parts.watcher.cluster
+    found = fitted(wanted, named, allowed, lambda other: not impossible(other, cluster))
+    found = with_type(found, allowed, cluster)
+    problems = refusals(found, allowed, cluster)
+    if any(problem.field == "resources.gpus" for problem in problems):
+        problems = refusals(found, allowed, cluster, await held_gpus(parts, user.username))
+    fields = {problem.field for problem in problems}
+    problems += [p for p in impossible(found, cluster) if p.field not in fields]
+    if problems:
+        raise invalid_input(problems)
+    return found, allowed
 
 
 async def held_gpus(parts: Parts, username: str) -> int | None:

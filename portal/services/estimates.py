@@ -15,14 +15,13 @@ from portal.errors import (
     PortalError,
     SlurmUnreachable,
     TooManyQuestions,
-    invalid_input,
 )
 from portal.models import User
 from portal.parts import Parts
-from portal.services import launch, recipes
+from portal.services import allowances, launch, recipes
 from portal.services.limits import impossible
 from portal.services.recipes import PREVIEW
-from portal.services.sessions import usable_environment
+from portal.services.sessions import named, usable_environment
 from spawner.errors import LauncherUnavailable, Rejected, SpawnerError, Unreachable
 from spawner.model import JobInfo, JobSpec, Resources, SlurmState
 
@@ -70,8 +69,7 @@ async def estimate(
     if environment and (chosen is None or chosen.environments):
         known = usable_environment(parts, environment)
     resources = recipes.resources_for(parts, asked, chosen, known)
-    if problems := impossible(resources, parts.watcher.cluster):
-        raise invalid_input(problems)
+    resources, _ = await allowances.fit(parts, user, resources, named(asked))
     try:
         start_at = await _forecast(parts, user, resources)
     except SpawnerError as error:

@@ -19,10 +19,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import undefer
 
 from portal.db import utcnow
-from portal.errors import Conflict, NotFound, PortalError
+from portal.errors import Conflict, LimitReached, NotFound, PortalError
 from portal.models import BatchJob, JobState, User, Wanted, new_id
 from portal.parts import Parts
-from portal.services import audit, launch, paging, recipes
+from portal.services import allowances, audit, launch, paging, recipes
 from portal.services.changes import RECONCILE
 from portal.services.recipes import Recipe, Wish
 from portal.services.store import change
@@ -52,8 +52,8 @@ async def create(
 ) -> BatchJob:
     """Submit a job; the same wish under the same key is the same job.
 
-    Raises InvalidInput with the fields, Conflict for a key that came with another wish, and what
-    submitting raises while it is certain that Slurm has no job.
+    Raises InvalidInput with the fields, Conflict for a key that came with another wish,
+    LimitReached, and what submitting raises while it is certain that Slurm has no job.
     """
     digest = _digest(wish)
     if key is not None and (found := await _of_key(parts, user, key)) is not None:
@@ -62,6 +62,13 @@ async def create(
     recipe = await recipes.prepare(parts, user, wish, job_id)
     row = _row(parts, user, wish, recipe, job_id, digest, key)
     async with parts.db.session() as db:
+        try:
+            await allowances.check_room(db, user, recipe.allowance, jobs=row.array_size or 1)
+        except LimitReached:
+            found = await _of_key(parts, user, key) if key is not None else None
+            if found is None:
+                raise
+            return await _same(parts, found, digest)  # it is this one that is there meanwhile
         db.add(row)
         detail = {"template": recipe.template, "resources": recipe.kept_resources}
         target = f"{user.username}/{recipe.name}"

@@ -8,7 +8,7 @@ Refused is only what could never be: one job that asks for more than its owner m
 several together do, Slurm lets them wait, and the portal says why.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -146,9 +146,14 @@ def _gives(theirs: Any, value: Any) -> bool:
 # --- what it refuses ----------------------------------------------------------------------------
 
 
-def fitted(wanted: Resources, named: Iterable[str], allowance: Allowance) -> Resources:
+def fitted(
+    wanted: Resources,
+    named: Iterable[str],
+    allowance: Allowance,
+    runs: Callable[[Resources], bool],
+) -> Resources:
     """The same with what its owner did not name made to fit: a default time that is too long, a
-    default partition, account or QOS that isn't theirs."""
+    default partition, account or QOS that isn't theirs. Of partitions the first that `runs` it."""
     named = set(named)
     most = allowance.value("time_limit_minutes")
     asked = wanted.time_limit_minutes
@@ -157,7 +162,8 @@ def fitted(wanted: Resources, named: Iterable[str], allowance: Allowance) -> Res
     for name, one in (("partitions", "partition"), ("accounts", "account"), ("qos", "qos")):
         allowed, present = allowance.value(name), getattr(wanted, one)
         if allowed and present is not None and present not in allowed and one not in named:
-            wanted = replace(wanted, **{one: allowed[0]})
+            others = [replace(wanted, **{one: other}) for other in allowed]
+            wanted = next((other for other in others if runs(other)), others[0])
     return wanted
 
 

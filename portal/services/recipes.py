@@ -11,10 +11,11 @@ from typing import Any
 from portal.errors import FieldError, NotFound, invalid_input
 from portal.models import User
 from portal.parts import Parts
-from portal.services import launch
+from portal.services import allowances, launch
 from portal.services.available import availability
-from portal.services.limits import impossible, where_it_fits
-from portal.services.sessions import complete, usable_environment
+from portal.services.limit_rules import Allowance
+from portal.services.limits import where_it_fits
+from portal.services.sessions import complete, named, usable_environment
 from spawner import jobscript, scripts
 from spawner.catalog import Environment
 from spawner.errors import SpawnerError
@@ -50,6 +51,7 @@ class Recipe:
     rendered: jobscript.Rendered
     workdir: str
     tasks: list[dict[str, Any]] | None
+    allowance: Allowance
 
     @property
     def kept_resources(self) -> dict[str, Any]:
@@ -138,8 +140,7 @@ async def prepare(parts: Parts, user: User, wish: Wish, uuid: str) -> Recipe:
         if problems:
             raise invalid_input([FieldError(name, text) for name, text in problems])
     resources = resources_for(parts, wish.resources, chosen, environment)
-    if problems_ := impossible(resources, parts.watcher.cluster):
-        raise invalid_input(problems_)
+    resources, allowed = await allowances.fit(parts, user, resources, named(wish.resources))
     name = checked_name(wish.name) or (chosen.name if chosen else "script")
     try:
         home = (await parts.agents.info(user.username)).home
@@ -155,6 +156,7 @@ async def prepare(parts: Parts, user: User, wish: Wish, uuid: str) -> Recipe:
         resources=resources,
         rendered=rendered,
         workdir=home,
+        allowance=allowed,
         tasks=_task_parameters(chosen, parameters) if rendered.array else None,
     )
 
@@ -190,8 +192,8 @@ def resources_for(
 ) -> Resources:
     """What was asked for, then the template's defaults, the environment's, the site's; in another
     partition than the site's default one where that is too small and none was named."""
-    named = {key: value for key, value in asked.items() if value is not None}
-    base = {**(_own_defaults(chosen, environment) if chosen else {}), **named}
+    mine = {key: asked[key] for key in named(asked)}
+    base = {**(_own_defaults(chosen, environment) if chosen else {}), **mine}
     found = complete(base, environment, parts.settings)
     return found if "partition" in base else where_it_fits(found, parts.watcher.cluster)
 

@@ -18,10 +18,10 @@ from portal.db import utcnow
 from portal.errors import Conflict, FieldError, NotFound, invalid_input
 from portal.models import Job, JobState, Session, User, Wanted, new_id
 from portal.parts import Parts
-from portal.services import audit, launch
+from portal.services import allowances, audit, launch
 from portal.services.available import availability
 from portal.services.changes import RECONCILE
-from portal.services.limits import impossible
+from portal.services.limit_rules import Allowance
 from portal.services.logs import read_piece
 from portal.services.store import change
 from portal.settings import Settings
@@ -45,18 +45,17 @@ async def create(
 ) -> Session:
     """Start a session; `wanted` are the resources that were named, the rest is filled in.
 
-    Raises InvalidInput with the fields, Conflict for a name in use, and what launching raises.
+    Raises InvalidInput with the fields, Conflict for a name in use, LimitReached, and what
+    launching raises.
     """
     if name is not None and not NAME.match(name):
         raise invalid_input([FieldError("name", NAME_RULE)])
     launch.check_slurm_answers(parts)
     chosen = usable_environment(parts, environment)
     resources = complete(wanted, chosen, parts.settings)
-    problems = impossible(resources, parts.watcher.cluster)
-    if problems:
-        raise invalid_input(problems)
+    resources, allowed = await allowances.fit(parts, user, resources, named(wanted))
     home = await _home(parts, user)
-    session = await _insert(parts, user, name, chosen.name, resources, home, ip)
+    session = await _insert(parts, user, allowed, name, chosen.name, resources, home, ip)
     parts.changes.notify(user.id)
     try:
         await launch.submit_session(parts, session)
@@ -85,6 +84,11 @@ def usable_environment(parts: Parts, name: str) -> Environment:
             [FieldError("environment", reason or "This environment can't be used here.")]
         )
     return found
+
+
+def named(wanted: Mapping[str, Any]) -> set[str]:
+    """The resources that somebody asked for themselves."""
+    return {key for key, value in wanted.items() if value is not None}
 
 
 def complete(
@@ -189,13 +193,14 @@ async def _home(parts: Parts, user: User) -> str:
 async def _insert(
     parts: Parts,
     user: User,
+    allowed: Allowance,
     name: str | None,
     environment: str,
     resources: Resources,
     home: str,
     ip: str,
 ) -> Session:
-    """Write the row; picks a free name unless one was given. Raises Conflict."""
+    """Write the row; picks a free name unless one was given. Raises Conflict, LimitReached."""
     while True:
         given = name or await _free_name(parts, user)
         session_id = new_id()
@@ -210,6 +215,7 @@ async def _insert(
             base_url=f"/user/{user.username}/{given}/",
         )
         async with parts.db.session() as db:
+            await allowances.check_room(db, user, allowed, sessions=1)
             db.add(row)
             detail = {"environment": environment, "resources": launch.kept(resources)}
             audit.record(

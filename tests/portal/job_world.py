@@ -27,6 +27,7 @@ from spawner.model import (
     SlurmState,
 )
 from spawner.watcher import Pace, Watcher
+from tests.portal.accounting_world import FakeAccounting
 from tests.portal.conftest import Answer, Browser, Portal, running_portal, settings_in
 from tests.portal.slapd import Slapd
 
@@ -185,6 +186,7 @@ class World:
     portal: Portal
     slurm: FakeSlurm
     agents: FakeAgents
+    accounting: FakeAccounting
     people: Mapping[str, Browser]
 
     @property
@@ -237,7 +239,7 @@ class World:
 async def job_world(slapd: Slapd, folder: Path) -> AsyncIterator[World]:
     """A portal as it starts, but for its two ways to the cluster."""
     slurm = FakeSlurm()
-    agents = FakeAgents(slurm)
+    agents, accounting = FakeAgents(slurm), FakeAccounting()
     for name in ("site/environments", "site/templates", "env/bin"):
         (folder / name).mkdir(parents=True)
     (folder / "env/bin/python3").touch(mode=0o755)
@@ -246,6 +248,7 @@ async def job_world(slapd: Slapd, folder: Path) -> AsyncIterator[World]:
     settings = settings_in(folder, slapd, catalog_dir=folder / "site", default_partition="cpu")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("portal.app.Slurm", lambda *_, **__: slurm)
+        patch.setattr("portal.app.Accounting", lambda *_, **__: accounting)
         patch.setattr("portal.app.Agents", lambda *_, **__: agents)
         patch.setattr("portal.app.Watcher", lambda asked: Watcher(asked, OFTEN))
         async with running_portal(settings) as portal, AsyncExitStack() as stack:
@@ -253,7 +256,7 @@ async def job_world(slapd: Slapd, folder: Path) -> AsyncIterator[World]:
             for name in PEOPLE:
                 people[name] = await stack.enter_async_context(portal.browser())
                 assert (await people[name].login(name)).status == 200
-            world = World(portal, slurm, agents, people)
+            world = World(portal, slurm, agents, accounting, people)
             async with asyncio.timeout(30):
                 while world.parts.watcher.cluster is None or world.parts.watcher.stale_since:
                     await asyncio.sleep(0.02)
