@@ -273,10 +273,12 @@ def api_routes() -> list[RouteContext]:
 def scope_wanted(method: str, path: str) -> Scope | None:
     """What a token needs by the rule in docs/security.md; None: none is taken."""
     rest = path.removeprefix("/api/v1/")
-    if rest.startswith("admin/"):
+    if rest.startswith(("admin/", "groups/")):
         return Scope.ADMIN
     if rest.startswith(PERSONAL):
         return None
+    if rest.startswith("files"):
+        return Scope.FILES
     if method in SAFE_METHODS:
         return Scope.READ
     if rest.startswith(("sessions", "tensorboards")):

@@ -3250,7 +3250,8 @@ export interface components {
         };
         /**
          * GroupRow
-         * @description A group in a list. `member_count` counts whom it names itself, null where that isn't known.
+         * @description A group in a list. `member_count` counts people and groups that it names itself, null where
+         *     that isn't known.
          *     `makes_admins`: its members administer the portal; `lets_in`: they may use it.
          */
         GroupRow: {
@@ -4097,7 +4098,8 @@ export interface components {
          * @description Everything about somebody. `version` is what an edit hands back. `directory_problem`: the
          *     directory couldn't be asked, and this is the portal's memory. `directory_wants`: what it has yet
          *     to be told, `closing` what is still to be done for someone disabled, enabled or deleted, in
-         *     sentences. `home_tasks`: what the portal has commands for.
+         *     sentences. `home_tasks`: what the portal has commands for. `known_uid`: the number the portal
+         *     knows them by; where `uid` is another one they can't log in until it has been confirmed.
          */
         Person: {
             capabilities: components["schemas"]["CapabilitiesOut"];
@@ -4151,6 +4153,8 @@ export interface components {
             in_directory: boolean;
             /** Known */
             known: boolean;
+            /** Known Uid */
+            known_uid: number | null;
             /** Last Login At */
             last_login_at: string | null;
             /** Leads */
@@ -5071,7 +5075,7 @@ export interface components {
         };
         /**
          * TokenIn
-         * @description A token to make. It may do what its `scopes` say: `read` everything of one's own, change
+         * @description A token to make. It may do what its `scopes` say: `read` everything of one's own but files, change
          *     `sessions` and TensorBoards, submit and change `jobs`, and `admin` for administrators.
          */
         TokenIn: {

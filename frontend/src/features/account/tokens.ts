@@ -22,6 +22,7 @@ export const SCOPES: Record<Scope, { label: string; description: string }> = {
   },
   sessions: { label: 'Sessions', description: 'Start and stop sessions and TensorBoards.' },
   jobs: { label: 'Jobs', description: 'Submit, cancel and remove jobs.' },
+  files: { label: 'Files', description: 'Read, change and delete your files.' },
   admin: {
     label: 'Administration',
     description: 'Everything below “Admin”, for as long as you may.',
@@ -30,7 +31,8 @@ export const SCOPES: Record<Scope, { label: string; description: string }> = {
 
 /** The scopes that this role can give to a token. */
 export function scopesFor(role: Role): Scope[] {
-  return role === 'admin' ? ['read', 'sessions', 'jobs', 'admin'] : ['read', 'sessions', 'jobs'];
+  const own: Scope[] = ['read', 'sessions', 'jobs', 'files'];
+  return role === 'admin' ? [...own, 'admin'] : own;
 }
 
 /** Times to choose from, in days: those that the portal allows, and its longest. */
