@@ -81,7 +81,8 @@ class Person(PersonRow):
     """Everything about somebody. `version` is what an edit hands back. `directory_problem`: the
     directory couldn't be asked, and this is the portal's memory. `directory_wants`: what it has yet
     to be told, `closing` what is still to be done for someone disabled, enabled or deleted, in
-    sentences. `home_tasks`: what the portal has commands for."""
+    sentences. `home_tasks`: what the portal has commands for. `known_uid`: the number the portal
+    knows them by; where `uid` is another one they can't log in until it has been confirmed."""
 
     given_name: str | None
     surname: str | None
@@ -103,6 +104,7 @@ class Person(PersonRow):
     closed_at: datetime | None
     directory_wants: AccountState | None
     closing: list[str]
+    known_uid: int | None
     created_at: datetime | None
     second_factor: bool
     web_sessions: int
@@ -174,6 +176,7 @@ def _person_out(accounts: Accounts, whole: persons.Whole, closing: Sequence[str]
             **{name: getattr(whole.user, name, None) for name in of_user},
             **{name: getattr(person, name, None) for name in of_person},
             "closing": list(closing),
+            "known_uid": whole.user.uid if whole.user else None,
             "groups": whole.groups,
             "leads": whole.leads,
             "version": person.version if person else "",
