@@ -402,6 +402,7 @@ SCOPES: dict[Callable[..., Any], Scope] = {
     files_user: Scope.FILES,
     admin: Scope.ADMIN,
     reader: Scope.ADMIN,
+    group_reader: Scope.ADMIN,  # an administrator's; of a leader's own group `read` is enough
     fresh_group_leader: Scope.ADMIN,
 }
 """What a token needs for the routes that name one of these; others refuse tokens."""
