@@ -1,6 +1,6 @@
 import { Button, Group, Modal, Stack } from '@mantine/core';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { sentence } from '@/api/problem';
+import { ApiError, sentence } from '@/api/problem';
 import { useWithPassword } from '@/features/account/reauth';
 import { Cancelled } from './complain';
 import { Notice } from './Notice';
@@ -78,7 +78,7 @@ export function ConfirmForm({
       await withPassword(act);
       onClose();
     } catch (error) {
-      if (!(error instanceof Cancelled)) setRefusal(sentence(error));
+      if (!(error instanceof Cancelled)) setRefusal(whole(error));
     } finally {
       setBusy(false);
     }
@@ -105,4 +105,10 @@ export function ConfirmForm({
       </Stack>
     </form>
   );
+}
+
+/** A dialog has no place at each field, so what is wrong with them is said together. */
+function whole(error: unknown): string {
+  const fields = error instanceof ApiError ? error.fields : [];
+  return fields.length === 0 ? sentence(error) : fields.map(({ message }) => message).join(' ');
 }

@@ -88,6 +88,7 @@ export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
           size="md"
           visibilityToggleButtonProps={TOGGLE}
           error={problems.fresh}
+          aria-invalid={problems.fresh !== undefined}
         />
         <PasswordInput
           name="again"
@@ -96,6 +97,7 @@ export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
           size="md"
           visibilityToggleButtonProps={TOGGLE}
           error={problems.again}
+          aria-invalid={problems.again !== undefined}
         />
         <Button type="submit" size="md" fullWidth loading={busy}>
           Change password and log in

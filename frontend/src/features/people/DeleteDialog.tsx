@@ -5,6 +5,7 @@ import { deletePerson } from './actions';
 import { Choices } from './Choices';
 import { type JobsPolicy, JobsPolicyChoice } from './JobsPolicyChoice';
 import type { Person } from './shapes';
+import { can } from './words';
 
 interface Props {
   person: Person;
@@ -14,33 +15,28 @@ interface Props {
 
 type Files = 'keep' | 'archive' | 'delete';
 
-const NO_COMMAND = 'The portal has no command for this: ';
-
-/** What can be done with the files; without a command of the site's, only nothing. */
-function filesChoices({ home_tasks: tasks }: Pick<Person, 'home_tasks'>) {
-  const [archive, remove] = [tasks.includes('archive'), tasks.includes('delete')];
+/** What can be done with the files, and why the rest can't. */
+function filesChoices(person: Person) {
+  const choice = (value: 'archive' | 'delete', title: string, about: string) => {
+    const missing = !person.home_tasks.includes(value)
+      ? `The portal has no command for this: whoever runs it can set home_${value}_command.`
+      : person.home === null
+        ? 'The portal doesn’t know where they are.'
+        : null;
+    return { value, title, about: missing ?? about, disabled: missing !== null };
+  };
   return [
     {
       value: 'keep',
       title: 'Keep the files',
       about: 'The home directory stays as it is; its number belongs to nobody then.',
     },
-    {
-      value: 'archive',
-      title: 'Put them away',
-      about: archive
-        ? 'The site’s own command puts the home directory away.'
-        : `${NO_COMMAND}whoever runs it can set home_archive_command.`,
-      disabled: !archive,
-    },
-    {
-      value: 'delete',
-      title: 'Delete the files',
-      about: remove
-        ? 'The site’s own command removes the home directory. This can’t be undone.'
-        : `${NO_COMMAND}whoever runs it can set home_delete_command.`,
-      disabled: !remove,
-    },
+    choice('archive', 'Put them away', 'The site’s own command puts the home directory away.'),
+    choice(
+      'delete',
+      'Delete the files',
+      'The site’s own command removes the home directory. This can’t be undone.',
+    ),
   ] as const;
 }
 
@@ -58,21 +54,29 @@ function Body({ person, onClose }: Omit<Props, 'opened'>) {
   const [jobs, setJobs] = useState<JobsPolicy>('cancel');
   const [confirm, setConfirm] = useState('');
   const { username } = person;
+  const ending = files === 'keep' ? jobs : 'cancel';
+  const here = person.in_directory && can(person.capabilities, 'delete');
   return (
     <ConfirmForm
       onClose={onClose}
-      act={() => deletePerson(username, { files, jobs, confirm: confirm.trim() })}
+      act={() => deletePerson(username, { files, jobs: ending, confirm: confirm.trim() })}
       button="Delete"
       danger
       disabled={confirm.trim() !== username}
     >
       <Text size="sm">
-        Everything of {username} closes at once, as when an account is disabled; then the entry
-        leaves the directory and all groups. What they did stays in the audit. Disabling keeps the
-        entry and can be undone.
+        Everything of {username} closes at once, as when an account is disabled; then{' '}
+        {here
+          ? 'the entry leaves the directory and all groups'
+          : 'the portal’s own account of them goes. The directory stays as it is'}
+        . What they did stays in the audit. Disabling can be undone, this can’t.
       </Text>
       <Choices label="Files" value={files} onChange={setFiles} choices={filesChoices(person)} />
-      <JobsPolicyChoice value={jobs} onChange={setJobs} jobs={person.live.jobs} />
+      {files === 'keep' ? (
+        <JobsPolicyChoice value={jobs} onChange={setJobs} jobs={person.live.jobs} />
+      ) : (
+        <Text size="sm">Batch jobs are cancelled: they would go on without their files.</Text>
+      )}
       <TextInput
         label={`To be sure, type ${username}`}
         value={confirm}

@@ -4,7 +4,7 @@ import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './People.module.css';
 import type { PersonRow } from './shapes';
-import { nameOf, personWords, roleText } from './words';
+import { loginOf, nameOf, personWords, roleText } from './words';
 
 interface Props {
   people: PersonRow[];
@@ -49,7 +49,7 @@ function Row({ row }: { row: PersonRow }) {
           {nameOf(row)}
         </Link>
         <div className={classes.name}>
-          {row.username}
+          {loginOf(row)}
           {row.uid !== null && ` · ${row.uid}`}
         </div>
       </Table.Td>

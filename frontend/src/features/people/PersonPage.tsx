@@ -18,7 +18,7 @@ import { PersonRole } from './PersonRole';
 import { personQuery } from './queries';
 import { SecondFactorBox } from './SecondFactorBox';
 import type { Person } from './shapes';
-import { nameOf, personWords } from './words';
+import { loginOf, nameOf, personWords } from './words';
 
 /** Everything about one person, and what an administrator does for them. */
 export function PersonPage() {
@@ -67,7 +67,7 @@ function Whole({ person }: { person: Person }) {
     <>
       <div className={classes.head}>
         <StateChip {...personWords(person)} />
-        <code className={classes.username}>{person.username}</code>
+        <code className={classes.username}>{loginOf(person)}</code>
         <nav className={classes.links} aria-label={`More about ${person.username}`}>
           <Link to="/admin/limits" search={{ person: person.username }}>
             Limits

@@ -66,6 +66,14 @@ export const deletePerson = async (
 ): Promise<Person> =>
   answered(await unwrap(api.DELETE('/api/v1/admin/users/{username}', { ...at(username), body })));
 
+/** Says that whom the directory gives this number is who had the name before. */
+export const confirmNumber = async (username: string, uid: number): Promise<Person> =>
+  answered(
+    await unwrap(
+      api.PUT('/api/v1/admin/users/{username}/number', { ...at(username), body: { uid } }),
+    ),
+  );
+
 export async function resetSecondFactor(username: string): Promise<void> {
   await unwrap(api.POST('/api/v1/admin/users/{username}/second-factor/reset', at(username)));
   await queryClient.invalidateQueries(personQuery(username));

@@ -5,11 +5,11 @@ import type { Person, PersonRow } from './shapes';
 import { suggestedUsername } from './suggest';
 import {
   absences,
+  actsFor,
   can,
-  directoryDue,
+  hasOtherNumber,
   isClosing,
   listText,
-  openText,
   personWords,
   roleReason,
 } from './words';
@@ -24,6 +24,7 @@ const ROW: PersonRow = {
   locked: false,
   groups: null,
   unmanaged: null,
+  former_username: null,
   must_change_password: false,
   in_directory: true,
   known: true,
@@ -93,32 +94,77 @@ describe('what a directory can’t do', () => {
   });
 });
 
-describe('closing an account', () => {
-  const open = { live: { sessions: 2, jobs: 1 }, web_sessions: 0, tokens: 1 };
-  it('goes on until all was seen closed', () => {
-    expect(isClosing({ disabled: true, closed_at: null })).toBe(true);
-    expect(isClosing({ disabled: true, closed_at: '2026-11-22T05:00:00Z' })).toBe(false);
-    expect(isClosing({ disabled: false, closed_at: null })).toBe(false);
+describe('what can be done about somebody', () => {
+  const person: Person = {
+    ...ROW,
+    groups: ['physics'],
+    given_name: 'Ada',
+    surname: 'Lovelace',
+    gid: 30000,
+    home: '/home/ada',
+    shell: '/bin/bash',
+    leads: [],
+    version: 'one',
+    directory_problem: null,
+    disabled_in_directory: false,
+    directory_role: 'user',
+    granted_role: null,
+    granted_by: null,
+    granted_at: null,
+    disabled_by: null,
+    disabled_why: null,
+    disabled_at: null,
+    disabled_jobs: null,
+    closed_at: null,
+    directory_wants: null,
+    closing: [],
+    known_uid: 20010,
+    created_at: null,
+    second_factor: false,
+    web_sessions: 0,
+    tokens: 0,
+    live: { sessions: 0, jobs: 0 },
+    home_runs: [],
+    home_tasks: [],
+    capabilities: { kind: 'openldap', missing: {} },
+  };
+
+  it('depends on what they are', () => {
+    expect(actsFor(person, 'carol')).toEqual(['edit', 'password', 'lock', 'disable', 'delete']);
+    expect(actsFor({ ...person, locked: true }, 'carol')).toContain('unlock');
+    expect(actsFor({ ...person, disabled: true }, 'carol')).toEqual(['edit', 'enable', 'delete']);
+    expect(actsFor({ ...person, in_directory: false }, 'carol')).toEqual(['disable', 'delete']);
+    expect(actsFor({ ...person, deleted_at: '2026-11-22T05:00:00Z' }, 'carol')).toEqual([]);
+    expect(actsFor({ ...person, directory_wants: 'deleted' }, 'carol')).toEqual([]);
+    expect(actsFor({ ...person, unmanaged: 'This is a system account.' }, 'carol')).toEqual([]);
   });
 
-  it('names what is still open, without jobs that were left', () => {
-    expect(openText({ ...open, disabled_jobs: 'cancel' })).toBe(
-      '2 sessions, 1 job and 1 access token',
+  it('isn’t to shut oneself out', () => {
+    expect(actsFor(person, 'ada')).toEqual(['edit', 'password']);
+  });
+
+  it('is what the directory can', () => {
+    const why = 'It is read-only.';
+    const missing = { create: why, edit: why, delete: why, groups: why, password: why, lock: why };
+    const capabilities = { kind: 'active-directory', missing };
+    expect(actsFor({ ...person, capabilities }, 'carol')).toEqual(['disable', 'delete']);
+    expect(actsFor({ ...person, directory_problem: 'It is silent.' }, 'carol')).toEqual([
+      'disable',
+      'delete',
+    ]);
+  });
+
+  it('waits for what is still being done', () => {
+    expect(isClosing(person)).toBe(false);
+    expect(isClosing({ closing: ['1 session is being ended.'] })).toBe(true);
+  });
+
+  it('tells another number by the same name', () => {
+    expect(hasOtherNumber(person)).toBe(false);
+    expect(hasOtherNumber({ ...person, uid: 20011 })).toBe(true);
+    expect(hasOtherNumber({ ...person, uid: 20011, directory_problem: 'It is silent.' })).toBe(
+      false,
     );
-    expect(openText({ ...open, disabled_jobs: 'leave' })).toBe('2 sessions and 1 access token');
-    expect(
-      openText({
-        live: { sessions: 0, jobs: 0 },
-        web_sessions: 0,
-        tokens: 0,
-        disabled_jobs: 'cancel',
-      }),
-    ).toBeNull();
-  });
-
-  it('says when the directory doesn’t know yet', () => {
-    expect(directoryDue({ directory_wants: null })).toBeNull();
-    expect(directoryDue({ directory_wants: 'disabled' })).toMatch(/ssh/);
   });
 });
 

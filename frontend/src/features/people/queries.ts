@@ -32,8 +32,7 @@ const NOW_AND_THEN_MS = 10_000;
 /** Followed closely while something of them is under way. */
 function followMs(person: Person | undefined): number {
   if (person === undefined) return NOW_AND_THEN_MS;
-  const busy =
-    isClosing(person) || person.directory_wants !== null || person.home_runs.some(isLiveRun);
+  const busy = isClosing(person) || person.home_runs.some(isLiveRun);
   return busy ? SOON_MS : NOW_AND_THEN_MS;
 }
 

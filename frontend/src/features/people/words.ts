@@ -1,6 +1,6 @@
 /** People in words: what state they are in, what they may, what goes on with them. Pure. */
 import { ROLE_WORDS } from '@/features/account/roles';
-import { plural, type StateWords } from '@/features/sessions/words';
+import type { StateWords } from '@/features/sessions/words';
 import type { Filter } from './filters';
 import type { Ability, Capabilities, HomeRun, Person, PersonRow, Role } from './shapes';
 
@@ -24,8 +24,9 @@ export function nobodyWords(filter: Filter): string {
 
 export const peopleText = (n: number): string => (n === 1 ? '1 person' : `${n} people`);
 
-export const nameOf = (person: Pick<PersonRow, 'display_name' | 'username'>): string =>
-  person.display_name || person.username;
+export const nameOf = (
+  person: Pick<PersonRow, 'display_name' | 'username' | 'former_username'>,
+): string => person.display_name || loginOf(person);
 
 /** The one state that matters most of all that hold. */
 export function personWords(row: PersonRow): StateWords {
@@ -91,38 +92,22 @@ export function absences({ missing }: Pick<Capabilities, 'missing'>): {
 export const can = ({ missing }: Pick<Capabilities, 'missing'>, ability: Ability): boolean =>
   missing[ability] === undefined;
 
-/** Whether something of this person is still being closed. */
-export const isClosing = (person: Pick<Person, 'disabled' | 'closed_at'>): boolean =>
-  person.disabled && person.closed_at === null;
+/** Whether something decided about this person is still being made so. */
+export const isClosing = (person: Pick<Person, 'closing'>): boolean => person.closing.length > 0;
 
-/** What is still open, as "2 sessions and 1 job"; null when nothing is. */
-export function openText(
-  person: Pick<Person, 'live' | 'web_sessions' | 'tokens' | 'disabled_jobs'>,
-): string | null {
-  const jobs = person.disabled_jobs === 'leave' ? 0 : person.live.jobs;
-  const parts = [
-    [person.live.sessions, 'session'],
-    [jobs, 'job'],
-    [person.web_sessions, 'login'],
-    [person.tokens, 'access token'],
-  ] as const;
-  const open = parts.filter(([n]) => n > 0).map(([n, word]) => plural(n, word));
-  return open.length === 0 ? null : listText(open);
-}
+/** The name they log in with; somebody deleted has given theirs back. */
+export const loginOf = (row: Pick<PersonRow, 'username' | 'former_username'>): string =>
+  row.former_username ?? row.username;
 
-/** What the directory has yet to be told of what was decided here. */
-export function directoryDue(person: Pick<Person, 'directory_wants'>): string | null {
-  switch (person.directory_wants) {
-    case 'disabled':
-      return 'The directory has yet to be told; the portal tries again until it answers. Logging in here is refused already, ssh is not.';
-    case 'enabled':
-      return 'The directory has yet to be told; the portal tries again until it answers. Until then the password is refused.';
-    case 'deleted':
-      return 'The directory has yet to delete the entry; the portal tries again until it answers.';
-    default:
-      return null;
-  }
-}
+/** Whether the directory gives the name to another number than the portal knows. */
+export const hasOtherNumber = (
+  person: Pick<Person, 'in_directory' | 'directory_problem' | 'uid' | 'known_uid'>,
+): boolean =>
+  person.in_directory &&
+  !person.directory_problem &&
+  person.uid !== null &&
+  person.known_uid !== null &&
+  person.uid !== person.known_uid;
 
 const HOME_TASKS: Record<HomeRun['task'], string> = {
   create: 'Make the home directory',
@@ -158,18 +143,20 @@ export type Act = 'edit' | 'password' | 'lock' | 'unlock' | 'disable' | 'enable'
 
 /** What can be done about someone just now, in the order of how often it is. `by` does it. */
 export function actsFor(person: Person, by: string): Act[] {
-  if (person.deleted_at) return [];
+  if (person.deleted_at || person.directory_wants === 'deleted' || person.unmanaged) return [];
   const able = (ability: Ability): boolean =>
     isManaged(person) && can(person.capabilities, ability);
   const oneself = person.username === by;
+  const { disabled } = person;
   const acts: [Act, boolean][] = [
     ['edit', able('edit')],
-    ['password', able('password') && !person.disabled],
-    ['unlock', able('lock') && person.locked === true && !person.disabled],
-    ['lock', able('lock') && !person.locked && !person.disabled && !oneself],
-    ['enable', person.disabled && !person.unmanaged],
-    ['disable', !person.disabled && !oneself && !person.unmanaged],
-    ['delete', able('delete') && !oneself],
+    ['password', able('password') && !disabled],
+    ['unlock', able('lock') && person.locked === true && !disabled],
+    ['lock', able('lock') && !person.locked && !disabled && !oneself],
+    // The portal's own account is switched off and on whatever the directory can.
+    ['enable', disabled && person.in_directory],
+    ['disable', !disabled && !oneself],
+    ['delete', !oneself],
   ];
   return acts.filter(([, possible]) => possible).map(([act]) => act);
 }
