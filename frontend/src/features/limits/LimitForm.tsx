@@ -1,5 +1,5 @@
 import { Button, Stack, TextInput } from '@mantine/core';
-import { type FormEvent, useRef, useState } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { ApiError, fieldMessage, sentence } from '@/api/problem';
 import { useWithPassword } from '@/features/account/reauth';
 import { meanwhileText } from '@/features/admin/meanwhile';
@@ -9,20 +9,26 @@ import { useDraft } from '@/lib/useDraft';
 import { useLive } from '@/live/store';
 import { Cancelled } from '@/ui/complain';
 import { Notice } from '@/ui/Notice';
-import { type Draft, draftOf, type Errors, formErrors, toValues } from './draft';
+import { type Draft, draftOf, type Errors, formErrors, rebased, toValues } from './draft';
 import classes from './Limits.module.css';
+import { limitsChanged } from './queries';
 import { type Counting, type Field, LISTS, NUMBERS, type Values, type Whose } from './shapes';
 import { emptyText, LABELS } from './words';
+
+/** What is written down, and which version of it. */
+export type Written = Values & { version: number };
 
 interface Props {
   whose: Whose;
   /** what is written down now; null if nothing is */
-  before: Partial<Values> | null;
+  before: Written | null;
   /** what counts for a field that is left empty; absent where that differs from one to another */
   otherwise?: Partial<Record<Field, Counting | null>> | undefined;
   /** rejects with the portal's refusal */
-  onSave: (values: Values) => Promise<unknown>;
+  onSave: (values: Values, version: number | null) => Promise<unknown>;
   onCancel?: (() => void) | undefined;
+  /** what else there is to decide, above the button */
+  children?: ReactNode;
 }
 
 const PLACEHOLDERS: Partial<Record<Field, string>> = {
@@ -32,11 +38,12 @@ const PLACEHOLDERS: Partial<Record<Field, string>> = {
 const UNITS: Partial<Record<Field, string>> = { time_limit_minutes: ', hours', memory_gb: ', GB' };
 
 /** Limits of one person, group or everybody. An empty field says nothing of its own. */
-export function LimitForm({ whose, before, otherwise, onSave, onCancel }: Props) {
+export function LimitForm({ whose, before, otherwise, onSave, onCancel, children }: Props) {
   const types = useLive((s) => s.cluster?.gpus)?.map((gpu) => gpu.type) ?? [];
   const { draft, setDraft, refused } = useDraft<Draft>(`limits/${whose.scope}/${whose.name}`, () =>
     draftOf(before, types),
   );
+  const base = useBase(before, types, draft, setDraft);
   const withPassword = useWithPassword();
   const form = useRef<HTMLFormElement>(null);
   const [errors, setErrors] = useState<Errors>({});
@@ -52,11 +59,12 @@ export function LimitForm({ whose, before, otherwise, onSave, onCancel }: Props)
     if (Object.keys(found).length > 0) return focusProblem();
     setBusy(true);
     try {
-      await withPassword(() => onSave(toValues(draft, before)));
+      await withPassword(() => onSave(toValues(draft, base), base?.version ?? null));
     } catch (error) {
       if (error instanceof Cancelled) return;
       refused(error);
       setRefusal(error);
+      if (error instanceof ApiError && error.status === 409) await limitsChanged();
       focusProblem();
     } finally {
       setBusy(false);
@@ -114,6 +122,7 @@ export function LimitForm({ whose, before, otherwise, onSave, onCancel }: Props)
             />
           ))}
         </div>
+        {children}
         <div className={classes.foot}>
           <Button type="submit" loading={busy}>
             Save
@@ -130,6 +139,24 @@ export function LimitForm({ whose, before, otherwise, onSave, onCancel }: Props)
       </Stack>
     </form>
   );
+}
+
+/** What the form began with. When somebody else has saved, theirs takes its place, in the form too
+ * where nothing was typed. */
+function useBase(
+  before: Written | null,
+  types: readonly string[],
+  draft: Draft,
+  setDraft: (draft: Draft) => void,
+): Written | null {
+  const [base, setBase] = useState(before);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new version is what calls for it
+  useEffect(() => {
+    if (before?.version === base?.version) return;
+    setDraft(rebased(draftOf(base, types), draftOf(before, types), draft));
+    setBase(before);
+  }, [before?.version]);
+  return base;
 }
 
 interface TypesProps {

@@ -1,10 +1,40 @@
+import { Link, useSearch } from '@tanstack/react-router';
 import { AdminFrame } from '@/features/admin/AdminFrame';
+import { AllLimits } from './AllLimits';
+import { DefaultLimit } from './DefaultLimit';
+import { DriftSection } from './DriftSection';
+import { GroupView } from './GroupView';
+import classes from './Limits.module.css';
+import { PersonView } from './PersonView';
+import type { LimitsSearch } from './search';
 
-/** What people may use, for administrators. */
+/** What people may use: of all, or of the one whom the address names. */
 export function LimitsPage() {
+  const search = useSearch({ from: '/member/admin/limits' });
+  const one = search.person ?? search.group ?? (search.default && 'everybody');
   return (
-    <AdminFrame tab="Limits" title="Limits">
-      {null}
+    <AdminFrame
+      tab={one === undefined ? 'Limits' : `Limits of ${one}`}
+      title={one === undefined ? 'Limits' : `Limits of ${one}`}
+      aside={one !== undefined && <Link to="/admin/limits">All limits</Link>}
+    >
+      <div className={classes.sections}>
+        <Content search={search} />
+      </div>
     </AdminFrame>
+  );
+}
+
+/** With a key each: what was typed about one shall not follow to the next. */
+function Content({ search }: { search: LimitsSearch }) {
+  if (search.person !== undefined)
+    return <PersonView key={search.person} username={search.person} />;
+  if (search.group !== undefined) return <GroupView key={search.group} group={search.group} />;
+  if (search.default) return <DefaultLimit />;
+  return (
+    <>
+      <DriftSection />
+      <AllLimits />
+    </>
   );
 }

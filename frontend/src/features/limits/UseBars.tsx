@@ -9,13 +9,17 @@ interface Props {
   use: Use | null;
   /** whose they are, to tell "own limit" apart */
   person?: string;
+  /** only what is limited */
+  plain?: boolean;
 }
 
 /** What is used now of what may be used. */
-export function UseBars({ effective, use, person }: Props) {
+export function UseBars({ effective, use, person, plain }: Props) {
+  const all = bars(effective, use);
+  const shown = plain ? all.filter((bar) => bar.limited) : all;
   return (
     <ul className={classes.bars}>
-      {bars(effective, use).map((bar) => (
+      {shown.map((bar) => (
         <OneBar key={bar.key} bar={bar} person={person} />
       ))}
     </ul>

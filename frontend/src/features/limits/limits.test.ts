@@ -2,7 +2,20 @@ import { describe, expect, it } from 'vitest';
 import { draftOf, formErrors, namesOf, rebased, saysNothing, toValues } from './draft';
 import type { Values } from './shapes';
 import { bars } from './use';
-import { emptyText, originText, said, valueText, whoseText } from './words';
+import {
+  ceilingOf,
+  defaultOtherwise,
+  emptyText,
+  figuresText,
+  originText,
+  otherwiseOf,
+  placeText,
+  said,
+  sharedCounting,
+  useText,
+  valueText,
+  whoseText,
+} from './words';
 
 const NOTHING: Values = {
   gpus: null,
@@ -49,6 +62,49 @@ describe('a limit in words', () => {
       '64 GB of memory',
       'QOS: long',
     ]);
+  });
+});
+
+describe('what somebody has now', () => {
+  it('is said in a few words', () => {
+    expect(useText({ gpus: 2, sessions: 1, jobs: 0, cpus: 9 })).toBe('2 GPUs, 1 session');
+    expect(useText({ gpus: 0, sessions: 0, jobs: 0 })).toBe('nothing');
+    expect(useText({ gpus: null, sessions: 0, jobs: 0 })).toBe('GPUs not known');
+  });
+});
+
+describe('what a leader may give', () => {
+  it('is what the group has', () => {
+    expect(ceilingOf({ gpus: { value: 4 }, jobs: { value: null } })).toBe('. GPUs at once: 4 GPUs');
+    expect(ceilingOf({})).toBe('');
+  });
+});
+
+describe('what Slurm has', () => {
+  it('is told by place and in words', () => {
+    expect(placeText({ account: 'research', username: 'bob', partition: '' })).toBe(
+      'bob in account research',
+    );
+    expect(placeText({ account: 'research', username: '', partition: 'gpu' })).toBe(
+      'All of account research, partition gpu',
+    );
+    expect(figuresText({ 'GPUs at once': '2', 'Longest time': '60 minutes' })).toBe(
+      'GPUs at once: 2; Longest time: 60 minutes',
+    );
+    expect(figuresText({})).toBe('nothing');
+  });
+
+  it("counts for the fields that a person's own limit leaves empty", () => {
+    const from = { scope: 'default', name: '' } as const;
+    const otherwise = otherwiseOf({
+      gpus: { otherwise: { value: 4, from } },
+      jobs: { otherwise: null },
+    });
+    expect(otherwise.gpus).toEqual({ value: 4, from });
+    expect(otherwise.jobs).toBeNull();
+    expect(defaultOtherwise({ ...NOTHING, cpus: 8 }).cpus).toEqual({ value: 8, from });
+    expect(defaultOtherwise(undefined).cpus).toBeNull();
+    expect(sharedCounting({ ...NOTHING, gpus: 8 })).toEqual({ gpus: { value: 8, from: null } });
   });
 });
 
@@ -137,8 +193,9 @@ describe('use against limits', () => {
   it('has GPUs of each type that is limited or used', () => {
     const found = bars(
       { gpus_by_type: { value: { v100: 2 }, from } },
-      { gpus: 1, gpus_by_type: { a100: 1 } },
+      { gpus: 1, gpus_by_type: { a100: 1 }, cpus: null },
     );
+    expect(found.find(({ key }) => key === 'cpus')?.text).toBe('not known, no limit');
     expect(found.slice(0, 3).map(({ label, text }) => `${label} ${text}`)).toEqual([
       'GPUs 1, no limit',
       'a100 GPUs 1, no limit',

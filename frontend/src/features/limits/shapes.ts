@@ -31,6 +31,7 @@ export interface Counting {
   from: Whose | null;
 }
 
-export type Use = Partial<Record<Exclude<NumberField, 'time_limit_minutes'>, number>> & {
-  gpus_by_type?: Record<string, number>;
+/** What runs, and sessions and jobs that wait too; null where nobody knows. */
+export type Use = Partial<Record<Exclude<NumberField, 'time_limit_minutes'>, number | null>> & {
+  gpus_by_type?: Record<string, number> | null;
 };

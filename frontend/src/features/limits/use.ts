@@ -10,6 +10,7 @@ export interface Bar {
   /** 0 to 1; null where nothing limits it, or nobody knows what is used */
   share: number | null;
   full: boolean;
+  limited: boolean;
   from: Counting['from'];
 }
 
@@ -25,17 +26,18 @@ function bar(
   key: string,
   label: string,
   text: (n: number) => string,
-  used: number | undefined,
+  used: number | null | undefined,
   limit: Counting | undefined,
 ): Bar {
   const most = typeof limit?.value === 'number' ? limit.value : null;
   const from = limit?.from ?? null;
-  const now = used === undefined ? 'not known' : text(used);
+  const known = used ?? undefined;
+  const now = known === undefined ? 'not known' : text(known);
   if (most === null)
-    return { key, label, text: `${now}, no limit`, share: null, full: false, from };
-  const share = used === undefined ? null : most === 0 ? 1 : Math.min(1, used / most);
-  const full = used !== undefined && used >= most;
-  return { key, label, text: `${now} of ${text(most)}`, share, full, from };
+    return { key, label, text: `${now}, no limit`, share: null, full: false, limited: false, from };
+  const share = known === undefined ? null : most === 0 ? 1 : Math.min(1, known / most);
+  const full = known !== undefined && known >= most;
+  return { key, label, text: `${now} of ${text(most)}`, share, full, limited: true, from };
 }
 
 /** A bar for each kind; GPUs of a type follow GPUs, where a type is limited or used. */
@@ -55,7 +57,7 @@ function typeBars(limit: Counting | undefined, use: Use | null): Bar[] {
       `gpus_by_type.${type}`,
       `${type} GPUs`,
       String,
-      use === null ? undefined : (used[type] ?? 0),
+      use?.gpus_by_type ? (used[type] ?? 0) : undefined,
       most[type] === undefined ? undefined : { value: most[type], from: limit?.from ?? null },
     ),
   );

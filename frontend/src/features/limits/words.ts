@@ -2,7 +2,9 @@
 import type { StateWords } from '@/features/sessions/words';
 import { memoryText, plural } from '@/features/sessions/words';
 import { minutesAsTime } from '@/lib/time';
-import type { Counting, Field, Values, Whose } from './shapes';
+import type { Counting, Field, Use, Values, Whose } from './shapes';
+
+type Maybe<T> = T | null | undefined;
 
 export const LABELS: Record<Field, string> = {
   gpus: 'GPUs at once',
@@ -72,7 +74,7 @@ export function originText(from: Whose | null, person?: string): string {
 }
 
 /** What counts while a field is left empty: "Empty: 4 GPUs, by default". */
-export function emptyText(field: Field, otherwise: Counting | null | undefined): string {
+export function emptyText(field: Field, otherwise: Maybe<Counting>): string {
   if (otherwise === undefined) return '';
   if (otherwise === null || otherwise.value === null) return 'Empty: no limit';
   const origin = originText(otherwise.from);
@@ -115,4 +117,67 @@ export function slurmWords(state: SlurmState): StateWords {
     case 'nothing':
       return { label: 'Nothing for Slurm', tone: 'quiet' };
   }
+}
+
+export function associationWords(state: SlurmState | 'drifted'): StateWords {
+  if (state === 'drifted') return { label: 'Changed by hand', tone: 'waiting' };
+  return slurmWords(state);
+}
+
+/** "GPUs at once: 2; Longest time: 60 minutes", in the portal's own words for Slurm's figures. */
+export function figuresText(figures: Readonly<Record<string, string>>): string {
+  const entries = Object.entries(figures);
+  return entries.length === 0
+    ? 'nothing'
+    : entries.map(([name, value]) => `${name}: ${value}`).join('; ');
+}
+
+/** "bob in account research, partition gpu"; an account's own has no person. */
+export function placeText(place: { account: string; username: string; partition: string }): string {
+  const where = `account ${place.account}`;
+  const whole = place.username ? `${place.username} in ${where}` : `All of ${where}`;
+  return place.partition ? `${whole}, partition ${place.partition}` : whole;
+}
+
+type Effective = Readonly<Record<string, { otherwise: Maybe<Counting> }>>;
+
+/** What counts for each field if the person's own limit says nothing of it. */
+export function otherwiseOf(effective: Effective): Partial<Record<Field, Counting | null>> {
+  return Object.fromEntries(FIELDS.map((field) => [field, effective[field]?.otherwise ?? null]));
+}
+
+/** The same for a group's members, whom the default concerns. */
+export function defaultOtherwise(
+  limit: Values | undefined,
+): Partial<Record<Field, Counting | null>> {
+  const from: Whose = { scope: 'default', name: '' };
+  const of = (field: Field): Counting | null => {
+    const value = limit?.[field] ?? null;
+    return value === null ? null : { value, from };
+  };
+  return Object.fromEntries(FIELDS.map((field) => [field, of(field)]));
+}
+
+/** A group's common limit in the form in which a person's counts. */
+export function sharedCounting(limit: Values): Partial<Record<Field, Counting>> {
+  const said = FIELDS.filter((field) => limit[field] !== null);
+  return Object.fromEntries(said.map((field) => [field, { value: limit[field], from: null }]));
+}
+
+/** "2 GPUs, 1 session, 3 jobs": what somebody has now; nothing is "nothing". */
+export function useText(use: Use): string {
+  const texts = (['gpus', 'sessions', 'jobs'] as const).flatMap((field) => {
+    const number = use[field] ?? 0;
+    return number === 0 ? [] : [valueText(field, number)];
+  });
+  return texts.join(', ') || (use.gpus === null ? 'GPUs not known' : 'nothing');
+}
+
+/** ": 4 GPUs, 64 GB of memory"; empty where nothing limits what a leader gives. */
+export function ceilingOf(ceiling: Readonly<Record<string, { value: unknown }>>): string {
+  const texts = FIELDS.flatMap((field) => {
+    const value = ceiling[field]?.value ?? null;
+    return value === null ? [] : [`${LABELS[field]}: ${valueText(field, value)}`];
+  });
+  return texts.length === 0 ? '' : `. ${texts.join('; ')}`;
 }

@@ -1,0 +1,127 @@
+import { Paper, Skeleton, Table, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useId } from 'react';
+import { sentence } from '@/api/problem';
+import type { Limit } from '@/api/types';
+import { GroupPick, PersonPick } from '@/features/people/SearchPick';
+import { Notice } from '@/ui/Notice';
+import classes from './Limits.module.css';
+import { limitsQuery } from './queries';
+import { SlurmTold } from './SlurmTold';
+import type { LimitsSearch } from './search';
+import { said } from './words';
+
+/** Every limit there is: everybody's, groups', people's. */
+export function AllLimits() {
+  const { data, error } = useQuery(limitsQuery);
+  const of = (...scopes: Limit['scope'][]): Limit[] =>
+    data?.filter(({ scope }) => scopes.includes(scope)) ?? [];
+  return (
+    <>
+      <Choose />
+      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {!data && !error && <Skeleton height={260} radius="lg" aria-label="Loading" />}
+      {data && (
+        <>
+          <Everybody limit={of('default')[0]} />
+          <Some title="Groups" rows={of('member', 'group')} none="No group has a limit." />
+          <Some
+            title="People with limits of their own"
+            rows={of('person')}
+            none="Nobody has a limit of their own: the default and their groups' count."
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+/** To anybody's limits, whether there are any yet or not. */
+function Choose() {
+  const navigate = useNavigate();
+  const show = (search: LimitsSearch): void => void navigate({ to: '/admin/limits', search });
+  return (
+    <div className={classes.pick}>
+      <PersonPick label="Limits of a person" onPick={(person) => show({ person })} />
+      <GroupPick label="Limits of a group" onPick={(group) => show({ group })} />
+    </div>
+  );
+}
+
+function Everybody({ limit }: { limit: Limit | undefined }) {
+  return (
+    <section aria-labelledby="default">
+      <div className={classes.head}>
+        <Title order={2} size="h4" id="default">
+          Everybody, by default
+        </Title>
+        <Link to="/admin/limits" search={{ default: true }}>
+          Open
+        </Link>
+      </div>
+      <Paper className={classes.none}>
+        {limit ? (
+          <>
+            <div>{said(limit).join(', ')}</div>
+            {limit.slurm && <SlurmTold slurm={limit.slurm} />}
+          </>
+        ) : (
+          'There is none: whoever has no other limit may use what the cluster has.'
+        )}
+      </Paper>
+    </section>
+  );
+}
+
+function Some({ title, rows, none }: { title: string; rows: Limit[]; none: string }) {
+  const id = useId();
+  return (
+    <section aria-labelledby={id}>
+      <Title order={2} size="h4" id={id} mb="sm">
+        {title}
+      </Title>
+      {rows.length === 0 ? (
+        <Paper className={classes.none}>{none}</Paper>
+      ) : (
+        <Paper className={classes.table}>
+          <Table verticalSpacing={8} horizontalSpacing="md" aria-labelledby={id}>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Whose</Table.Th>
+                <Table.Th>Limits</Table.Th>
+                <Table.Th>Slurm</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {rows.map((row) => (
+                <Row key={`${row.scope} ${row.name}`} row={row} />
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Paper>
+      )}
+    </section>
+  );
+}
+
+const OF: Partial<Record<Limit['scope'], string>> = {
+  member: 'each member',
+  group: 'all together',
+};
+
+function Row({ row }: { row: Limit }) {
+  const search = row.scope === 'person' ? { person: row.name } : { group: row.name };
+  return (
+    <Table.Tr>
+      <Table.Td className={classes.whose}>
+        <Link to="/admin/limits" search={search}>
+          {row.name}
+        </Link>
+        {OF[row.scope] && <div className={classes.quiet}>{OF[row.scope]}</div>}
+      </Table.Td>
+      <Table.Td>{said(row).join(', ')}</Table.Td>
+      <Table.Td>{row.slurm && <SlurmTold slurm={row.slurm} />}</Table.Td>
+    </Table.Tr>
+  );
+}

@@ -1,0 +1,21 @@
+import { Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { sentence } from '@/api/problem';
+import { Notice } from '@/ui/Notice';
+import { LimitCard } from './LimitCard';
+import { limitsQuery } from './queries';
+
+/** What counts for everybody of whom no other limit says anything. */
+export function DefaultLimit() {
+  const { data, error } = useQuery(limitsQuery);
+  if (error) return <Notice tone="error">{sentence(error)}</Notice>;
+  if (!data) return <Skeleton height={320} radius="lg" aria-label="Loading" />;
+  return (
+    <LimitCard
+      whose={{ scope: 'default', name: '' }}
+      title="Everybody, by default"
+      about="For each person of whom neither their own limit nor one of their groups says anything."
+      limit={data.find(({ scope }) => scope === 'default')}
+    />
+  );
+}

@@ -1,0 +1,44 @@
+import { Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { sentence } from '@/api/problem';
+import { Notice } from '@/ui/Notice';
+import { LimitCard } from './LimitCard';
+import classes from './Limits.module.css';
+import { limitsQuery } from './queries';
+import type { Scope } from './shapes';
+import { defaultOtherwise } from './words';
+
+/** Both limits of a group: of each member, and of all together. */
+export function GroupView({ group }: { group: string }) {
+  const { data, error } = useQuery(limitsQuery);
+  if (error && !data) return <Notice tone="error">{sentence(error)}</Notice>;
+  if (!data) return <Skeleton height={320} radius="lg" aria-label="Loading" />;
+  const of = (wanted: Scope) => data.find(({ scope, name }) => scope === wanted && name === group);
+  const everybody = data.find(({ scope }) => scope === 'default');
+  return (
+    <>
+      <nav className={classes.links} aria-label={`More about ${group}`}>
+        <Link to="/admin/groups/$group" params={{ group }}>
+          Group
+        </Link>
+        <Link to="/admin/usage" search={{ by: 'group', q: group }}>
+          Usage
+        </Link>
+      </nav>
+      <LimitCard
+        whose={{ scope: 'member', name: group }}
+        title="Each member"
+        about="For each member by themselves. Whoever is in several groups has the most generous value; a person's own limit counts before it."
+        limit={of('member')}
+        otherwise={defaultOtherwise(everybody)}
+      />
+      <LimitCard
+        whose={{ scope: 'group', name: group }}
+        title="All members together"
+        about="What all members may use at one time, whoever it is. It counts beside each one's own."
+        limit={of('group')}
+      />
+    </>
+  );
+}

@@ -1,0 +1,103 @@
+import { Button, Checkbox, Paper, Text, Title } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { type ReactNode, useId, useState } from 'react';
+import type { Limit, LimitSet } from '@/api/types';
+import { mayChange } from '@/features/account/roles';
+import { useMe } from '@/features/account/useMe';
+import { ConfirmDialog } from '@/ui/ConfirmDialog';
+import { Time } from '@/ui/Time';
+import { saysNothing } from './draft';
+import { LimitForm } from './LimitForm';
+import classes from './Limits.module.css';
+import { removeLimit, saveLimit } from './queries';
+import { SlurmTold } from './SlurmTold';
+import type { Counting, Field, Values, Whose } from './shapes';
+import { said } from './words';
+
+interface Props {
+  whose: Whose;
+  title: string;
+  about?: ReactNode;
+  /** what is written down now */
+  limit: Limit | undefined;
+  otherwise?: Partial<Record<Field, Counting | null>>;
+}
+
+/** One limit: its form for those who may change it, its words for the others. */
+export function LimitCard({ whose, title, about, limit, otherwise }: Props) {
+  const change = mayChange(useMe());
+  const id = useId();
+  const [removing, setRemoving] = useState(false);
+  const [answer, setAnswer] = useState<LimitSet | null>(null);
+  const [account, setAccount] = useState(false);
+  const slurm = limit?.slurm ?? answer?.slurm;
+
+  const save = async (values: Values, version: number | null): Promise<void> => {
+    if (saysNothing(values)) {
+      if (version !== null) await removeLimit(whose, version);
+      setAnswer(null);
+      notifications.show({ message: 'Saved: there is no such limit now.' });
+      return;
+    }
+    setAnswer(await saveLimit(whose, values, version, account));
+    notifications.show({ message: 'Saved. It counts from now on.' });
+  };
+
+  return (
+    <Paper component="section" className={classes.card} aria-labelledby={id}>
+      <div className={classes.head}>
+        <Title order={2} size="h4" id={id}>
+          {title}
+        </Title>
+        {limit && change && (
+          <Button
+            variant="subtle"
+            color="red"
+            c="var(--bad)"
+            size="compact-sm"
+            onClick={() => setRemoving(true)}
+          >
+            Remove…
+          </Button>
+        )}
+      </div>
+      {about && <p className={classes.about}>{about}</p>}
+      {limit && (
+        <p className={classes.about}>
+          Set by {limit.updated_by}, <Time at={limit.updated_at} />.
+        </p>
+      )}
+      {slurm && <SlurmTold slurm={slurm} />}
+      {change ? (
+        <LimitForm whose={whose} before={limit ?? null} otherwise={otherwise} onSave={save}>
+          {whose.scope === 'group' && (
+            <Checkbox
+              label={`Make an account in Slurm for ${whose.name}, if it has none`}
+              description="Without one the portal alone minds this limit, and sbatch in a terminal doesn't."
+              checked={account}
+              onChange={(event) => setAccount(event.currentTarget.checked)}
+            />
+          )}
+        </LimitForm>
+      ) : (
+        <Text size="sm">{(limit && said(limit).join(', ')) || 'No limit is set here.'}</Text>
+      )}
+      {limit && (
+        <ConfirmDialog
+          title="Remove the limit?"
+          opened={removing}
+          onClose={() => setRemoving(false)}
+          act={() => removeLimit(whose, limit.version)}
+          button="Remove it"
+          keep="Keep it"
+          danger
+        >
+          <Text size="sm">
+            {title}: {said(limit).join(', ')}. What the portal told Slurm for it is taken back;
+            other limits go on.
+          </Text>
+        </ConfirmDialog>
+      )}
+    </Paper>
+  );
+}

@@ -1,0 +1,66 @@
+import { Paper, Skeleton, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { sentence } from '@/api/problem';
+import type { PersonLimits } from '@/api/types';
+import { Notice } from '@/ui/Notice';
+import classes from './Limits.module.css';
+import { myLimitsQuery } from './queries';
+import { Together } from './Together';
+import { UseBars } from './UseBars';
+import { FIELDS, LABELS, originText, valueText } from './words';
+
+/** What one may use, what one uses now, and whose rule that is. */
+export function MySection() {
+  const { data, error } = useQuery(myLimitsQuery);
+  return (
+    <>
+      <Paper component="section" className={classes.card} aria-labelledby="my-limits">
+        <Title order={2} size="h4" id="my-limits" mb="sm">
+          What you may use
+        </Title>
+        {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
+        {!data && !error && <Skeleton height={120} aria-label="Loading" />}
+        {data && (
+          <>
+            <UseBars effective={data.effective} use={data.use} />
+            <Others limits={data} />
+          </>
+        )}
+      </Paper>
+      {data && <Together together={data.together} />}
+    </>
+  );
+}
+
+/** What no bar can show: the longest time, and which partitions, accounts and QOS. */
+function Others({ limits }: { limits: PersonLimits }) {
+  const said = FIELDS.filter(
+    (field) =>
+      ['time_limit_minutes', 'partitions', 'accounts', 'qos'].includes(field) &&
+      (limits.effective[field]?.value ?? null) !== null,
+  );
+  return (
+    <>
+      {said.length > 0 && (
+        <dl className={classes.others}>
+          {said.map((field) => {
+            const counting = limits.effective[field];
+            return (
+              <div key={field}>
+                <dt>{LABELS[field]}</dt>
+                <dd>
+                  {valueText(field, counting?.value)}{' '}
+                  <span className={classes.origin}>{originText(counting?.from ?? null)}</span>
+                </dd>
+              </div>
+            );
+          })}
+        </dl>
+      )}
+      <Text size="sm" c="dimmed" mt="md">
+        Slurm keeps to the same limits, wherever you submit from. What goes beyond them waits until
+        something of yours ends.
+      </Text>
+    </>
+  );
+}

@@ -1,0 +1,30 @@
+import { Paper, Skeleton, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useId } from 'react';
+import { sentence } from '@/api/problem';
+import { Notice } from '@/ui/Notice';
+import classes from './Limits.module.css';
+import { personLimitsQuery } from './queries';
+import { UseBars } from './UseBars';
+
+/** In short, for the page of a person: what they use of what they may. */
+export function PersonLimits({ username }: { username: string }) {
+  const { data, error } = useQuery(personLimitsQuery(username));
+  const id = useId();
+  return (
+    <Paper component="section" className={classes.card} aria-labelledby={id}>
+      <div className={classes.head}>
+        <Title order={2} size="h4" id={id}>
+          Limits
+        </Title>
+        <Link to="/admin/limits" search={{ person: username }}>
+          All limits of {username}
+        </Link>
+      </div>
+      {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
+      {!data && !error && <Skeleton height={120} aria-label="Loading" />}
+      {data && <UseBars effective={data.effective} use={data.use} person={username} />}
+    </Paper>
+  );
+}

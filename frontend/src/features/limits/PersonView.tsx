@@ -1,0 +1,98 @@
+import { Paper, Skeleton, Table, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { sentence } from '@/api/problem';
+import type { PersonLimits } from '@/api/types';
+import { mayChange } from '@/features/account/roles';
+import { useMe } from '@/features/account/useMe';
+import { Notice } from '@/ui/Notice';
+import { Associations } from './Associations';
+import { LimitCard } from './LimitCard';
+import classes from './Limits.module.css';
+import { limitsQuery, personLimitsQuery } from './queries';
+import { Together } from './Together';
+import { UseBars } from './UseBars';
+import { FIELDS, LABELS, originText, otherwiseOf, valueText } from './words';
+
+/** One person: what they use of what they may, the limit of their own, and how Slurm has it. */
+export function PersonView({ username }: { username: string }) {
+  const { data, error } = useQuery(personLimitsQuery(username));
+  const all = useQuery(limitsQuery);
+  if (error && !data) return <Notice tone="error">{sentence(error)}</Notice>;
+  if (!data || all.isPending) return <Skeleton height={420} radius="lg" aria-label="Loading" />;
+  // The list also says how the limit stands with Slurm.
+  const own = all.data?.find(({ scope, name }) => scope === 'person' && name === username);
+  const before = own ?? data.limits.find(({ scope }) => scope === 'person');
+  return (
+    <>
+      <Links username={username} groups={data.groups} />
+      <Paper component="section" className={classes.card} aria-labelledby="in-use">
+        <Title order={2} size="h4" id="in-use" mb="sm">
+          In use now
+        </Title>
+        <UseBars effective={data.effective} use={data.use} person={username} />
+      </Paper>
+      <Together together={data.together} />
+      <Counts limits={data} />
+      <LimitCard
+        whose={{ scope: 'person', name: username }}
+        title={`Own limits of ${username}`}
+        limit={before}
+        otherwise={otherwiseOf(data.effective)}
+      />
+      {data.slurm && <Associations associations={data.slurm} />}
+    </>
+  );
+}
+
+function Links({ username, groups }: { username: string; groups: string[] }) {
+  return (
+    <nav className={classes.links} aria-label={`More about ${username}`}>
+      <Link to="/admin/people/$username" params={{ username }}>
+        Person
+      </Link>
+      <Link to="/admin/usage" search={{ by: 'person', q: username }}>
+        Usage
+      </Link>
+      <Link to="/admin/audit" search={{ target: username }}>
+        Audit
+      </Link>
+      {groups.map((group) => (
+        <Link key={group} to="/admin/limits" search={{ group }}>
+          Limits of {group}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+/** What counts of each field; to those who see the form it says the same. */
+function Counts({ limits }: { limits: PersonLimits }) {
+  const change = mayChange(useMe());
+  if (change) return null;
+  return (
+    <Paper component="section" className={classes.table} aria-label="What counts">
+      <Table verticalSpacing={8} horizontalSpacing="md">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>What</Table.Th>
+            <Table.Th>Limit</Table.Th>
+            <Table.Th>Where it comes from</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {FIELDS.map((field) => {
+            const counting = limits.effective[field];
+            return (
+              <Table.Tr key={field}>
+                <Table.Td>{LABELS[field]}</Table.Td>
+                <Table.Td>{valueText(field, counting?.value)}</Table.Td>
+                <Table.Td>{originText(counting?.from ?? null, limits.username) || '–'}</Table.Td>
+              </Table.Tr>
+            );
+          })}
+        </Table.Tbody>
+      </Table>
+    </Paper>
+  );
+}
