@@ -1,0 +1,231 @@
+"""Limits against a real Slurm: refused by the portal, obeyed by sbatch in a terminal, watched for
+changes by hand; accounts given and taken away; use counted from a real job."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import time
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from cluster.client import Client, Refused
+from tests.cluster.job_tools import SMALL, refused, settled, submit
+from tests.live import PYTHON, Live
+
+pytestmark = pytest.mark.anyio
+
+BOUND_S = 120.0
+ACCOUNT = "limits-test"
+GPU = {**SMALL, "partition": "gpu", "gpus": 1}
+BOB = "/admin/limits/person/bob"
+
+
+@pytest.fixture
+async def carol(portal: Live) -> AsyncIterator[Client]:
+    async with portal.login("carol") as client:
+        yield client
+
+
+@pytest.fixture
+async def bob(portal: Live) -> AsyncIterator[Client]:
+    async with portal.login("bob") as client:
+        yield client
+
+
+@pytest.fixture
+async def account(portal: Live, carol: Client) -> AsyncIterator[None]:
+    """An account of this test's own, and no limit of bob's left behind."""
+    told(portal, "add", "account", ACCOUNT)
+    try:
+        yield
+    finally:
+        try:
+            await carol.api("DELETE", BOB)
+        except Refused as error:
+            assert error.status == 404, error
+        await until(lambda: bobs(portal) == ["research||||normal"] or accounts_only(portal))
+        told(portal, "remove", "user", "bob", "where", f"account={ACCOUNT}", check=False)
+        told(portal, "remove", "account", ACCOUNT, check=False)
+
+
+def told(live: Live, *words: str, check: bool = True) -> None:
+    """sacctmgr as its administrator, who changes things by hand."""
+    try:
+        live.exec_as("root", ["sacctmgr", "-i", *words])
+    except RuntimeError:
+        if check:
+            raise
+
+
+def bobs(live: Live) -> list[str]:
+    """Bob's associations, as Slurm has them."""
+    columns = "format=account,partition,grptres,maxwall,qos"
+    text = live.exec_as("root", ["sacctmgr", "-nP", "show", "assoc", "user=bob", columns])
+    return sorted(text.split())
+
+
+def accounts_only(live: Live) -> bool:
+    """Whether nothing is left but associations without limits."""
+    return all(line.split("|")[1:4] == ["", "", ""] for line in bobs(live))
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + BOUND_S
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        await asyncio.sleep(0.5)
+
+
+async def put(client: Client, path: str, **body: Any) -> Any:
+    """Set a limit over whatever is there."""
+    try:
+        version = (await client.api("GET", path))["version"]
+    except Refused as error:
+        assert error.status == 404
+        version = None
+    return await client.api("PUT", path, {**body, "version": version})
+
+
+async def drift_of(client: Client, *, accepted: bool, field: str = "GPUs at once") -> Any:
+    """What is shown of a change by hand, once it is."""
+    end = time.monotonic() + BOUND_S
+    while True:
+        found = await client.api("GET", "/admin/drift")
+        for item in found["items"]:
+            if (item["username"], item["field"], item["accepted"]) == ("bob", field, accepted):
+                return item
+        assert time.monotonic() < end, found
+        await asyncio.sleep(1)
+
+
+def in_a_terminal(live: Live, *options: str) -> subprocess.CompletedProcess[str]:
+    """sbatch as bob, who doesn't come by the portal."""
+    script = ["--parsable", "--mem=64M", "--time=5", "--output=/dev/null", "--wrap=sleep 300"]
+    argv = [PYTHON, "-m", "cluster", "--state", str(live.state), "exec", "--user", "bob", "--"]
+    return subprocess.run(
+        [*argv, "sbatch", *options, *script], capture_output=True, text=True, check=False
+    )
+
+
+async def waits_for(live: Live, job_id: str) -> str:
+    """Why a job waits, once Slurm says more than that it has not looked yet."""
+    reason = ""
+
+    def known() -> bool:
+        nonlocal reason
+        reason = live.exec_as("root", ["squeue", "-h", "-j", job_id, "-o", "%r"]).strip()
+        return reason not in {"", "None", "Priority", "Resources"}
+
+    await until(known)
+    return reason
+
+
+async def test_a_limit_holds_in_the_portal_and_in_a_terminal(
+    portal: Live, carol: Client, bob: Client, account: None
+) -> None:
+    answer = await put(carol, BOB, gpus=1, time_limit_minutes=30, partitions=["gpu", "debug"])
+    assert answer["slurm"]["state"] == "written", answer
+    assert "research||gres/gpu=1|00:30:00|normal" in bobs(portal)
+
+    problem = await refused(bob, script="true", resources={**GPU, "gpus": 2})
+    assert problem.status == 422
+    assert problem.fields["resources.gpus"].startswith(
+        "You may use 1 GPU at once (a limit of your own); this asks for 2."
+    )
+    problem = await refused(bob, script="true", resources={**SMALL, "partition": "cpu"})
+    assert "these partitions: gpu, debug" in problem.fields["resources.partition"]
+
+    first = in_a_terminal(portal, "--partition=gpu", "--gres=gpu:1").stdout.strip()
+    second = in_a_terminal(portal, "--partition=gpu", "--gres=gpu:1").stdout.strip()
+    closed = in_a_terminal(portal, "--partition=cpu")
+    try:
+        assert closed.returncode != 0
+        assert "AssocMaxSubmitJobLimit" in closed.stderr
+        reasons = {await waits_for(portal, second)}
+        assert reasons == {"AssocGrpGRES"}
+        mine = await bob.api("GET", "/me/limits")
+        assert mine["effective"]["gpus"]["value"] == 1
+        assert mine["effective"]["gpus"]["from"] == {"scope": "person", "name": "bob"}
+        end = time.monotonic() + BOUND_S
+        while (await bob.api("GET", "/me/limits"))["use"]["gpus"] != 1:
+            assert time.monotonic() < end
+            await asyncio.sleep(2)
+    finally:
+        portal.exec_as("root", ["scancel", first, second])
+
+    await changed_by_hand(portal, carol)
+    await accounts_come_and_go(portal, carol)
+
+
+async def changed_by_hand(portal: Live, carol: Client) -> None:
+    """Noticed, mended, noticed again, accepted; a new limit ends that."""
+    by_hand = ["modify", "user", "bob", "where", "account=research", "partition=", "set"]
+    told(portal, *by_hand, "GrpTRES=gres/gpu=4")
+    changed_at = time.monotonic()
+    item = await drift_of(carol, accepted=False)
+    assert time.monotonic() - changed_at < BOUND_S
+    assert (item["wanted"], item["found"]) == ("1", "4")
+    mended = await carol.api("POST", f"/admin/drift/{item['id']}/mend")
+    assert [i for i in mended["items"] if i["username"] == "bob"] == []
+    assert "research||gres/gpu=1|00:30:00|normal" in bobs(portal)
+
+    told(portal, *by_hand, "GrpTRES=gres/gpu=3")
+    item = await drift_of(carol, accepted=False)
+    await carol.api("POST", f"/admin/drift/{item['id']}/accept")
+    item = await drift_of(carol, accepted=True)
+    assert item["found"] == "3"
+    (standing,) = [
+        one
+        for one in (await carol.api("GET", "/admin/users/bob/limits"))["slurm"]
+        if (one["account"], one["partition"]) == ("research", "")
+    ]
+    assert standing["accepted"] == {"GPUs at once": "3"}
+    assert (await put(carol, BOB, gpus=2))["slurm"]["state"] == "written"
+    assert bobs(portal) == ["research||gres/gpu=2||normal"]
+
+
+async def accounts_come_and_go(portal: Live, carol: Client) -> None:
+    answer = await put(carol, BOB, accounts=["research", ACCOUNT])
+    assert answer["slurm"]["state"] == "written", answer
+    assert bobs(portal) == [f"{ACCOUNT}||||normal", "research||||normal"]
+    job = in_a_terminal(portal, "--partition=cpu", f"--account={ACCOUNT}").stdout.strip()
+    try:
+        answer = await put(carol, BOB, accounts=["research"])
+        assert answer["slurm"]["state"] == "refused", answer
+        assert "active" in answer["slurm"]["message"], answer
+    finally:
+        portal.exec_as("root", ["scancel", job])
+    await until(lambda: not portal.exec_as("root", ["squeue", "-h", "-u", "bob"]).strip())
+    answer = await put(carol, BOB, accounts=["research"])
+    assert answer["slurm"]["state"] == "written", answer
+    assert bobs(portal) == ["research||||normal"]
+
+
+async def test_use_is_counted_from_accounting(portal: Live, carol: Client, bob: Client) -> None:
+    """A GPU for a few seconds; the portal reads accounting again within minutes, so that it is
+    begun anew here to read at once."""
+    job = await submit(bob, "sleep 5", resources=GPU)
+    await settled(bob, job["id"])
+    month = f"{datetime.now(UTC):%Y-%m}"
+    portal.kill("portal")
+    portal.wait_until_served()
+    end = time.monotonic() + BOUND_S
+    while True:
+        found = await carol.api("GET", f"/admin/usage?from={month}&by=person")
+        rows = {row["name"]: row for row in found["items"]}
+        if rows.get("bob", {}).get("gpu_hours", 0) > 0:
+            break
+        assert time.monotonic() < end, found
+        await asyncio.sleep(1)
+    assert rows["bob"]["jobs"] >= 1
+    mine = await bob.api("GET", "/me/usage")
+    assert mine["items"][-1]["gpu_hours"] == rows["bob"]["gpu_hours"]
+    async with carol.http.get(
+        f"{carol.base_url}/api/v1/admin/usage", params={"format": "csv", "by": "month"}
+    ) as answer:
+        assert answer.headers["content-type"].startswith("text/csv")
+        assert (await answer.text()).startswith("month,gpu_hours,cpu_hours,jobs\r\n")
