@@ -104,6 +104,15 @@ class Paths:
         return self.libexec / "launcher"
 
     @property
+    def home_directory(self) -> Path:
+        """The program that makes, archives and deletes homes."""
+        return self.libexec / "home-directory"
+
+    @property
+    def archived_homes(self) -> Path:
+        return self.data / "homes"
+
+    @property
     def hub_home(self) -> Path:
         return self.state / "hub"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import http.client
 from functools import partial
+from pathlib import Path
 
 from cluster import application
 from cluster.control import ask
@@ -12,8 +13,8 @@ from cluster.ground import Ground
 from cluster.machine import folder, run, wait_for, write
 from cluster.paths import Paths
 from cluster.render_modules import render_catalog
-from cluster.render_portal import launcher_conf, render_portal
-from deploy import launcher
+from cluster.render_portal import home_directory_conf, launcher_conf, render_portal
+from deploy import home_directory, launcher
 
 PORTAL_SERVICES = ("portal", "hub", "nginx")
 NGINX_ACCOUNT = "www-data"
@@ -36,10 +37,14 @@ def raise_portal(ground: Ground) -> None:
 
 
 def install_launcher(ground: Ground) -> None:
-    """The one program that the portal's account may run as somebody else: root's, a single file."""
+    """The programs that the portal's account may run as somebody else, each a single file: one as
+    a user, one that makes homes as root."""
     paths = ground.paths
     write(paths.launcher, launcher.program(), mode=0o755)
     write(paths.launcher.with_name("launcher.conf"), launcher_conf(ground.cluster))
+    text = Path(home_directory.__file__).read_text(encoding="utf-8")
+    write(paths.home_directory, text, mode=0o755)
+    write(paths.home_directory.with_suffix(".conf"), home_directory_conf(ground.cluster))
 
 
 def _write_configuration(ground: Ground) -> list[str]:

@@ -96,6 +96,7 @@ def _values(cluster: Cluster) -> dict[str, str]:
         "munge_socket": str(paths.munge_socket),
         "mysql_socket": str(paths.mysql_socket),
         "launcher": str(paths.launcher),
+        "home_directory": str(paths.home_directory),
     }
 
 

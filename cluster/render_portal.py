@@ -33,6 +33,16 @@ def launcher_conf(cluster: Cluster) -> str:
     return json.dumps(fields) + "\n"
 
 
+def home_directory_conf(cluster: Cluster) -> str:
+    fields = {
+        "base": str(cluster.paths.home),
+        "archive": str(cluster.paths.archived_homes),
+        "skeleton": "/etc/skel",
+        "min_uid": MIN_UID,
+    }
+    return json.dumps(fields) + "\n"
+
+
 def portal_settings(cluster: Cluster, *, with_pages: bool) -> dict[str, Any]:
     paths, addresses = cluster.paths, cluster.addresses
     secrets = paths.portal_home / "secrets"
@@ -56,6 +66,7 @@ def portal_settings(cluster: Cluster, *, with_pages: bool) -> dict[str, Any]:
         **_registry_settings(cluster),
         **_slurm_settings(cluster),
         **_directory_settings(cluster),
+        **_home_settings(cluster),
     }
     if with_pages:
         settings["frontend_dir"] = str(paths.app / "frontend" / "dist")
@@ -111,6 +122,16 @@ def _directory_settings(cluster: Cluster) -> dict[str, Any]:
         "ldap_group_base": f"ou=groups,{layout.suffix}",
         "ldap_admin_groups": ["portal-admins"],
         "ldap_user_groups": [everyone],
+    }
+
+
+def _home_settings(cluster: Cluster) -> dict[str, Any]:
+    program = ["sudo", "-n", str(cluster.paths.home_directory)]
+    places = ["{username}", "{uid}", "{gid}", "{home}"]
+    return {
+        "home_command": [*program, "create", *places],
+        "home_archive_command": [*program, "archive", *places],
+        "home_delete_command": [*program, "delete", *places],
     }
 
 

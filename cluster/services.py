@@ -144,6 +144,7 @@ def folders(cluster: Cluster) -> list[tuple[Path, str | int, int]]:
         (paths.run / "munge", "munge", 0o755),
         (paths.log / "munge", "munge", 0o700),
         (paths.data / "munge", "munge", 0o700),
+        (paths.archived_homes, "root", 0o700),
         (paths.run / "mysql", "mysql", 0o755),
         (paths.run / "slurm", "slurm", 0o755),
         (paths.data / "slurmctld", "slurm", 0o700),

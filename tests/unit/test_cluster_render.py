@@ -145,11 +145,15 @@ def test_secrets_are_in_closed_files_only() -> None:
     assert files["slurmdbd.conf"].owner == "slurm"
 
 
-def test_sudo_reaches_the_launcher_alone_and_never_root() -> None:
+def test_sudo_reaches_the_launcher_never_as_root_and_root_only_for_homes() -> None:
     rule = render(cluster_of(SHIPPED), "secret")["sudoers.d/portal"]
     assert rule.mode == 0o440
     assert 'PORTAL_LAUNCHER = /srv/x/demo/libexec/launcher ""' in rule.text
-    assert "portal ALL=(%portal-users, !#0) NOPASSWD:NOSETENV: PORTAL_LAUNCHER" in rule.text
+    assert "PORTAL_HOMES = /srv/x/demo/libexec/home-directory\n" in rule.text
+    assert [line for line in rule.text.splitlines() if line.startswith("portal ")] == [
+        "portal ALL=(%portal-users, !#0) NOPASSWD:NOSETENV: PORTAL_LAUNCHER",
+        "portal ALL=(root) NOPASSWD:NOSETENV: PORTAL_HOMES",
+    ]
 
 
 def test_directory_content() -> None:

@@ -1,0 +1,133 @@
+"""The program that makes homes as root: it believes nothing, and may be killed at any point."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from deploy import home_directory
+from deploy.home_directory import Refused, Site, archive, create, delete, home_of
+
+UID, GID = 20001, 20002
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """Its tests are root's, as the program is."""
+    found = Site(tmp_path / "home", tmp_path / "archive", tmp_path / "skel", min_uid=20000)
+    for folder in (found.base, found.archive, found.skeleton / "sub"):
+        folder.mkdir(parents=True)
+    (found.skeleton / ".profile").write_text("hello\n")
+    (found.skeleton / "sub" / "link").symlink_to("/etc/passwd")
+    return found
+
+
+def ada(site: Site) -> home_directory.Home:
+    return home_of(site, "ada", str(UID), str(GID), str(site.base / "ada"))
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_made_from_the_skeleton_all_of_it_theirs(site: Site) -> None:
+    home = ada(site)
+    assert "was made" in create(home)
+    assert home.path.stat().st_mode & 0o777 == 0o700
+    for path in (home.path, home.path / ".profile", home.path / "sub" / "link"):
+        status = path.lstat()
+        assert (status.st_uid, status.st_gid) == (UID, GID), path
+    assert Path("/etc/passwd").stat().st_uid == 0
+    (home.path / "work").write_text("kept")
+    assert "already" in create(home)
+    assert (home.path / "work").read_text() == "kept"
+
+
+def test_a_kill_in_the_middle_leaves_what_the_next_run_ends(site: Site) -> None:
+    home = ada(site)
+    (home.making / "half").mkdir(parents=True)
+    create(home)
+    assert names(site.base) == ["ada"]
+    assert names(home.path) == [".profile", "sub"]
+    home.path.rename(home.leaving)
+    assert "deleted" in delete(home)
+    assert names(site.base) == []
+    assert "no" in delete(home)
+
+
+def test_archived_by_name_never_over_another(site: Site) -> None:
+    home = ada(site)
+    for expected in ("ada-20001.tar.gz", "ada-20001-2.tar.gz"):
+        create(home)
+        assert expected in archive(home)
+        assert names(site.base) == []
+        file = site.archive / expected
+        assert file.stat().st_mode & 0o777 == 0o600
+        with tarfile.open(file) as tar:
+            members = {member.name: member for member in tar}
+        assert set(members) == {"ada", "ada/.profile", "ada/sub", "ada/sub/link"}
+        assert members["ada/sub/link"].linkname == "/etc/passwd"
+
+
+def test_what_belongs_to_somebody_else_is_left_alone(site: Site) -> None:
+    home, outside = ada(site), site.base.parent / "outside"
+    (outside / "treasure").mkdir(parents=True)
+    os.chown(outside, UID, GID)
+    home.path.symlink_to(outside)
+    for task in (create, archive, delete):
+        with pytest.raises(Refused, match="somebody else's"):
+            task(home)
+    home.path.unlink()
+    home.path.mkdir()
+    for task in (create, archive, delete):
+        with pytest.raises(Refused, match="somebody else's"):
+            task(home)
+    assert names(outside) == ["treasure"]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        ("root", "0", "0", "root"),
+        ("ada", "19999", "1", "ada"),
+        ("ada", "020001", "1", "ada"),
+        ("ada", "20001", "-1", "ada"),
+        ("ada", "20001", "1", "ada/../eve"),
+        ("ada", "20001", "1", "eve"),
+        ("..", "20001", "1", ".."),
+        ("ada/x", "20001", "1", "ada/x"),
+        ("-rf", "20001", "1", "-rf"),
+        (".making-20001", "20001", "1", ".making-20001"),
+        ("ada\n", "20001", "1", "ada\n"),
+    ],
+)
+def test_what_it_is_told_is_not_believed(site: Site, told: tuple[str, str, str, str]) -> None:
+    username, uid, gid, name = told
+    with pytest.raises(Refused):
+        home_of(site, username, uid, gid, f"{site.base}/{name}")
+
+
+def test_as_it_is_installed(site: Site, tmp_path: Path) -> None:
+    program = tmp_path / "home-directory"
+    shutil.copy(home_directory.__file__, program)
+    fields = {name: str(getattr(site, name)) for name in ("base", "archive", "skeleton")}
+    program.with_suffix(".conf").write_text(json.dumps({**fields, "min_uid": 20000}))
+    assert Path(home_directory.__file__).read_text().startswith("#!/usr/bin/python3 -IS\n")
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-IS", str(program), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    place = ("ada", str(UID), str(GID), str(site.base / "ada"))
+    made = run("create", *place)
+    assert (made.returncode, made.stdout) == (0, f"{site.base}/ada was made.\n")
+    assert run("delete", *place).returncode == 0
+    refused = run("create", "ada", "0", "0", "/")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "no person's" in refused.stderr
+    assert run("format").returncode == 2
