@@ -60,7 +60,7 @@ class CellOut(BaseModel):
     outputs: list[CellOutputOut]
 
 
-class NotebookOut(BaseModel):
+class NotebookPreview(BaseModel):
     """A notebook as data; `truncated` if something was left out for its size."""
 
     language: str | None
@@ -80,7 +80,7 @@ class PreviewOut(BaseModel):
     encoding: str | None = None
     image_type: str | None = None
     table: TableOut | None = None
-    notebook: NotebookOut | None = None
+    notebook: NotebookPreview | None = None
 
 
 class TextOut(BaseModel):

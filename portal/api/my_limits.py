@@ -80,7 +80,7 @@ class UsageRow(BaseModel):
     jobs: int
 
 
-class UsageOut(BaseModel):
+class UsageTotals(BaseModel):
     """Use between two months, both counted in. `as_of` is when accounting was last read, null for
     never; `counted_from` the first day that was read. Jobs that run count as far as they have
     come."""
@@ -157,11 +157,11 @@ Form = Annotated[Literal["json", "csv"], Query(alias="format")]
 From = Annotated[str | None, Query(alias="from", max_length=7)]
 To = Annotated[str | None, Query(max_length=7)]
 CSV: dict[int | str, dict[str, Any]] = {
-    200: {"model": UsageOut, "content": {"text/csv": {"schema": {"type": "string"}}}}
+    200: {"model": UsageTotals, "content": {"text/csv": {"schema": {"type": "string"}}}}
 }
 
 
-@router.get("/admin/usage", response_model=UsageOut, responses=CSV)
+@router.get("/admin/usage", response_model=UsageTotals, responses=CSV)
 async def get_usage(
     _reader: Reader,
     parts: PartsDep,
@@ -171,12 +171,12 @@ async def get_usage(
     form: Form = "json",
     person: Annotated[str | None, Query(max_length=64)] = None,
     group: Annotated[str | None, Query(max_length=GROUP_NAME_LENGTH)] = None,
-) -> UsageOut | Response:
+) -> UsageTotals | Response:
     """GPU-hours and CPU-hours of everybody, or of one person or group, by month at least."""
     return await _usage(parts, (from_, to), by, form, person, group)
 
 
-@router.get("/groups/{group}/usage", response_model=UsageOut, responses=CSV)
+@router.get("/groups/{group}/usage", response_model=UsageTotals, responses=CSV)
 async def get_group_usage(
     group: GroupName,
     _reader: GroupReader,
@@ -185,19 +185,19 @@ async def get_group_usage(
     to: To = None,
     by: Annotated[Literal["person", "month"], Query()] = "person",
     form: Form = "json",
-) -> UsageOut | Response:
+) -> UsageTotals | Response:
     """What the members of a group have used."""
     return await _usage(parts, (from_, to), by, form, None, group)
 
 
-@router.get("/me/usage", response_model=UsageOut, responses=CSV)
+@router.get("/me/usage", response_model=UsageTotals, responses=CSV)
 async def get_my_usage(
     user: CurrentUser,
     parts: PartsDep,
     from_: From = None,
     to: To = None,
     form: Form = "json",
-) -> UsageOut | Response:
+) -> UsageTotals | Response:
     """What I have used, by month."""
     return await _usage(parts, (from_, to), "month", form, user.username, None)
 
@@ -209,7 +209,7 @@ async def _usage(
     form: str,
     person: str | None,
     group: str | None,
-) -> UsageOut | Response:
+) -> UsageTotals | Response:
     this = utcnow().date().replace(day=1)
     last = _month("to", span[1]) or this
     first = _month("from", span[0]) or min(last, this)
@@ -221,7 +221,7 @@ async def _usage(
     items = [_usage_row(used) for used in totals.rows]
     if form == "csv":
         return _csv(by, f"usage-{first:%Y-%m}-{last:%Y-%m}-{by}.csv", items)
-    return UsageOut(
+    return UsageTotals(
         by=by,
         first=f"{first:%Y-%m}",
         last=f"{last:%Y-%m}",

@@ -3507,7 +3507,7 @@ export interface components {
             /** Template */
             template: string | null;
             tensorboard: components["schemas"]["TensorboardOut"] | null;
-            usage: components["schemas"]["portal__api__job_views__UsageOut"] | null;
+            usage: components["schemas"]["UsageOut"] | null;
             /** Workdir */
             workdir: string | null;
         };
@@ -3593,7 +3593,7 @@ export interface components {
             /** Template */
             template: string | null;
             tensorboard: components["schemas"]["TensorboardOut"] | null;
-            usage: components["schemas"]["portal__api__job_views__UsageOut"] | null;
+            usage: components["schemas"]["UsageOut"] | null;
         };
         /**
          * JobPage
@@ -3961,6 +3961,34 @@ export interface components {
             state: string;
         };
         /**
+         * NotebookOut
+         * @description A notebook in the owner's home. `environment` is the one to run it in: whose kernel it names,
+         *     or else the session's own; null if that has none.
+         */
+        NotebookOut: {
+            /**
+             * Changed At
+             * Format: date-time
+             */
+            changed_at: string;
+            /** Environment */
+            environment: string | null;
+            /** Path */
+            path: string;
+        };
+        /**
+         * NotebookPreview
+         * @description A notebook as data; `truncated` if something was left out for its size.
+         */
+        NotebookPreview: {
+            /** Cells */
+            cells: components["schemas"]["CellOut"][];
+            /** Language */
+            language: string | null;
+            /** Truncated */
+            truncated: boolean;
+        };
+        /**
          * NotebooksOut
          * @description Those that were changed last, newest first. `complete` is false where the home holds more
          *     than was looked at. Hidden folders and the copies that jobs made are left out.
@@ -3969,7 +3997,7 @@ export interface components {
             /** Complete */
             complete: boolean;
             /** Items */
-            items: components["schemas"]["portal__api__sessions__NotebookOut"][];
+            items: components["schemas"]["NotebookOut"][];
         };
         /**
          * NumberIn
@@ -4382,7 +4410,7 @@ export interface components {
              * @enum {string}
              */
             kind: "empty" | "text" | "csv" | "image" | "notebook" | "binary";
-            notebook?: components["schemas"]["portal__api__file_contents__NotebookOut"] | null;
+            notebook?: components["schemas"]["NotebookPreview"] | null;
             /** Size Bytes */
             size_bytes: number;
             table?: components["schemas"]["TableOut"] | null;
@@ -5075,8 +5103,9 @@ export interface components {
         };
         /**
          * TokenIn
-         * @description A token to make. It may do what its `scopes` say: `read` everything of one's own but files, change
-         *     `sessions` and TensorBoards, submit and change `jobs`, and `admin` for administrators.
+         * @description A token to make. It may do what its `scopes` say: `read` everything of one's own but files,
+         *     change `sessions` and TensorBoards, submit and change `jobs`, read and change `files`, and
+         *     `admin` for administrators.
          */
         TokenIn: {
             /** Expires In Days */
@@ -5206,6 +5235,26 @@ export interface components {
             items: components["schemas"]["UploadOut"][];
         };
         /**
+         * UsageOut
+         * @description What Slurm's accounting says was used; of an array, of all its tasks together, and the
+         *     largest task's memory.
+         */
+        UsageOut: {
+            /** Cpu Efficiency */
+            cpu_efficiency?: number | null;
+            /** Cpu S */
+            cpu_s?: number | null;
+            /** Elapsed S */
+            elapsed_s?: number | null;
+            /** Max Rss Gb */
+            max_rss_gb?: number | null;
+            /**
+             * Restarts
+             * @default 0
+             */
+            restarts: number;
+        };
+        /**
          * UsageRow
          * @description What was used under one name: a person, a group, or a month.
          */
@@ -5218,6 +5267,30 @@ export interface components {
             jobs: number;
             /** Name */
             name: string;
+        };
+        /**
+         * UsageTotals
+         * @description Use between two months, both counted in. `as_of` is when accounting was last read, null for
+         *     never; `counted_from` the first day that was read. Jobs that run count as far as they have
+         *     come.
+         */
+        UsageTotals: {
+            /** As Of */
+            as_of: string | null;
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "person" | "group" | "month";
+            /** Counted From */
+            counted_from: string | null;
+            /** First */
+            first: string;
+            /** Items */
+            items: components["schemas"]["UsageRow"][];
+            /** Last */
+            last: string;
+            total: components["schemas"]["UsageRow"];
         };
         /**
          * UseOut
@@ -5292,18 +5365,6 @@ export interface components {
             dry_run: boolean;
         };
         /**
-         * NotebookOut
-         * @description A notebook as data; `truncated` if something was left out for its size.
-         */
-        portal__api__file_contents__NotebookOut: {
-            /** Cells */
-            cells: components["schemas"]["CellOut"][];
-            /** Language */
-            language: string | null;
-            /** Truncated */
-            truncated: boolean;
-        };
-        /**
          * DeleteIn
          * @description What to delete: to the trash, or `permanent`, for good.
          */
@@ -5317,66 +5378,6 @@ export interface components {
             permanent: boolean;
             /** Root */
             root: string;
-        };
-        /**
-         * UsageOut
-         * @description What Slurm's accounting says was used; of an array, of all its tasks together, and the
-         *     largest task's memory.
-         */
-        portal__api__job_views__UsageOut: {
-            /** Cpu Efficiency */
-            cpu_efficiency?: number | null;
-            /** Cpu S */
-            cpu_s?: number | null;
-            /** Elapsed S */
-            elapsed_s?: number | null;
-            /** Max Rss Gb */
-            max_rss_gb?: number | null;
-            /**
-             * Restarts
-             * @default 0
-             */
-            restarts: number;
-        };
-        /**
-         * UsageOut
-         * @description Use between two months, both counted in. `as_of` is when accounting was last read, null for
-         *     never; `counted_from` the first day that was read. Jobs that run count as far as they have
-         *     come.
-         */
-        portal__api__my_limits__UsageOut: {
-            /** As Of */
-            as_of: string | null;
-            /**
-             * By
-             * @enum {string}
-             */
-            by: "person" | "group" | "month";
-            /** Counted From */
-            counted_from: string | null;
-            /** First */
-            first: string;
-            /** Items */
-            items: components["schemas"]["UsageRow"][];
-            /** Last */
-            last: string;
-            total: components["schemas"]["UsageRow"];
-        };
-        /**
-         * NotebookOut
-         * @description A notebook in the owner's home. `environment` is the one to run it in: whose kernel it names,
-         *     or else the session's own; null if that has none.
-         */
-        portal__api__sessions__NotebookOut: {
-            /**
-             * Changed At
-             * Format: date-time
-             */
-            changed_at: string;
-            /** Environment */
-            environment: string | null;
-            /** Path */
-            path: string;
         };
         /**
          * ImportState
@@ -6516,7 +6517,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["portal__api__my_limits__UsageOut"];
+                    "application/json": components["schemas"]["UsageTotals"];
                     "text/csv": string;
                 };
             };
@@ -8238,7 +8239,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["portal__api__my_limits__UsageOut"];
+                    "application/json": components["schemas"]["UsageTotals"];
                     "text/csv": string;
                 };
             };
@@ -8999,7 +9000,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["portal__api__my_limits__UsageOut"];
+                    "application/json": components["schemas"]["UsageTotals"];
                     "text/csv": string;
                 };
             };
