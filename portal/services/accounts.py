@@ -32,7 +32,7 @@ from portal.models import (
     User,
     WebSession,
 )
-from portal.services import homes, people, second_factor
+from portal.services import homes, people, refusals, second_factor
 from portal.services.attempts import Attempt, Caller, counted
 from portal.services.audit import Action, record
 from portal.services.changes import HOMES, Changes
@@ -96,23 +96,33 @@ async def login(accounts: Accounts, username: str, password: str, caller: Caller
 
 
 async def _enter(accounts: Accounts, person: Person, caller: Caller) -> LoggedIn:
-    """Let someone in whose password was right, as far as that alone does."""
+    """Let someone in whose password was right, as far as that alone does; at the first time their
+    home directory is asked for."""
     settings = accounts.settings
     async with accounts.database.session() as db:
         user = await _upsert(db, settings, person, caller)
-        if await homes.request_once(db, settings, user, person, by=user.username):
-            accounts.changes.notify(HOMES)
+        home = await homes.request_once(db, settings, user, person, by=user.username)
         for table in (WebSession, HalfLogin):
             await db.execute(delete(table).where(table.expires_at < utcnow()))
-        step = await _missing_step(db, user, person)
-        if step is not None:
-            token = _open_half_login(db, user, step)
-            record(db, Action.LOGIN_HALF, actor=user, detail={"awaits": step.value}, ip=caller.ip)
-            await db.commit()
-            follows = {HalfLoginStep.CODE: Next.CODE, HalfLoginStep.PASSWORD: Next.PASSWORD}
-            return LoggedIn(user, token, follows[step])
-        session, token = _web_session(settings, user, caller, password_at=utcnow())
-        return await _finish(db, settings, user, session, token, caller)
+        found = await _open(db, settings, user, person, caller)
+    if home:
+        accounts.changes.notify(HOMES)
+    return found
+
+
+async def _open(
+    db: AsyncSession, settings: Settings, user: User, person: Person, caller: Caller
+) -> LoggedIn:
+    """A web session, or half a login where something is missing still; written."""
+    step = await _missing_step(db, user, person)
+    if step is not None:
+        token = _open_half_login(db, user, step)
+        record(db, Action.LOGIN_HALF, actor=user, detail={"awaits": step.value}, ip=caller.ip)
+        await db.commit()
+        follows = {HalfLoginStep.CODE: Next.CODE, HalfLoginStep.PASSWORD: Next.PASSWORD}
+        return LoggedIn(user, token, follows[step])
+    session, token = _web_session(settings, user, caller, password_at=utcnow())
+    return await _finish(db, settings, user, session, token, caller)
 
 
 async def _missing_step(db: AsyncSession, user: User, person: Person) -> HalfLoginStep | None:
@@ -196,7 +206,7 @@ async def _refuse_disabled(db: AsyncSession, user: User, caller: Caller) -> None
 async def _refuse(
     db: AsyncSession, user: User, detail: dict[str, Any], words: str, caller: Caller
 ) -> NoReturn:
-    record(db, Action.LOGIN_FAILED, actor=user, detail=detail, ip=caller.ip)
+    await refusals.note_in(db, Action.LOGIN_FAILED, user, detail=detail, ip=caller.ip)
     await db.commit()
     raise errors.Forbidden(words)
 
@@ -367,7 +377,7 @@ async def _check(
 ) -> Person:
     """The person, if the password is right and they may be here. `one_time`: also a password that
     is good for one change only, and then `must_change` says so."""
-    attempt = Attempt(username, caller, refused)
+    attempt = Attempt(username, caller, refused, directory=accounts.directory)
     async with counted(accounts.database, accounts.settings, attempt):
         person = await accounts.directory.authenticate(username, password, one_time=one_time)
         admit(person, accounts.settings)
