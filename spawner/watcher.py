@@ -254,6 +254,10 @@ class Watcher:
             await asyncio.sleep(left_s)  # it is time that is waited for
         budget.spend()
 
+    async def count(self) -> None:
+        """Count a call that somebody waits for: those that can wait then come later."""
+        self._budget.spend()
+
     def _per_minute(self) -> int:
         pace = self._pace
         return pace.hurried_per_minute if self._hurry else pace.rest_per_minute

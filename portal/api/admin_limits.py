@@ -1,6 +1,6 @@
 """Limits of people, groups and everybody, for administrators; what somebody changed in Slurm."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
@@ -20,6 +20,7 @@ from portal.api.limit_schemas import (
     slurm_out,
 )
 from portal.api.limit_together import together_of
+from portal.db import utcnow
 from portal.models import GROUP_NAME_LENGTH, LimitScope
 from portal.services import limit_changes, limit_views, slurm_drift
 from portal.services.associations import label
@@ -29,6 +30,7 @@ router = APIRouter(prefix="/admin", tags=["limits"])
 
 SETTLE_S = 12.0
 """A change is answered when Slurm has it, or after this."""
+FRESH = timedelta(seconds=3)
 LimitName = Annotated[str, Path(min_length=1, max_length=GROUP_NAME_LENGTH)]
 Version = Annotated[int | None, Query(ge=0)]
 
@@ -162,8 +164,14 @@ async def get_user_limits(
 
 
 @router.get("/drift")
-async def get_drift(_reader: Reader, parts: PartsDep, slurm: SlurmLimitsDep) -> DriftOut:
-    """What somebody has changed in Slurm by hand, and what of it was accepted."""
+async def get_drift(
+    _reader: Reader, parts: PartsDep, slurm: SlurmLimitsDep, fresh: bool = False
+) -> DriftOut:
+    """What somebody has changed in Slurm by hand, and what of it was accepted; as seen less than a
+    minute ago, or, with `fresh`, a few seconds."""
+    at = parts.books.at
+    if fresh and (at is None or utcnow() - at > FRESH):
+        await slurm.settle(SETTLE_S)
     return _drift_out(parts, slurm)
 
 

@@ -5,7 +5,7 @@ often.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 
 import structlog
@@ -39,7 +39,7 @@ class Books:
         self._facts_at: datetime | None = None
         self._in_use: Mapping[tuple[str, str], InUse] | None = None
         self._in_use_at: datetime | None = None
-        self._asking = asyncio.Lock()
+        self._asking, self._counting = asyncio.Lock(), asyncio.Lock()
 
     @property
     def accounts(self) -> list[str]:
@@ -54,23 +54,24 @@ class Books:
         """Ask for them anew at the next look: somebody names what isn't known here."""
         self._facts_at = None
 
-    async def look(self) -> None:
+    async def look(self, *, patient: bool = False) -> None:
         """Read the associations, and how the cluster is set up when that is old. Raises SlurmError,
-        and then what was known stays."""
+        and then what was known stays. `patient`: nobody waits for it, so that it may wait for its
+        turn among the questions that Slurm is asked."""
         try:
             async with self._asking:
-                await self._look()
+                await self._look(self._watcher.afford if patient else self._watcher.count)
         except SlurmError as error:
             self.trouble = error.message
             raise
         self.trouble = None
 
-    async def _look(self) -> None:
+    async def _look(self, turn: Callable[[], Awaitable[None]]) -> None:
         now = utcnow()
         if self.facts is None or self._facts_at is None or now - self._facts_at > FACTS_AGE:
-            await self._watcher.afford()
+            await turn()
             self.facts, self._facts_at = await self.accounting.facts(), now
-        await self._watcher.afford()
+        await turn()
         self.found = await self.accounting.associations(self.facts.cluster)
         self.at = now
 
@@ -89,13 +90,13 @@ class Books:
 
     async def in_use(self) -> Mapping[tuple[str, str], InUse] | None:
         """What running jobs hold, by account and user; a moment old. None: nobody knows."""
-        async with self._asking:
+        async with self._counting:
             now, at = utcnow(), self._in_use_at
             age = IN_USE_AGE if self._in_use is not None else AGAIN
             if at is None or now - at > age:
                 self._in_use_at = now
                 try:
-                    await self._watcher.afford()
+                    await self._watcher.count()
                     self._in_use = await self.accounting.in_use()
                 except SlurmError as error:
                     self._in_use = None

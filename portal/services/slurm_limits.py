@@ -89,7 +89,8 @@ class SlurmLimits:
             while True:
                 await asyncio.sleep(TOGETHER_S)
                 await self.round()
-                await listener.wait(LOOK_S)
+                if not self._waiting:
+                    await listener.wait(LOOK_S)
 
     async def settle(self, timeout_s: float) -> bool:
         """Have a round begin after now; whether it was over in time."""
@@ -128,7 +129,7 @@ class SlurmLimits:
             self.standings = {}
             return
         books = self.parts.books
-        await books.look()
+        await books.look(patient=not asked)
         people = await self.people.look(limits, {user for _, user, _ in books.found or () if user})
         now = utcnow()
         fresh = await asyncio.to_thread(self._compared, standings, people, limits, now)

@@ -90,11 +90,12 @@ async def put(client: Client, path: str, **body: Any) -> Any:
     return await client.api("PUT", path, {**body, "version": version})
 
 
-async def drift_of(client: Client, *, accepted: bool, field: str = "GPUs at once") -> Any:
-    """What is shown of a change by hand, once it is."""
+async def drift_of(client: Client, *, accepted: bool = False, fresh: bool = True) -> Any:
+    """What is shown of a change by hand, once it is; by itself, or when one asks."""
     end = time.monotonic() + BOUND_S
+    field, query = "GPUs at once", "?fresh=true" if fresh else ""
     while True:
-        found = await client.api("GET", "/admin/drift")
+        found = await client.api("GET", f"/admin/drift{query}")
         for item in found["items"]:
             if (item["username"], item["field"], item["accepted"]) == ("bob", field, accepted):
                 return item
@@ -166,7 +167,7 @@ async def changed_by_hand(portal: Live, carol: Client) -> None:
     by_hand = ["modify", "user", "bob", "where", "account=research", "partition=", "set"]
     told(portal, *by_hand, "GrpTRES=gres/gpu=4")
     changed_at = time.monotonic()
-    item = await drift_of(carol, accepted=False)
+    item = await drift_of(carol, fresh=False)
     assert time.monotonic() - changed_at < BOUND_S
     assert (item["wanted"], item["found"]) == ("1", "4")
     mended = await carol.api("POST", f"/admin/drift/{item['id']}/mend")
@@ -174,7 +175,7 @@ async def changed_by_hand(portal: Live, carol: Client) -> None:
     assert "research||gres/gpu=1|00:30:00|normal" in bobs(portal)
 
     told(portal, *by_hand, "GrpTRES=gres/gpu=3")
-    item = await drift_of(carol, accepted=False)
+    item = await drift_of(carol)
     await carol.api("POST", f"/admin/drift/{item['id']}/accept")
     item = await drift_of(carol, accepted=True)
     assert item["found"] == "3"

@@ -246,7 +246,8 @@ export interface paths {
         };
         /**
          * Get Drift
-         * @description What somebody has changed in Slurm by hand, and what of it was accepted.
+         * @description What somebody has changed in Slurm by hand, and what of it was accepted; as seen less than a
+         *     minute ago, or, with `fresh`, a few seconds.
          */
         get: operations["get_drift"];
         put?: never;
@@ -5844,7 +5845,9 @@ export interface operations {
     };
     get_drift: {
         parameters: {
-            query?: never;
+            query?: {
+                fresh?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
