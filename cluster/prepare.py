@@ -76,9 +76,9 @@ def node_home(state: Path) -> Path | None:
     return found[-1].parent.parent if found else None
 
 
-def frontend_sources() -> tuple[Path, ...]:
-    """The files whose change makes the pages stale."""
-    skipped = {"node_modules", "dist", "test-results"}
+def frontend_sources(*also_skipped: str) -> tuple[Path, ...]:
+    """The files of the frontend's folder whose change makes what is built of them stale."""
+    skipped = {"node_modules", "dist", "test-results", *also_skipped}
     root = CHECKOUT / "frontend"
     return tuple(
         path
@@ -87,15 +87,34 @@ def frontend_sources() -> tuple[Path, ...]:
     )
 
 
+def lab_extension(state: Path, npm: tuple[str, ...], runtime: Step) -> Step:
+    """JupyterLab's extension, into the runtime: made anew with it, and when its sources change.
+    It shares the pages' packages and words, so it is built after them."""
+    built = CHECKOUT / "frontend/lab/dist"
+    place = runtime.link[1] if runtime.link else state / "runtime"
+    return Step(
+        "lab",
+        "the portal in JupyterLab",
+        (
+            (*npm, "run", "build:lab"),
+            (PYTHON, "-m", "deploy.lab_extension", str(built), str(place)),
+        ),
+        needs=("frontend", "runtime"),
+        inputs=(*frontend_sources(), CHECKOUT / "deploy/lab_extension.py"),
+        output=place / "share/jupyter/labextensions/data-scientist-portal/package.json",
+    )
+
+
 def steps(state: Path, *, tests: bool) -> list[Step]:
     """The steps of a checkout whose state lies in `state`; `tests` adds what only tests need."""
     module = (PYTHON, "-m")
     npm = (PYTHON, "-m", "cluster.prepare", "--state-root", str(state), "npm")
     packages = (*module, "cluster.install", *(["--tests"] if tests else []))
+    runtime = virtualenv(state, "runtime", "requirements-runtime.lock", "JupyterLab for the nodes")
     found = [
         Step("packages", "Debian packages", (packages,)),
         virtualenv(state, "venv", "requirements.lock", "portal and hub"),
-        virtualenv(state, "runtime", "requirements-runtime.lock", "JupyterLab for the nodes"),
+        runtime,
         virtualenv(state, "science", "requirements-science.lock", "Python for the demo's modules"),
         virtualenv(state, "build", "requirements-build.lock", "Node, to build the pages"),
         Step(
@@ -103,9 +122,10 @@ def steps(state: Path, *, tests: bool) -> list[Step]:
             "the pages",
             ((*npm, "ci"), (*npm, "run", "build")),
             needs=("build",),
-            inputs=frontend_sources(),
+            inputs=frontend_sources("lab"),
             output=CHECKOUT / "frontend/dist/index.html",
         ),
+        lab_extension(state, npm, runtime),
         Step("apptainer", "Apptainer", ((*module, "deploy.apptainer", "install"),), ("packages",)),
         Step(
             "image",

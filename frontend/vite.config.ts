@@ -9,5 +9,9 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },
-  test: { include: ['src/**/*.test.ts'], environment: 'node', reporters: ['default'] },
+  test: {
+    include: ['src/**/*.test.ts', 'lab/src/**/*.test.ts'],
+    environment: 'node',
+    reporters: ['default'],
+  },
 });

@@ -1,0 +1,68 @@
+"""Put the built extension of JupyterLab into the virtualenv that the nodes run it from.
+
+    python3 -m deploy.lab_extension FRONTEND/lab/dist RUNTIME
+
+`npm run build:lab` makes it, see docs/decisions/0010-lab-extension.md. Standard library only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from pathlib import Path
+
+PLACE = Path("share/jupyter/labextensions")
+
+
+class NotBuilt(Exception):
+    """There is no extension in the folder, or nowhere to put it; the message says which."""
+
+
+def install(built: Path, runtime: Path) -> Path:
+    """A copy that everybody can read, complete before it takes the place of the one before.
+    Raises NotBuilt."""
+    try:
+        name = json.loads((built / "package.json").read_text(encoding="utf-8"))["name"]
+    except (OSError, ValueError, LookupError) as error:
+        raise NotBuilt(f"{built} holds no built extension: `npm run build:lab` makes it") from error
+    if not (runtime / "bin").is_dir():
+        raise NotBuilt(f"{runtime} is no virtualenv")
+    # real, so that no link of a preparation meanwhile leads into another one
+    place = runtime.resolve() / PLACE
+    place.mkdir(parents=True, exist_ok=True)
+    target = place / str(name)
+    # JupyterLab looks for */package.json here: neither a half copy nor an old one may be seen
+    fresh, old = (place.parent / f".{name}.{state}" for state in ("new", "old"))
+    for left_over in (fresh, old):
+        shutil.rmtree(left_over, ignore_errors=True)
+    shutil.copytree(built, fresh)
+    for path in (fresh, *fresh.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    for path in (place.parent, place):
+        path.chmod(0o755)
+    if target.exists():
+        target.rename(old)
+    fresh.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+    return target
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python3 -m deploy.lab_extension", description=__doc__)
+    parser.add_argument("built", type=Path, help="what `npm run build:lab` made")
+    parser.add_argument("runtime", type=Path, help="the virtualenv of the setting runtime_dir")
+    asked = parser.parse_args()
+    try:
+        target = install(asked.built, asked.runtime)
+    except NotBuilt as error:
+        print(error, file=sys.stderr)
+        return 1
+    size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
+    print(f"{target}: {size} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

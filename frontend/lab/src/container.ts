@@ -1,0 +1,66 @@
+/**
+ * The module container that JupyterLab 4 loads a prebuilt extension from: `init` with the packages
+ * that it shares, then `get` for the plugin. See docs/decisions/0010-lab-extension.md.
+ */
+import about from '../about.json';
+import type { Shared } from './jupyter';
+import { type Lab, makePlugin } from './plugin';
+
+const EXPOSED = './extension';
+
+const NEEDED: (keyof Shared)[] = [
+  '@jupyterlab/apputils',
+  '@jupyterlab/mainmenu',
+  '@jupyterlab/notebook',
+  '@jupyterlab/services',
+  '@jupyterlab/statusbar',
+  '@jupyterlab/ui-components',
+  '@lumino/widgets',
+];
+
+interface Version {
+  get(): Promise<() => unknown>;
+  loaded?: unknown;
+}
+
+/** Package → version → how to load it, as module federation has it. */
+export type Scope = Record<string, Record<string, Version> | undefined>;
+
+const numbers = (version: string): number[] => version.split(/[.+-]/).map((n) => Number(n) || 0);
+
+/** Whether `a` is the newer of two versions. */
+export function newer(a: string, b: string): boolean {
+  const [left, right] = [numbers(a), numbers(b)];
+  for (let at = 0; at < Math.max(left.length, right.length); at += 1) {
+    const difference = (left[at] ?? 0) - (right[at] ?? 0);
+    if (difference !== 0) return difference > 0;
+  }
+  return false;
+}
+
+/** The one copy of a shared package that everybody uses: what is loaded, else the newest. */
+export function chosen(versions: Record<string, Version> | undefined): Version | undefined {
+  const [best] = Object.entries(versions ?? {}).sort(([a, left], [b, right]) => {
+    if (Boolean(left.loaded) !== Boolean(right.loaded)) return left.loaded ? -1 : 1;
+    return newer(a, b) ? -1 : 1;
+  });
+  return best?.[1];
+}
+
+export function makeContainer(needed: readonly string[] = NEEDED) {
+  let shared: Scope = {};
+  return {
+    init(scope: Scope): void {
+      shared = scope;
+    },
+    async get(name: string): Promise<() => unknown> {
+      if (name !== EXPOSED) throw new Error(`${about.name} has no ${name}`);
+      const loaded = await Promise.all(
+        needed.map(async (wanted) => [wanted, (await chosen(shared[wanted])?.get())?.()] as const),
+      );
+      const lab = Object.fromEntries(loaded.filter(([, found]) => found !== undefined)) as Lab;
+      const module = { __esModule: true, default: makePlugin(lab) };
+      return () => module;
+    },
+  };
+}

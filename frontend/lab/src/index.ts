@@ -1,0 +1,12 @@
+/** Puts the container where JupyterLab looks for it. */
+import about from '../about.json';
+import { makeContainer } from './container';
+
+declare global {
+  interface Window {
+    _JUPYTERLAB?: Record<string, unknown>;
+  }
+}
+
+window._JUPYTERLAB ??= {};
+window._JUPYTERLAB[about.name] = makeContainer();

@@ -1,0 +1,54 @@
+/** The two items of the status bar: the time that is left, which opens the menu, and what is used. */
+import { localTime } from '@/lib/time';
+import { timeLeft, urgency } from './time';
+import { brief, details } from './use';
+import type { Watch } from './watch';
+import { words } from './words';
+
+function put(node: HTMLElement, text: string, title: string): void {
+  if (node.textContent !== text) node.textContent = text;
+  if (node.title !== title) node.title = title;
+}
+
+/** A button, so that the keyboard and a screen reader find it. */
+export function timeItem(watch: Watch, open: (button: HTMLElement) => void): HTMLButtonElement {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'portal-time portal-hidden';
+  button.setAttribute('aria-haspopup', 'menu');
+  button.addEventListener('click', () => open(button));
+  watch.onChange(() => {
+    const { facts, leftMs, problem } = watch;
+    button.classList.toggle('portal-hidden', facts === null);
+    if (facts === null) return;
+    button.dataset.urgency = leftMs === null ? 'calm' : urgency(leftMs);
+    button.toggleAttribute('data-old', problem !== null);
+    const left = timeLeft(facts.session.expires_at, clockOf(watch));
+    const text = left === null ? words.noLimit : left.over ? words.timeUp : words.left(left.text);
+    put(button, text, [problem, endsAt(watch), words.openMenu].filter(Boolean).join('\n'));
+  });
+  return button;
+}
+
+/** What the session uses; not for pressing, so its details are there for screen readers too. */
+export function usageItem(watch: Watch): HTMLElement {
+  const node = document.createElement('span');
+  node.className = 'portal-use portal-hidden';
+  node.setAttribute('role', 'note');
+  watch.onChange(() => {
+    const text = brief(watch.facts, watch.use);
+    node.classList.toggle('portal-hidden', text === '');
+    put(node, text, details(watch.facts, watch.use));
+  });
+  return node;
+}
+
+/** The portal's time now, as far as the browser can tell. */
+function clockOf({ facts, leftMs }: Watch): number {
+  return Date.parse(facts?.session.expires_at ?? '') - (leftMs ?? 0);
+}
+
+function endsAt({ facts, around }: Watch): string | null {
+  const end = facts?.session.expires_at;
+  return end ? words.endsAt(localTime(end, around.now())) : null;
+}

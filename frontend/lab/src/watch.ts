@@ -1,0 +1,93 @@
+/** What is known of the session, kept fresh while somebody looks at the page. */
+import type { Facts, Use } from './facts';
+import { Refusal, type Server } from './server';
+import { clockOffset } from './time';
+
+export const ASK_EVERY_MS = 20_000;
+export const TICK_MS = 1000;
+const NO_USE: Use = { memory: null, gpus: null };
+const NOT_HERE = 404;
+
+/** The page and its clock, as far as they matter here. */
+export interface Surroundings {
+  now: () => number;
+  every: (ms: number, act: () => void) => void;
+  hidden: () => boolean;
+  onShown: (act: () => void) => void;
+}
+
+export class Watch {
+  facts: Facts | null = null;
+  problem: string | null = null;
+  use: Use = NO_USE;
+  /** The server knows of no session: an older program, or JupyterLab without the portal. */
+  absent = false;
+  #offset = 0;
+  #asking = false;
+  #listeners: (() => void)[] = [];
+
+  constructor(
+    readonly server: Server,
+    readonly around: Surroundings,
+  ) {}
+
+  /** `listener` is called whenever something may have to be shown differently: each second too. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  start(): void {
+    this.around.every(ASK_EVERY_MS, () => {
+      if (!this.around.hidden() || this.#nearTheEnd()) void this.ask();
+    });
+    this.around.every(TICK_MS, () => this.#tell());
+    this.around.onShown(() => void this.ask());
+    void this.ask();
+  }
+
+  /** Milliseconds until the session ends, by the portal's clock; null while that is not known. */
+  get leftMs(): number | null {
+    const end = Date.parse(this.facts?.session.expires_at ?? '');
+    return Number.isNaN(end) ? null : end - (this.around.now() + this.#offset);
+  }
+
+  async ask(): Promise<void> {
+    if (this.#asking || this.absent) return;
+    this.#asking = true;
+    try {
+      const news = await this.server.news();
+      this.use = news.use;
+      this.problem = news.problem;
+      if (news.facts) this.take(news.facts);
+    } catch (error) {
+      this.absent = error instanceof Refusal && error.status === NOT_HERE;
+      this.problem = error instanceof Error ? error.message : null;
+    } finally {
+      this.#asking = false;
+    }
+    this.#tell();
+  }
+
+  /** What the portal has just said; the last known stays while it is silent. */
+  take(facts: Facts): void {
+    this.facts = facts;
+    this.#offset = clockOffset(facts.now, this.around.now());
+    this.#tell();
+  }
+
+  /** A hidden page warns too, and must know whether somebody has extended in another tab. */
+  #nearTheEnd(): boolean {
+    return this.leftMs !== null && this.leftMs < 20 * 60_000;
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+export const browser: Surroundings = {
+  now: () => Date.now(),
+  every: (ms, act) => void window.setInterval(act, ms),
+  hidden: () => document.visibilityState === 'hidden',
+  onShown: (act) => document.addEventListener('visibilitychange', () => document.hidden || act()),
+};

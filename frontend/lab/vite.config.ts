@@ -1,0 +1,33 @@
+/** Builds the prebuilt extension: one script, and the package.json by which JupyterLab finds it. */
+import { defineConfig, type Plugin } from 'vite';
+import packageJson from '../package.json' with { type: 'json' };
+import about from './about.json' with { type: 'json' };
+
+/** What `jupyter labextension build` would write; the script's name tells its content. */
+function labPackage(): Plugin {
+  return {
+    name: 'lab-package',
+    generateBundle(_options, bundle) {
+      const load = Object.keys(bundle).find((name) => name.endsWith('.js'));
+      const jupyterlab = { extension: true, _build: { load, extension: './extension' } };
+      const source = JSON.stringify(
+        { ...about, version: packageJson.version, jupyterlab },
+        null,
+        1,
+      );
+      this.emitFile({ type: 'asset', fileName: 'package.json', source: `${source}\n` });
+    },
+  };
+}
+
+export default defineConfig({
+  resolve: { tsconfigPaths: true },
+  plugins: [labPackage()],
+  build: {
+    target: 'es2022',
+    rollupOptions: {
+      input: 'src/index.ts',
+      output: { format: 'iife', entryFileNames: 'static/portal.[hash].js' },
+    },
+  },
+});
