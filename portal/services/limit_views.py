@@ -249,7 +249,7 @@ def _notes(parts: Parts, row: Limit, said: Figures, mine: list[Standing]) -> lis
         account = account_of(parts.settings, row.name)
         if parts.books.found is not None and account not in parts.books.accounts:
             notes.append(f"Slurm has no account {account}: the portal alone minds this.")
-    accounts = {one.place[0] for one in mine if not one.place[2]}
+    accounts = {one.place[0] for one in mine if one.found is not None and not one.place[2]}
     if row.scope is LimitScope.PERSON and len(accounts) > 1:
         notes.append(f"Slurm counts each account by itself: {rules.names(accounts)}.")
     return notes

@@ -194,13 +194,16 @@ async def accounts_come_and_go(portal: Live, carol: Client) -> None:
     assert answer["slurm"]["state"] == "written", answer
     assert bobs(portal) == [f"{ACCOUNT}||||normal", "research||||normal"]
     job = in_a_terminal(portal, "--partition=cpu", f"--account={ACCOUNT}").stdout.strip()
+    sacct = ["sacct", "-nX", "-j", job, "-o", "state"]
     try:
+        # Slurm minds the jobs that its database knows
+        await until(lambda: "RUNNING" in portal.exec_as("root", sacct))
         answer = await put(carol, BOB, accounts=["research"])
         assert answer["slurm"]["state"] == "refused", answer
         assert "active" in answer["slurm"]["message"], answer
     finally:
         portal.exec_as("root", ["scancel", job])
-    await until(lambda: not portal.exec_as("root", ["squeue", "-h", "-u", "bob"]).strip())
+    await until(lambda: "CANCELLED" in portal.exec_as("root", sacct))
     answer = await put(carol, BOB, accounts=["research"])
     assert answer["slurm"]["state"] == "written", answer
     assert bobs(portal) == ["research||||normal"]

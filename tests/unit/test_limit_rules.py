@@ -1,0 +1,199 @@
+"""Which limit counts, and what it refuses in which words."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portal.models import LimitScope
+from portal.services.limit_rules import (
+    Allowance,
+    Counted,
+    Figures,
+    Source,
+    Together,
+    beyond,
+    effective,
+    fitted,
+    refusals,
+    too_many,
+    too_many_together,
+    with_type,
+)
+from spawner.model import ClusterInfo, NodeInfo, PartitionInfo, Resources
+
+AT = datetime(2026, 11, 22, tzinfo=UTC)
+NODES = (
+    NodeInfo("n1", "", "IDLE", ("gpu",), 32, 0, 65536, 0, {"v100": 4}),
+    NodeInfo("n2", "", "IDLE", ("mixed",), 32, 0, 65536, 0, {"a100": 4}),
+    NodeInfo("n3", "", "IDLE", ("mixed",), 32, 0, 65536, 0, {"v100": 4}),
+)
+CLUSTER = ClusterInfo(NODES, (PartitionInfo("gpu"), PartitionInfo("mixed")), AT)
+
+
+def own(**said: Any) -> Allowance:
+    return Allowance(effective(("bob", Figures(**said)), {}, None))
+
+
+def messages(wanted: Resources, allowance: Allowance, held: int | None = None) -> dict[str, str]:
+    found = refusals(wanted, allowance, CLUSTER, held)
+    return {error.field.removeprefix("resources."): error.message for error in found}
+
+
+# --- which counts -------------------------------------------------------------------------------
+
+
+def test_ones_own_counts_before_the_groups_and_theirs_before_the_default() -> None:
+    found = effective(
+        ("bob", Figures(gpus=1)),
+        {"physics": Figures(gpus=8, cpus=16), "biology": Figures(cpus=4)},
+        Figures(gpus=2, cpus=2, jobs=50),
+    )
+    assert found["gpus"] == Counted(1, Source(LimitScope.PERSON, "bob"))
+    assert found["cpus"] == Counted(16, Source(LimitScope.MEMBER, "physics"))
+    assert found["jobs"] == Counted(50, Source(LimitScope.DEFAULT))
+    assert "sessions" not in found
+
+
+def test_nought_is_a_limit_and_null_is_none() -> None:
+    found = effective(("bob", Figures(gpus=0)), {"physics": Figures(gpus=8)}, None)
+    assert found["gpus"].value == 0
+    assert effective(("bob", Figures()), {}, Figures()) == {}
+
+
+def test_what_groups_name_is_had_together() -> None:
+    groups = {
+        "a": Figures(partitions=["gpu"], gpus_by_type={"v100": 1, "a100": 4}),
+        "b": Figures(partitions=["cpu", "gpu"], gpus_by_type={"v100": 2}),
+        "c": Figures(),
+    }
+    found = effective(None, groups, Figures(partitions=["debug"]))
+    assert found["partitions"] == Counted(["cpu", "gpu"], Source(LimitScope.MEMBER, "a, b"))
+    assert found["gpus_by_type"].value == {"a100": 4, "v100": 2}
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), st.none() | st.integers(0, 9)), st.integers(0, 9))
+def test_the_most_generous_group_counts(gpus: dict[str, int | None], default: int) -> None:
+    groups = {name: Figures(gpus=number) for name, number in gpus.items()}
+    said = [number for number in gpus.values() if number is not None]
+    found = effective(None, groups, Figures(gpus=default))["gpus"]
+    assert found.value == (max(said) if said else default)
+
+
+# --- what is refused ----------------------------------------------------------------------------
+
+
+def test_more_gpus_than_the_limit_are_refused_with_whose_it_is_and_what_is_held() -> None:
+    text = messages(Resources(gpus=3), own(gpus=2), held=2)["gpus"]
+    assert text == (
+        "You may use 2 GPUs at once (a limit of your own); this asks for 3. Your sessions and jobs"
+        " hold 2 now. Ask for fewer, or ask your administrators."
+    )
+    everybody = Allowance(effective(None, {}, Figures(gpus=1)))
+    assert (
+        "1 GPU at once (the limit for everybody)" in messages(Resources(gpus=2), everybody)["gpus"]
+    )
+    assert messages(Resources(gpus=2), own(gpus=2)) == {}
+
+
+def test_all_nodes_count_together() -> None:
+    allowed = own(gpus=4, cpus=8, memory_gb=16)
+    assert messages(Resources(nodes=2, gpus=2, cpus=4, memory_gb=8), allowed) == {}
+    found = messages(Resources(nodes=3, gpus=2, cpus=4, memory_gb=8), allowed)
+    assert set(found) == {"gpus", "cpus", "memory_gb"}
+    assert "16 GB of memory at once" in found["memory_gb"]
+    assert "this asks for 24. Ask for less" in found["memory_gb"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "field", "words"),
+    [
+        (Resources(time_limit_minutes=61), "time_limit_minutes", "last 1 hour at most"),
+        (Resources(partition="cpu"), "partition", "these partitions: gpu, debug"),
+        (Resources(account="other"), "account", "these accounts: research"),
+        (Resources(qos="high"), "qos", "these QOS: normal"),
+    ],
+)
+def test_what_is_not_among_the_allowed_is_refused(
+    wanted: Resources, field: str, words: str
+) -> None:
+    allowed = own(
+        time_limit_minutes=60, partitions=["gpu", "debug"], accounts=["research"], qos=["normal"]
+    )
+    assert words in messages(wanted, allowed)[field]
+
+
+def test_what_nobody_named_is_made_to_fit() -> None:
+    allowed = own(time_limit_minutes=60, partitions=["small", "gpu"], accounts=["research"])
+    wanted = Resources(partition="cpu", time_limit_minutes=240, account="site")
+    runs = lambda other: other.partition != "small"  # noqa: E731
+    found = fitted(wanted, (), allowed, runs)
+    assert (found.partition, found.time_limit_minutes, found.account) == ("gpu", 60, "research")
+    named = ("partition", "time_limit_minutes", "account")
+    assert fitted(wanted, named, allowed, runs) == wanted
+
+
+def test_gpus_are_counted_by_type() -> None:
+    allowed = own(gpus_by_type={"v100": 1})
+    assert "1 GPU of type v100" in messages(Resources(gpus=2, gpu_type="v100"), allowed)["gpus"]
+    assert messages(Resources(gpus=4, gpu_type="a100"), allowed) == {}
+    only = with_type(Resources(partition="gpu", gpus=1), allowed, CLUSTER)
+    assert only.gpu_type == "v100"
+    mixed = with_type(Resources(partition="mixed", gpus=1), allowed, CLUSTER)
+    assert "choose one of a100, v100" in messages(mixed, allowed)["gpu_type"]
+    assert messages(Resources(partition="mixed"), allowed) == {}
+
+
+def test_what_the_account_of_a_group_can_never_have_is_refused() -> None:
+    shared = [Together("physics", "phys", Figures(gpus=2))]
+    allowed = Allowance({}, shared)
+    found = messages(Resources(gpus=3, account="phys"), allowed)
+    assert found["gpus"].startswith("All members of physics together may use 2 GPUs at once")
+    assert messages(Resources(gpus=3, account="research"), allowed) == {}
+
+
+def test_sessions_and_jobs_are_counted() -> None:
+    limit = Counted(1, Source(LimitScope.MEMBER, "physics"))
+    assert too_many("session", 0, 1, limit) is None
+    assert too_many("session", 1, 1, limit) == (
+        "You may have 1 session at a time (the limit of your group physics); 1 of yours waits or"
+        " runs now. Stop one, or ask your administrators."
+    )
+    array = too_many("job", 0, 10, Counted(5, Source(LimitScope.DEFAULT)))
+    assert array is not None
+    assert "0 of yours wait or run now, and this would be 10 more. Begin fewer" in array
+    assert too_many_together("job", 4, 1, 5, "physics") is None
+    assert "All members of physics together" in str(too_many_together("job", 5, 1, 5, "physics"))
+
+
+# --- leaders ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given_", "fields"),
+    [
+        (Figures(gpus=4, partitions=["gpu"]), []),
+        (Figures(gpus=5), ["gpus"]),
+        (Figures(partitions=["gpu", "cpu"]), ["partitions"]),
+        (Figures(accounts=["other"]), ["accounts"]),
+        (Figures(cpus=1000), []),
+        (Figures(gpus_by_type={"v100": 2}), []),
+        (Figures(gpus_by_type={"v100": 3}), ["gpus_by_type"]),
+        (Figures(gpus_by_type={"a100": 1}), ["gpus_by_type"]),
+    ],
+)
+def test_a_leader_gives_no_more_than_the_group_has(given_: Figures, fields: list[str]) -> None:
+    ceiling = Figures(gpus=4, partitions=["gpu"], gpus_by_type={"v100": 2})
+    assert [error.field for error in beyond(given_, ceiling, None)] == fields
+
+
+def test_what_an_administrator_has_set_a_leader_only_lowers() -> None:
+    ceiling, set_ = Figures(gpus=8), Figures(gpus=2)
+    assert beyond(Figures(gpus=1), ceiling, set_) == []
+    for more in (Figures(gpus=3), Figures()):
+        (error,) = beyond(more, ceiling, set_)
+        assert (error.field, error.message) == ("gpus", "An administrator has set this: at most 2.")
