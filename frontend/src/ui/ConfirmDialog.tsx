@@ -49,6 +49,7 @@ export function DialogShell({ title, opened, onClose, children, size = 'md' }: S
       title={title}
       size={size}
       closeButtonProps={{ 'aria-label': 'Close' }}
+      onExitTransitionEnd={focusPage}
     >
       {children}
     </Modal>
@@ -105,6 +106,12 @@ export function ConfirmForm({
       </Stack>
     </form>
   );
+}
+
+/** The button that opened it may be gone, by what was done: then the page's heading has the focus. */
+function focusPage(): void {
+  if (document.activeElement === document.body)
+    document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
 }
 
 /** A dialog has no place at each field, so what is wrong with them is said together. */

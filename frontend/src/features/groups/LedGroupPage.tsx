@@ -3,7 +3,10 @@ import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
 import { PageTitle } from '@/app/PageTitle';
+import { useMe } from '@/features/account/useMe';
+import { GroupLimits } from '@/features/limits/GroupLimits';
 import classes from '@/features/people/Person.module.css';
+import { GroupUsage } from '@/features/usage/GroupUsage';
 import { Notice } from '@/ui/Notice';
 import { Members } from './Members';
 import { ledGroupQuery } from './queries';
@@ -11,6 +14,7 @@ import { sizeText } from './words';
 
 /** A group as those see it who lead it: its members, what they use, what they may. */
 export function LedGroupPage() {
+  const me = useMe();
   const { group } = useParams({ from: '/member/groups/$group' });
   const { data, error } = useQuery(ledGroupQuery(group));
   return (
@@ -34,6 +38,8 @@ export function LedGroupPage() {
             </p>
             <Members group={group} members={data.members} />
           </Paper>
+          <GroupLimits group={group} change={me.role !== 'viewer'} />
+          <GroupUsage group={group} />
         </>
       )}
     </div>

@@ -43,7 +43,7 @@ function filesChoices(person: Person) {
 /** Asks what becomes of files and jobs, and for the user name, typed, before somebody is deleted. */
 export function DeleteDialog({ person, opened, onClose }: Props) {
   return (
-    <DialogShell title={`Delete ${person.username}?`} opened={opened} onClose={onClose}>
+    <DialogShell title={`Delete ${person.username}?`} opened={opened} onClose={onClose} size="lg">
       <Body person={person} onClose={onClose} />
     </DialogShell>
   );

@@ -5,6 +5,7 @@ import { ApiError, sentence } from '@/api/problem';
 import { mayChange } from '@/features/account/roles';
 import { useMe } from '@/features/account/useMe';
 import { AdminFrame } from '@/features/admin/AdminFrame';
+import { PersonLimits } from '@/features/limits/PersonLimits';
 import { Notice } from '@/ui/Notice';
 import { StateChip } from '@/ui/StateChip';
 import { Absences } from './Absences';
@@ -18,7 +19,7 @@ import { PersonRole } from './PersonRole';
 import { personQuery } from './queries';
 import { SecondFactorBox } from './SecondFactorBox';
 import type { Person } from './shapes';
-import { loginOf, nameOf, personWords } from './words';
+import { isLeaving, loginOf, nameOf, personWords } from './words';
 
 /** Everything about one person, and what an administrator does for them. */
 export function PersonPage() {
@@ -38,13 +39,42 @@ function Title({ username }: { username: string }) {
 
 function Body({ username }: { username: string }) {
   const { data, error } = useQuery(personQuery(username));
-  if (error instanceof ApiError && error.status === 404) return <Nobody username={username} />;
+  if (error instanceof ApiError && error.status === 404)
+    return data && isLeaving(data) ? (
+      <Deleted username={loginOf(data)} />
+    ) : (
+      <Nobody username={username} />
+    );
   return (
     <div className={classes.page}>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
       {!data && !error && <Skeleton height={360} radius="lg" aria-label="Loading" />}
       {data && <Whole person={data} />}
     </div>
+  );
+}
+
+/** The portal keeps what somebody did under another name, so that theirs is free again. */
+function Deleted({ username }: { username: string }) {
+  return (
+    <Paper className={classes.box} role="status">
+      <p className={classes.line}>
+        {username} is deleted, and others may have the name. What they did stays in the audit.
+      </p>
+      <div className={classes.actions}>
+        <Button component={Link} to="/admin/people" variant="default">
+          Show everyone
+        </Button>
+        <Button
+          variant="default"
+          renderRoot={(props) => (
+            <Link {...props} to="/admin/people" search={{ state: 'deleted' }} />
+          )}
+        >
+          Show the deleted
+        </Button>
+      </div>
+    </Paper>
   );
 }
 
@@ -61,21 +91,26 @@ function Nobody({ username }: { username: string }) {
   );
 }
 
+const BEING_DELETED = { label: 'Being deleted', tone: 'busy' } as const;
+
 function Whole({ person }: { person: Person }) {
   const admin = mayChange(useMe());
+  const isBeingDeleted = isLeaving(person) && person.deleted_at === null;
   return (
     <>
       <div className={classes.head}>
-        <StateChip {...personWords(person)} />
+        <StateChip {...(isBeingDeleted ? BEING_DELETED : personWords(person))} />
         <code className={classes.username}>{loginOf(person)}</code>
         <nav className={classes.links} aria-label={`More about ${person.username}`}>
-          <Link to="/admin/limits" search={{ person: person.username }}>
-            Limits
-          </Link>
-          <Link to="/admin/usage" search={{ by: 'person', q: person.username }}>
+          {!isLeaving(person) && (
+            <Link to="/admin/limits" search={{ person: person.username }}>
+              Limits
+            </Link>
+          )}
+          <Link to="/admin/usage" search={{ by: 'person', q: loginOf(person) }}>
             Usage
           </Link>
-          <Link to="/admin/audit" search={{ target: person.username }}>
+          <Link to="/admin/audit" search={{ target: loginOf(person) }}>
             Audit
           </Link>
         </nav>
@@ -94,6 +129,7 @@ function Whole({ person }: { person: Person }) {
         <div className={classes.column}>
           <PortalFacts person={person} />
           <PersonRole person={person} />
+          {!isLeaving(person) && <PersonLimits username={person.username} />}
           <SecondFactorBox person={person} />
         </div>
       </div>

@@ -9,7 +9,7 @@ import { Chips } from './Chips';
 import classes from './Person.module.css';
 import { GroupPick } from './SearchPick';
 import type { Person } from './shapes';
-import { roleReason, roleText } from './words';
+import { isLeaving, roleReason, roleText } from './words';
 
 const GRANTS = [
   { value: 'none', label: 'None' },
@@ -22,7 +22,7 @@ export function PersonRole({ person }: { person: Person }) {
   const me = useMe();
   const { busy, change, withPassword } = useChange();
   const { username, leads } = person;
-  const changing = mayChange(me) && !person.deleted_at;
+  const changing = mayChange(me) && !isLeaving(person) && !person.unmanaged;
   return (
     <Paper component="section" className={classes.box} aria-labelledby="role">
       <h2 className={classes.heading} id="role">
@@ -33,7 +33,7 @@ export function PersonRole({ person }: { person: Person }) {
         {person.granted_role && person.granted_at && (
           <>
             {' '}
-            (<Time at={person.granted_at} />)
+            Since <Time at={person.granted_at} />.
           </>
         )}
       </p>

@@ -6,6 +6,7 @@ import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { resetSecondFactor } from './actions';
 import classes from './Person.module.css';
 import type { Person } from './shapes';
+import { isLeaving } from './words';
 
 /** Whether a login needs a code besides, and the way back in for who has lost it. */
 export function SecondFactorBox({ person }: { person: Person }) {
@@ -22,7 +23,7 @@ export function SecondFactorBox({ person }: { person: Person }) {
           ? 'On: a login asks for a code of their app.'
           : 'Off: the password alone opens the account.'}
       </p>
-      {person.second_factor && mayChange(me) && !person.deleted_at && (
+      {person.second_factor && mayChange(me) && !isLeaving(person) && (
         <Button variant="default" onClick={() => setAsking(true)}>
           Take it away…
         </Button>

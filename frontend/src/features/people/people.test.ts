@@ -9,6 +9,7 @@ import {
   can,
   hasOtherNumber,
   isClosing,
+  isLeaving,
   listText,
   personWords,
   roleReason,
@@ -155,6 +156,8 @@ describe('what can be done about somebody', () => {
   });
 
   it('waits for what is still being done', () => {
+    expect(isLeaving(person)).toBe(false);
+    expect(isLeaving({ deleted_at: null, directory_wants: 'deleted' })).toBe(true);
     expect(isClosing(person)).toBe(false);
     expect(isClosing({ closing: ['1 session is being ended.'] })).toBe(true);
   });

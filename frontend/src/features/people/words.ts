@@ -133,17 +133,24 @@ export function homeWords(run: Pick<HomeRun, 'state'>): StateWords {
 export const isLiveRun = ({ state }: Pick<HomeRun, 'state'>): boolean =>
   state === 'queued' || state === 'running';
 
+/** Whether they are gone, or on their way: then nothing of them can be changed any more. */
+export const isLeaving = (person: Pick<Person, 'deleted_at' | 'directory_wants'>): boolean =>
+  person.deleted_at !== null || person.directory_wants === 'deleted';
+
 /** Whether there is an entry of the directory that the portal may change. */
 export const isManaged = (
-  person: Pick<Person, 'in_directory' | 'unmanaged' | 'directory_problem' | 'deleted_at'>,
+  person: Pick<
+    Person,
+    'in_directory' | 'unmanaged' | 'directory_problem' | 'deleted_at' | 'directory_wants'
+  >,
 ): boolean =>
-  person.in_directory && !person.unmanaged && !person.directory_problem && !person.deleted_at;
+  person.in_directory && !person.unmanaged && !person.directory_problem && !isLeaving(person);
 
 export type Act = 'edit' | 'password' | 'lock' | 'unlock' | 'disable' | 'enable' | 'delete';
 
 /** What can be done about someone just now, in the order of how often it is. `by` does it. */
 export function actsFor(person: Person, by: string): Act[] {
-  if (person.deleted_at || person.directory_wants === 'deleted' || person.unmanaged) return [];
+  if (isLeaving(person) || person.unmanaged) return [];
   const able = (ability: Ability): boolean =>
     isManaged(person) && can(person.capabilities, ability);
   const oneself = person.username === by;
