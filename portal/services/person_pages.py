@@ -136,7 +136,7 @@ def _state(state: State) -> list[ColumnElement[bool]]:
 
 
 def _words(query: str) -> list[ColumnElement[bool]]:
-    columns = User.username, User.display_name, User.email
+    columns = User.username, User.display_name, User.email, User.former_username
     return [
         or_(*(func.lower(column).contains(word.lower(), autoescape=True) for column in columns))
         for word in query.split()[:MAX_WORDS]

@@ -92,6 +92,8 @@ async def test_states_are_the_portals_own_rows(here: Portal, carol: Browser) -> 
     assert states["disabled"]["p0010"]["in_directory"]
     assert not states["missing"]["gone-g"]["in_directory"]
     assert states["deleted"]["~0123456789ab"]["former_username"] == "dead-d"
+    found = (await carol.get(f"{USERS}?state=deleted&query=dead")).body["items"]
+    assert [row["username"] for row in found] == ["~0123456789ab"]
     one = (await carol.get(f"{USERS}?state=missing&query=GIRL%20gone")).body["items"]
     assert [row["username"] for row in one] == ["gone-g"]
     paged = (await carol.get(f"{USERS}?state=active&limit=1")).body

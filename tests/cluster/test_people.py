@@ -1,0 +1,113 @@
+"""A person from their first day to their last, against the demo's own directory and Slurm: created,
+given a home, a password changed at the first login, a session; locked; deleted with their files."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from cluster.client import Client, Refused
+from tests.cluster.job_tools import SMALL
+from tests.live import Live
+
+pytestmark = pytest.mark.anyio
+
+BOUND_S = 120.0
+USERS = "/admin/users"
+NAME = f"newton-{os.getpid()}"
+OWN_PASSWORD = "an apple on the head"
+CSV = f"username;surname;groups\n{NAME};Newton;portal-users\nleibniz;;portal-users\n"
+
+
+async def until(what: Callable[[], Awaitable[Any]]) -> Any:
+    """What this gives, once it gives something."""
+    end = time.monotonic() + BOUND_S
+    while not (found := await what()):
+        assert time.monotonic() < end, "waited in vain"
+        await asyncio.sleep(0.2)
+    return found
+
+
+async def refusal(client: Client, method: str, path: str, body: Any = None) -> Refused:
+    with pytest.raises(Refused) as caught:
+        await client.api(method, path, body)
+    return caught.value
+
+
+async def home_run(carol: Client, task: str) -> Any:
+    """The person's run of this kind, once it has ended."""
+
+    async def ended() -> Any:
+        runs = (await carol.api("GET", f"{USERS}/{NAME}"))["home_runs"]
+        return next((r for r in runs if r["task"] == task and r["ended_at"]), None)
+
+    return await until(ended)
+
+
+async def gone(carol: Client) -> bool:
+    try:
+        await carol.api("GET", f"{USERS}/{NAME}")
+    except Refused as error:
+        assert error.status == 404, error
+        return True
+    return False
+
+
+async def test_from_the_first_day_to_the_last(portal: Live) -> None:
+    home = portal.state / "home" / NAME
+    async with portal.login("carol") as carol:
+        tried = await carol.api("POST", f"{USERS}/import", {"csv": CSV, "dry_run": True})
+        results = [(row["username"], row["result"], row["field"]) for row in tried["rows"]]
+        assert results == [(NAME, "would_create", None), ("leibniz", "error", "surname")]
+        new = {"username": NAME, "given_name": "Isaac", "surname": "Newton"}
+        made = await carol.api("POST", USERS, {**new, "groups": ["portal-users"]})
+        first, person = made["password"]["password"], made["person"]
+
+        run = await home_run(carol, "create")
+        assert (run["state"], run["output"]) == ("done", f"{home} was made.\n")
+        status = home.stat()
+        assert (status.st_uid, status.st_gid) == (person["uid"], person["gid"])
+        assert status.st_mode & 0o777 == 0o700
+        # NSS knows them on the nodes, Slurm by the account that their limit names
+        assert portal.exec_as(NAME, ["id", "-un"], node="node01").strip() == NAME
+        limit = {"accounts": ["research"]}
+        given = await carol.api("PUT", f"/admin/limits/person/{NAME}", limit)
+        assert given["slurm"]["state"] == "written", given
+
+        async with Client(portal.base_url) as newton:
+            begun = await newton.login(NAME, first)
+            assert begun["password_change_required"] is True, begun
+            assert (await refusal(newton, "GET", "/me")).status == 401, "it opens nothing else"
+            change = {"current_password": first, "new_password": "short"}
+            refused = await refusal(newton, "POST", "/login/password", change)
+            assert "new_password" in refused.fields
+            change["new_password"] = OWN_PASSWORD
+            inside = await newton.api("POST", "/login/password", change)
+            assert (inside["password_change_required"], inside["second_factor"]) == (False, "none")
+            started = (await newton.start_session(resources=SMALL))["id"]
+            session = await newton.wait_session(started, "running", "ended", timeout_s=BOUND_S)
+            assert session["state"] == "running", session["reason"]
+            shown = await carol.api("GET", f"{USERS}/{NAME}")
+            assert (shown["live"]["sessions"], shown["must_change_password"]) == (1, False)
+            assert len(shown["home_runs"]) == 1, "the first login found it made"
+
+            await carol.api("POST", f"{USERS}/{NAME}/lock")
+            async with Client(portal.base_url) as late:
+                body = {"username": NAME, "password": OWN_PASSWORD}
+                assert "locked" in str(await refusal(late, "POST", "/login", body))
+            assert (await newton.api("GET", "/me"))["username"] == NAME, "a lock ends no session"
+            await carol.api("POST", f"{USERS}/{NAME}/unlock")
+
+            leaving = {"files": "archive", "jobs": "cancel", "confirm": NAME}
+            await carol.api("DELETE", f"{USERS}/{NAME}", leaving)
+            assert (await refusal(newton, "GET", "/me")).status == 401
+        await until(lambda: gone(carol))
+        assert not home.exists()
+        assert len(list((portal.state / "state" / "homes").glob(f"{NAME}-{person['uid']}*"))) == 1
+        (left,) = (await carol.api("GET", f"{USERS}?state=deleted&query={NAME}"))["items"]
+        assert left["former_username"] == NAME
