@@ -7,6 +7,7 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,6 +48,10 @@ async def home_run(carol: Client, task: str) -> Any:
         return next((r for r in runs if r["task"] == task and r["ended_at"]), None)
 
     return await until(ended)
+
+
+async def absent(home: Path) -> bool:
+    return not home.exists()
 
 
 async def gone(carol: Client) -> bool:
@@ -107,7 +112,7 @@ async def test_from_the_first_day_to_the_last(portal: Live) -> None:
             await carol.api("DELETE", f"{USERS}/{NAME}", leaving)
             assert (await refusal(newton, "GET", "/me")).status == 401
         await until(lambda: gone(carol))
-        assert not home.exists()
+        await until(lambda: absent(home))
         assert len(list((portal.state / "state" / "homes").glob(f"{NAME}-{person['uid']}*"))) == 1
         (left,) = (await carol.api("GET", f"{USERS}?state=deleted&query={NAME}"))["items"]
         assert left["former_username"] == NAME
