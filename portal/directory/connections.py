@@ -201,6 +201,7 @@ class Servers:
     _idle: dict[str, list[Link]] = field(default_factory=dict)
     _features: dict[str, tuple[float, Features]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _closed: threading.Event = field(default_factory=threading.Event)
 
     def use(self, act: Callable[[Link], T], *, only: str | None = None) -> T:
         """What `act` returns on the first server that serves; one that didn't is tried last.
@@ -260,12 +261,13 @@ class Servers:
             link.close()
 
     def give_back(self, link: Link) -> None:
-        """Keep a connection for the next one, if there aren't enough."""
+        """Keep a connection for the next one, if there aren't enough. A thread may come to its end
+        after everything was closed: who waited for it was cancelled."""
         link.held = False
         if link.changing is None:
             with self._lock:
                 idle = self._idle.setdefault(link.url, [])
-                if len(idle) < MAX_IDLE:
+                if len(idle) < MAX_IDLE and not self._closed.is_set():
                     idle.append(link)
                     return
         link.close()
@@ -278,6 +280,8 @@ class Servers:
             link.close()
 
     def close(self) -> None:
+        with self._lock:
+            self._closed.set()
         for url in list(self._idle):
             self.forget(url)
 

@@ -20,16 +20,17 @@ Act = Callable[[], Awaitable[None]]
 
 
 class Acts:
-    """Those under way, and when each was tried last. `ended` is called after each."""
+    """Those under way, and when each was tried last; `again` is how long one waits between two
+    tries. `ended` is called after each."""
 
-    def __init__(self, ended: Callable[[], None]) -> None:
-        self._ended = ended
+    def __init__(self, ended: Callable[[], None], again: timedelta = AGAIN) -> None:
+        self._ended, self._again = ended, again
         self._running: dict[str, asyncio.Task[None]] = {}
         self._tried: dict[str, datetime] = {}
 
     def start(self, key: str, now: datetime, act: Act) -> None:
         """Start an act unless it is under way or was tried a moment ago."""
-        if key in self._running or (key in self._tried and now - self._tried[key] < AGAIN):
+        if key in self._running or (key in self._tried and now - self._tried[key] < self._again):
             return
         self._tried[key] = now
         task = asyncio.create_task(self._guarded(key, act))

@@ -13,7 +13,7 @@ written: the command line, or another portal.
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 from sqlalchemy import and_, delete, or_, select, update
@@ -53,6 +53,8 @@ from portal.services.store import change
 log = structlog.get_logger(__name__)
 
 EVERY_S = 2.0
+AGAIN = timedelta(seconds=1)
+TELL_FOR = timedelta(seconds=10)  # longer than two looks take, of several portals too
 BOARD_ENDED = "Its owner’s account is switched off."
 THE_PORTAL = "the portal"
 RETIRED = "~"
@@ -107,7 +109,7 @@ class Closing:
 
     def __init__(self, parts: Parts, accounts: Accounts) -> None:
         self._parts, self._accounts = parts, accounts
-        self._acts = Acts(lambda: parts.changes.notify(CLOSING))
+        self._acts = Acts(lambda: parts.changes.notify(CLOSING), AGAIN)
         self._hub_forgot: dict[str, datetime] = {}  # whom, and as of which disabling
 
     async def run(self) -> None:
@@ -124,6 +126,8 @@ class Closing:
     async def look(self, now: datetime) -> None:
         """Take the next step for everyone of whom something is open."""
         async with self._parts.db.session() as db:
+            just_now = User.disabled_at > now - TELL_FOR
+            self._tell((await db.scalars(select(User.id).where(just_now))).all())
             users = list((await db.scalars(select(User).where(_MARKED))).all())
         self._hub_forgot = {u.id: at for u in users if (at := self._hub_forgot.get(u.id))}
         for user in users:
@@ -133,8 +137,12 @@ class Closing:
                 self._directory(user, now)
         self._acts.forget({user.id for user in users}, len(users))
 
+    def _tell(self, user_ids: Sequence[str]) -> None:
+        """The streams of the disabled are to look whether they may go on; whichever process has
+        written it."""
+        self._parts.changes.notify(*user_ids)
+
     async def _close(self, user: User, now: datetime) -> None:
-        self._parts.changes.notify(user.id)  # their streams look whether they may go on
         await self._end_rows(user)
         self._parts.agents.dismiss(user.username)
         left = await still_open(self._parts.db, user)

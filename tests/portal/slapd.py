@@ -85,6 +85,14 @@ pwdAttribute: userPassword
 pwdMaxAge: 60
 pwdLockout: TRUE
 
+dn: cn=grace,ou=policies,{SUFFIX}
+objectClass: device
+objectClass: pwdPolicy
+cn: grace
+pwdAttribute: userPassword
+pwdMaxAge: 3600
+pwdGraceAuthNLimit: 3
+
 dn: cn=strict,ou=policies,{SUFFIX}
 objectClass: device
 objectClass: pwdPolicy
@@ -168,6 +176,12 @@ PEOPLE = "".join(
         person("system", 12),
         person("heidi", 20010),  # whose password a test changes
         person("judy", 20011),
+        person(
+            "ivan",
+            20012,
+            extra=f"pwdPolicySubentry: cn=grace,ou=policies,{SUFFIX}\n"
+            "pwdChangedTime: 20200101000000Z\n",
+        ),
     )
 )
 

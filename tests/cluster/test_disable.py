@@ -1,0 +1,245 @@
+"""Disable means now: what somebody has open when an administrator disables them is closed, in the
+browser, in Slurm, in the hub and in the directory; also when the portal is killed right after, and
+when the person has gone from the directory before."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from cluster.client import Client, Kernel, Refused
+from tests.cluster.job_tools import AWAY, SMALL, board_of, submit
+from tests.live import Live, command
+
+pytestmark = pytest.mark.anyio
+
+WAIT_S = 120
+
+
+@dataclass
+class Desk:
+    """All that one person can have open at once."""
+
+    client: Client
+    session: Any
+    job: Any
+    board: Any
+    kernel: Kernel
+    events: aiohttp.ClientResponse
+    log: aiohttp.ClientResponse
+    token: str
+    closed: list[asyncio.Task[None]] = field(default_factory=list)
+
+
+@asynccontextmanager
+async def desk(portal: Live, username: str) -> AsyncIterator[Desk]:
+    """Log in, and open a notebook, a job with a TensorBoard, its log, the events; make a token."""
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(portal.login(username))
+        made = await client.start_session(resources={**SMALL, "memory_gb": 2})
+        job = await submit(client, "echo begun; sleep 1000")
+        session = await client.wait_session(made["id"], "running", "ended")
+        assert session["state"] == "running", session["reason"]
+        await client.open_lab(session)
+        kernel = await stack.enter_async_context(client.kernel(session))
+        assert "42" in (await kernel.run("print(6 * 7)")).text
+        board = await board_of(client, job["id"], {"logdir": "~"})
+        assert board["state"] == "running", board["reason"]
+        events = await stack.enter_async_context(_stream(client, "/events"))
+        log = await stack.enter_async_context(_stream(client, f"/jobs/{job['id']}/log/follow"))
+        body = {"name": "script", "scopes": ["read"], "expires_in_days": 1}
+        token = (await client.api("POST", "/tokens", body))["token"]
+        found = Desk(client, session, job, board, kernel, events, log, token)
+        found.closed = [
+            asyncio.create_task(end) for end in (_ends(kernel.socket), _read(events), _read(log))
+        ]
+        yield found
+
+
+def _stream(client: Client, path: str) -> Any:
+    never = aiohttp.ClientTimeout(total=None)
+    return client.http.get(f"{client.base_url}/api/v1{path}", timeout=never)
+
+
+async def _ends(socket: aiohttp.ClientWebSocketResponse) -> None:
+    while (await socket.receive()).type is aiohttp.WSMsgType.TEXT:
+        pass
+
+
+async def _read(answer: aiohttp.ClientResponse) -> None:
+    """To the end of a stream, however it ends."""
+    try:
+        async for _ in answer.content.iter_any():
+            pass
+    except aiohttp.ClientError:
+        pass
+
+
+async def shut_out(portal: Live, there: Desk) -> None:
+    """Nothing of theirs works: neither cookie nor token, at no door; every stream has ended."""
+    async with asyncio.timeout(WAIT_S):
+        await asyncio.gather(*there.closed)
+    client = there.client
+    session, board = there.session["url"], there.board["url"]
+    for path in ("/api/v1/me", "/api/v1/events", f"{session}api", f"{session}lab", board):
+        assert await status_of(client, path) in {401, 403, 302}, path
+    bearer = {"Authorization": f"Bearer {there.token}"}
+    assert await status_of(client, "/api/v1/jobs", bearer) == 401
+    with pytest.raises(Refused) as refused:
+        await client.login(there.session["owner"], portal.users[there.session["owner"]])
+    assert refused.value.status in {401, 403}
+
+
+async def status_of(client: Client, path: str, headers: dict[str, str] | None = None) -> int:
+    """What nginx answers now; its answers about who may enter are seconds old at most."""
+    async with asyncio.timeout(WAIT_S):
+        while True:
+            url = f"{client.base_url}{path}"
+            async with client.http.get(url, headers=headers, allow_redirects=False) as answer:
+                if answer.status < 500 and answer.status not in {200, 424}:
+                    return answer.status
+            await asyncio.sleep(0.1)
+
+
+async def closed(carol: Client, username: str) -> Any:
+    """The person, once the portal has seen that all is closed."""
+    person: Any = None
+    async with asyncio.timeout(WAIT_S):
+        while not (person and person["closed_at"]):
+            try:
+                person = await carol.api("GET", f"/admin/users/{username}")
+            except AWAY as error:
+                if isinstance(error, Refused) and error.status < 500:
+                    raise
+            await asyncio.sleep(0.1)
+    assert person["closing"] == []
+    assert (person["web_sessions"], person["tokens"]) == (0, 0)
+    return person
+
+
+def in_slurm(portal: Live, number: int) -> set[str]:
+    """Numbers of somebody's jobs that have not ended."""
+    shown = portal.exec_as("root", ["squeue", "-h", "-o", "%U %A %T"])
+    rows = [line.split() for line in shown.splitlines()]
+    return {job for uid, job, state in rows if int(uid) == number and state != "COMPLETING"}
+
+
+async def known_to_hub(portal: Live, username: str) -> bool:
+    """Whether the hub has the user, and with them tokens."""
+    port = json.loads(command(portal.state, "status", "--json").stdout)["ports"]["hub"]
+    token = (portal.state / "portal/secrets/hub_token").read_text().strip()
+    url = f"http://127.0.0.1:{port}/hub/api/users/{username}"
+    headers = {"Authorization": f"token {token}"}
+    async with aiohttp.ClientSession() as http, http.get(url, headers=headers) as answer:
+        assert answer.status in {200, 404}
+        return answer.status == 200
+
+
+async def disable(carol: Client, username: str, jobs: str = "cancel") -> Any:
+    body = {"jobs": jobs, "why": "left on Friday"}
+    return await carol.api("POST", f"/admin/users/{username}/disable", body)
+
+
+# --- the directory, by hand -----------------------------------------------------------------------
+
+
+def ldap(portal: Live, program: str, *arguments: str, text: str = "") -> str:
+    """One of OpenLDAP's own tools, as the account that may write."""
+    known = json.loads(command(portal.state, "status", "--json").stdout)["ldap"]
+    secret = portal.state / "run" / "test-disable-password"
+    secret.touch(0o600)
+    secret.write_text(Path(known["bind_password_file"]).read_text().strip())
+    argv = [program, "-x", "-ZZ", "-H", known["url"], "-D", known["bind_dn"]]
+    done = subprocess.run(
+        [*argv, "-y", str(secret), *arguments],
+        env={**os.environ, "LDAPTLS_CACERT": known["ca_file"], "LDAPTLS_REQCERT": "demand"},
+        input=text, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@contextmanager
+def deleted_by_hand(portal: Live, username: str) -> Iterator[None]:
+    """Someone's entry is taken out of the directory, and put back as it was."""
+    suffix = json.loads(command(portal.state, "status", "--json").stdout)["ldap"]["suffix"]
+    base = ("-LLL", "-o", "ldif-wrap=no", "-b", f"ou=people,{suffix}", f"(uid={username})", "*")
+    entry = ldap(portal, "ldapsearch", *base)
+    dn = entry.splitlines()[0].removeprefix("dn: ")
+    ldap(portal, "ldapdelete", dn)
+    try:
+        yield
+    finally:
+        ldap(portal, "ldapadd", text=entry)
+
+
+def shell_of(portal: Live, username: str) -> str:
+    return portal.exec_as("root", ["getent", "passwd", username]).strip().rpartition(":")[2]
+
+
+# --- the tests ------------------------------------------------------------------------------------
+
+
+async def test_whoever_is_disabled_has_nothing_left_open(portal: Live) -> None:
+    """First as it is; then with the portal killed as soon as it has answered, and the jobs left."""
+    async with portal.login("carol") as carol:
+        numbers = await carol.api("GET", "/admin/users/alice")
+        try:
+            async with desk(portal, "alice") as there:
+                shown = await disable(carol, "alice")
+                assert shown["disabled_at"] and not shown["closed_at"]
+                await shut_out(portal, there)
+                person = await closed(carol, "alice")
+                assert person["disabled_in_directory"]
+                assert shell_of(portal, "alice") == "/usr/sbin/nologin"
+                assert in_slurm(portal, numbers["uid"]) == set()
+                assert not await known_to_hub(portal, "alice")
+            assert (await carol.api("POST", "/admin/users/alice/enable"))["disabled_at"] is None
+            await _enabled(portal, carol)
+            async with desk(portal, "alice") as there:
+                await disable(carol, "alice", jobs="leave")
+                portal.kill("portal")
+                await shut_out(portal, there)
+                await closed(carol, "alice")
+                assert in_slurm(portal, numbers["uid"]) == {str(there.job["job_id"])}
+                assert not await known_to_hub(portal, "alice")
+                await disable(carol, "alice", jobs="cancel")
+                await closed(carol, "alice")
+                assert in_slurm(portal, numbers["uid"]) == set()
+        finally:
+            await carol.api("POST", "/admin/users/alice/enable")
+            await _enabled(portal, carol)
+
+
+async def _enabled(portal: Live, carol: Client) -> None:
+    """Until the directory has been told too."""
+    async with asyncio.timeout(WAIT_S):
+        while (await carol.api("GET", "/admin/users/alice"))["directory_wants"]:
+            await asyncio.sleep(0.1)
+    assert shell_of(portal, "alice") == "/bin/bash"
+
+
+async def test_whoever_has_gone_from_the_directory_is_disabled_all_the_same(portal: Live) -> None:
+    """Nobody can act as them any more, and Slurm doesn't know their name."""
+    async with portal.login("carol") as carol:
+        number = (await carol.api("GET", "/admin/users/bob"))["uid"]
+        try:
+            async with desk(portal, "bob") as there:
+                with deleted_by_hand(portal, "bob"):
+                    await disable(carol, "bob")
+                    await shut_out(portal, there)
+                    await closed(carol, "bob")
+                    assert in_slurm(portal, number) == set()
+                    assert not await known_to_hub(portal, "bob")
+        finally:
+            await carol.api("POST", "/admin/users/bob/enable")

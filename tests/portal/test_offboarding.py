@@ -1,0 +1,433 @@
+"""People disabled, enabled and deleted, in a real directory, with a hub that is played."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from portal.db import utcnow
+from portal.directory.contract import NewPerson
+from portal.errors import DirectoryUnavailable
+from portal.models import (
+    BatchJob,
+    HalfLogin,
+    HomeRun,
+    Job,
+    JobsPolicy,
+    JobState,
+    Session,
+    Share,
+    User,
+    Wanted,
+    new_id,
+)
+from portal.services import closing
+from portal.services.presence import Presence
+from tests.portal.conftest import Answer, Browser, Portal
+from tests.portal.hub_played import PlayedHub, played_hub
+from tests.portal.people_world import USERS, RunHere, audited, fields, logged_in
+from tests.portal.slapd import PASSWORD
+
+pytest_plugins = ["tests.portal.people_fixtures"]
+pytestmark = pytest.mark.anyio
+
+WAIT_S = 60
+
+
+@pytest.fixture
+async def hub() -> AsyncIterator[PlayedHub]:
+    async with played_hub() as hub:
+        yield hub
+
+
+@pytest.fixture
+async def here(run_here: RunHere, hub: PlayedHub) -> AsyncIterator[Portal]:
+    async with run_here(hub_url=hub.url) as portal:
+        yield portal
+
+
+async def disable(admin: Browser, username: str, jobs: str = "cancel", why: str = "") -> Answer:
+    return await admin.post(f"{USERS}/{username}/disable", {"jobs": jobs, "why": why})
+
+
+async def enable(admin: Browser, username: str) -> Answer:
+    return await admin.post(f"{USERS}/{username}/enable")
+
+
+async def delete(admin: Browser, username: str, **body: str) -> Answer:
+    asked = {"files": "keep", "jobs": "cancel", "confirm": username, **body}
+    return await admin.send("DELETE", f"{USERS}/{username}", json=asked)
+
+
+async def until(admin: Browser, username: str, so: Callable[[Any], Any]) -> Any:
+    """The person, once something is so of them."""
+    async with asyncio.timeout(WAIT_S):
+        while True:
+            answer = await admin.get(f"{USERS}/{username}")
+            if answer.status == 200 and so(answer.body):
+                return answer.body
+            await asyncio.sleep(0.05)
+
+
+async def closed(admin: Browser, username: str) -> Any:
+    return await until(admin, username, lambda person: person["closed_at"])
+
+
+async def row(portal: Portal, username: str) -> User:
+    async with portal.app.state.db.session() as db:
+        found: User | None = await db.scalar(select(User).where(User.username == username))
+    assert found is not None
+    return found
+
+
+async def made(admin: Browser, username: str) -> str:
+    """A person of a test's own, and their one-time password."""
+    body = {"username": username, "surname": "Test", "given_name": "A"}
+    answer = await admin.post(USERS, body)
+    assert answer.status == 201, answer
+    return str(answer.body["password"]["password"])
+
+
+async def job(portal: Portal, username: str, kind: type[Job] = BatchJob, **columns: Any) -> str:
+    user = await row(portal, username)
+    given: dict[str, Any] = {
+        "id": new_id(), "user_id": user.id, "name": new_id()[:8], "state": JobState.RUNNING,
+        "resources": {}, "job_id": 7, **columns,
+    }  # fmt: skip
+    if kind is BatchJob:
+        given |= {"owner_id": user.id, "parameters": {}, "files": {}, "nodes": []}
+    async with portal.app.state.db.session() as db:
+        db.add(kind(**given))
+        await db.commit()
+    return str(given["id"])
+
+
+async def wanted(portal: Portal, job_id: str) -> Wanted:
+    async with portal.app.state.db.session() as db:
+        return (await db.get_one(Job, job_id)).wanted
+
+
+async def end(portal: Portal, *job_ids: str) -> None:
+    async with portal.app.state.db.session() as db:
+        for job_id in job_ids:
+            found = await db.get_one(Job, job_id)
+            found.state = JobState.ENDED
+        await db.commit()
+
+
+def presence(portal: Portal) -> Presence:
+    return Presence(portal.app.state.parts, portal.app.state.accounts)
+
+
+# --- disabled -------------------------------------------------------------------------------------
+
+
+async def test_nothing_works_at_the_next_request(
+    here: Portal, hub: PlayedHub, carol: Browser
+) -> None:
+    hub.users["bob"] = {"s1"}
+    async with logged_in(here, "bob") as bob, here.browser() as program:
+        body = {"name": "t", "scopes": ["read"], "expires_in_days": 1}
+        bearer = {
+            "Authorization": f"Bearer {(await bob.post('/api/v1/tokens', body)).body['token']}"
+        }
+        async with here.app.state.db.session() as db:
+            user = await row(here, "bob")
+            db.add(HalfLogin(token_hash="h", user_id=user.id, expires_at=utcnow()))
+            await db.commit()
+        answer = await disable(carol, "bob", why="left")
+        assert answer.status == 200, answer
+        assert answer.body["disabled_by"] == "carol"
+        gate = {"X-Owner": "bob", "X-Server": "s1"}
+        assert (await bob.get("/api/v1/me")).status == 401
+        assert (await bob.get("/internal/gate", headers=gate)).status == 401
+        assert (await bob.get("/tensorboard/00000000-0000-4000-8000-000000000000/")).status == 401
+        assert (await program.get("/api/v1/jobs", headers=bearer)).status == 401
+        person = await closed(carol, "bob")
+        assert (person["web_sessions"], person["tokens"], person["closing"]) == (0, 0, [])
+        assert (person["disabled_in_directory"], person["disabled_why"]) == (True, "left")
+        assert hub.forgotten == ["bob"]
+        again = await bob.login("bob")
+        assert again.status == 401, "the directory refuses it first"
+
+        assert (await enable(carol, "bob")).body["disabled_at"] is None
+        person = await until(carol, "bob", lambda one: not one["directory_wants"])
+        assert not person["disabled_in_directory"]
+        assert (await bob.get("/api/v1/me")).status == 401, "what was ended stays so"
+        assert (await bob.login("bob")).status == 200
+    said = await audited(here, "person.disable", "bob")
+    assert said == [{"actor": "carol", "jobs": "cancel", "why": "left"}]
+    assert len(await audited(here, "person.closed", "bob")) == 1
+    assert len(await audited(here, "person.enable", "bob")) == 1
+
+
+async def test_a_stream_ends(here: Portal, hub: PlayedHub, carol: Browser) -> None:
+    async with logged_in(here, "bob") as bob, bob.http.get("/api/v1/events") as events:
+        await events.content.readuntil(b"\n\n")
+        await disable(carol, "bob")
+        async with asyncio.timeout(WAIT_S):
+            await events.content.read()
+    await enable(carol, "bob")
+    await until(carol, "bob", lambda one: not one["directory_wants"])
+
+
+async def test_someone_who_has_never_logged_in(here: Portal, carol: Browser) -> None:
+    assert (await disable(carol, "p0042", jobs="leave")).body["disabled_jobs"] == "leave"
+    assert (await closed(carol, "p0042"))["disabled_in_directory"]
+    assert (await enable(carol, "p0042")).status == 200
+    assert (await disable(carol, "nobody-such")).status == 404
+    assert (await disable(carol, "system")).status == 409, "the portal manages no system accounts"
+
+
+async def test_while_the_hub_is_away_it_stays_open_and_says_so(
+    here: Portal, hub: PlayedHub, carol: Browser
+) -> None:
+    hub.away = True
+    await disable(carol, "p0001")
+    person = await until(carol, "p0001", lambda one: not one["directory_wants"])
+    assert person["closed_at"] is None
+    person = await until(carol, "p0001", lambda one: len(one["closing"]) == 2)
+    assert "JupyterHub" in person["closing"][0]
+    hub.away = False
+    await closed(carol, "p0001")
+
+
+async def test_jobs_end_or_are_left_and_sessions_end(here: Portal, carol: Browser) -> None:
+    await disable(carol, "p0002", jobs="leave")
+    await enable(carol, "p0002")
+    running = await job(here, "p0002")
+    waiting = await job(here, "p0002", job_id=None, state=JobState.SUBMITTING)
+    session = await job(here, "p0002", Session, state=JobState.QUEUED)
+    await disable(carol, "p0002", jobs="leave")
+    async with asyncio.timeout(WAIT_S):
+        while (
+            await wanted(here, session) is Wanted.RUN or await wanted(here, waiting) is Wanted.RUN
+        ):
+            await asyncio.sleep(0.05)
+    assert await wanted(here, running) is Wanted.RUN
+    shown = (await carol.get(f"{USERS}/p0002")).body
+    assert shown["closing"][:2] == ["1 session is being ended.", "1 job is being ended."]
+    await end(here, session, waiting)
+    await closed(carol, "p0002")
+    answer = await disable(carol, "p0002", jobs="cancel")  # the admin has thought again
+    assert answer.body["closed_at"] is None
+    async with asyncio.timeout(WAIT_S):
+        while await wanted(here, running) is Wanted.RUN:
+            await asyncio.sleep(0.05)
+    await end(here, running)
+    await closed(carol, "p0002")
+
+
+def test_what_must_end() -> None:
+    def of(jobs: JobsPolicy, kind: type[Job] = BatchJob, **columns: Any) -> bool:
+        now = utcnow()
+        owner = User(username="x", disabled_at=now, disabled_jobs=jobs)
+        row = kind(state=JobState.RUNNING, wanted=Wanted.RUN, job_id=1, created_at=now, user=owner)
+        for name, value in columns.items():
+            setattr(row, name, value)
+        return closing.must_end(row)
+
+    assert of(JobsPolicy.CANCEL)
+    assert not of(JobsPolicy.LEAVE)
+    assert of(JobsPolicy.LEAVE, Session)
+    assert of(JobsPolicy.LEAVE, job_id=None), "what Slurm hasn't got is not left"
+    assert not of(JobsPolicy.CANCEL, state=JobState.ENDED)
+    assert not of(JobsPolicy.CANCEL, wanted=Wanted.STOP)
+    assert not of(JobsPolicy.CANCEL, user=User(username="x"))
+
+
+async def test_nobody_does_it_to_themselves(here: Portal, carol: Browser) -> None:
+    for answer in (await disable(carol, "carol"), await delete(carol, "carol")):
+        assert (answer.status, answer.slug) == (409, "conflict")
+        assert "Another administrator" in answer.body["detail"]
+    assert (await carol.get("/api/v1/me")).status == 200
+
+
+async def test_while_the_directory_is_silent(here: Portal, carol: Browser) -> None:
+    """The portal shuts someone out on its own, and tells the directory when it is back."""
+    async with logged_in(here, "heidi") as heidi:
+        servers = here.app.state.directory.servers
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(type(servers), "use", _silent)
+            answer = await disable(carol, "heidi")
+            assert answer.status == 200, answer
+            assert (await heidi.get("/api/v1/me")).status == 401
+            await until(carol, "heidi", lambda one: len(one["closing"]) >= 2)
+        await closed(carol, "heidi")
+    await enable(carol, "heidi")
+    await until(carol, "heidi", lambda one: not one["directory_wants"])
+
+
+def _silent(*_: Any, **__: Any) -> Any:
+    raise DirectoryUnavailable("silent")
+
+
+# --- deleted --------------------------------------------------------------------------------------
+
+
+async def test_a_person_is_deleted_and_the_name_is_free(here: Portal, carol: Browser) -> None:
+    await made(carol, "leaver")
+    old = await row(here, "leaver")
+    async with here.app.state.db.session() as db:
+        parent = await job(here, "leaver", state=JobState.ENDED)
+        db.add(Share(parent_id=parent, username="leaver"))
+        await db.commit()
+    wrong = await delete(carol, "leaver", confirm="other")
+    assert "leaver" in fields(wrong)["confirm"]
+    assert (await delete(carol, "leaver")).status == 202
+    async with asyncio.timeout(WAIT_S):
+        while (await carol.get(f"{USERS}/leaver")).status != 404:
+            await asyncio.sleep(0.05)
+    async with here.app.state.db.session() as db:
+        gone = await db.get_one(User, old.id)
+        assert (await db.scalars(select(Share))).all() == []
+    assert gone.deleted_at and gone.former_username == "leaver" and gone.username[0] == "~"
+    shown = (await carol.get(f"{USERS}/{gone.username}")).body
+    assert (shown["former_username"], shown["in_directory"]) == ("leaver", False)
+    await made(carol, "leaver")
+    assert (await row(here, "leaver")).id != old.id
+    assert len(await audited(here, "person.deleted", "leaver")) == 1
+
+
+async def test_the_name_stays_while_a_job_of_theirs_runs(here: Portal, carol: Browser) -> None:
+    await made(carol, "busy")
+    left = await job(here, "busy")
+    assert (await delete(carol, "busy", jobs="leave")).status == 202
+    person = await until(carol, "busy", lambda one: one["deleted_at"])
+    assert (person["in_directory"], person["former_username"]) == (False, None)
+    again = await carol.post(USERS, {"username": "busy", "surname": "B"})
+    assert "busy" in fields(again)["username"]
+    assert (await enable(carol, "busy")).status == 409
+    await end(here, left)
+    await presence(here).look()
+    assert (await carol.get(f"{USERS}/busy")).status == 404
+    await made(carol, "busy")
+
+
+async def test_files_are_seen_to_before_the_entry_goes(run_here: RunHere, hub: PlayedHub) -> None:
+    command = ["/bin/echo", "{username}", "{uid}", "{gid}", "{home}"]
+    async with run_here(hub_url=hub.url, home_archive_command=command) as portal:
+        async with logged_in(portal, "carol") as carol:
+            await made(carol, "filer")
+            assert "files" in fields(await delete(carol, "filer", files="archive", jobs="leave"))
+            none = await delete(carol, "filer", files="delete")
+            assert (none.status, none.slug) == (409, "conflict")
+            assert (await delete(carol, "filer", files="archive")).status == 202
+            async with asyncio.timeout(WAIT_S):
+                while (await carol.get(f"{USERS}/filer")).status != 404:
+                    await asyncio.sleep(0.05)
+        async with portal.app.state.db.session() as db:
+            (run,) = await db.scalars(select(HomeRun))
+        assert (run.task, run.home, run.requested_by) == ("archive", "/home/filer", "carol")
+        assert run.uid >= 50_000
+
+
+async def test_a_directory_that_is_only_read(run_here: RunHere, hub: PlayedHub) -> None:
+    """It is the portal's account alone, and stays shut as long as the directory knows them."""
+    async with (
+        run_here(hub_url=hub.url, ldap_write_dn=None) as portal,
+        logged_in(portal, "carol") as carol,
+        logged_in(portal, "bob") as bob,
+    ):
+        await disable(carol, "bob")
+        person = await closed(carol, "bob")
+        assert not person["disabled_in_directory"]
+        refused = await bob.login("bob")
+        assert (refused.status, refused.slug) == (403, "forbidden")
+        assert (await enable(carol, "bob")).status == 200
+        assert (await bob.login("bob")).status == 200
+        await until(carol, "bob", lambda one: not one["directory_wants"])
+        assert (await delete(carol, "bob")).status == 202
+        person = await until(carol, "bob", lambda one: one["deleted_at"])
+        assert person["in_directory"] and person["former_username"] is None
+        refused = await bob.login("bob")
+        assert (refused.status, "deleted" in refused.body["detail"]) == (403, True)
+
+
+# --- gone from the directory ----------------------------------------------------------------------
+
+
+async def test_who_has_gone_is_shut_out_at_the_second_look_and_let_in_again(
+    here: Portal, carol: Browser
+) -> None:
+    directory = here.app.state.directory
+    password = await made(carol, "roamer")
+    before = await directory.find("roamer")
+    await directory.delete("roamer")
+    await presence(here).look()
+    first = await row(here, "roamer")
+    assert first.missing_since and first.disabled_at is None
+    await presence(here).look()
+    person = await closed(carol, "roamer")
+    assert (person["disabled_by"], person["disabled_jobs"]) == ("the directory", "leave")
+    assert (await enable(carol, "roamer")).status == 404, "they couldn't log in"
+    assert (await disable(carol, "roamer")).status == 200, "an administrator may say the same"
+    await closed(carol, "roamer")
+    async with here.app.state.db.session() as db:
+        await db.execute(
+            update(User).values(disabled_by="the directory").where(User.id == first.id)
+        )
+        await db.commit()
+    await directory.create(NewPerson("roamer", "A", "Test", uid=before.uid, password=password))
+    await presence(here).look()
+    assert (await row(here, "roamer")).disabled_at is None
+    assert [said["actor"] for said in await audited(here, "person.enable", "roamer")] == [
+        "the directory"
+    ]
+
+
+async def test_who_is_switched_off_in_the_directory_is_shut_out(
+    here: Portal, carol: Browser
+) -> None:
+    directory = here.app.state.directory
+    await made(carol, "sleeper")
+    await directory.disable("sleeper")
+    await presence(here).look()
+    assert (await closed(carol, "sleeper"))["disabled_why"] == "Switched off in the directory."
+    await directory.enable("sleeper")
+    await presence(here).look()
+    assert (await row(here, "sleeper")).disabled_at is None
+
+
+async def test_an_administrators_decision_is_not_undone(here: Portal, carol: Browser) -> None:
+    await disable(carol, "p0003")
+    await closed(carol, "p0003")
+    await here.app.state.directory.enable("p0003")
+    await presence(here).look()
+    assert (await row(here, "p0003")).disabled_by == "carol"
+
+
+async def test_a_directory_that_has_lost_many_is_not_believed(here: Portal, carol: Browser) -> None:
+    for number in range(4):
+        await carol.send("PUT", f"{USERS}/p000{number}/role", json={"role": "viewer"})
+    async with here.app.state.db.session() as db:
+        names = User.username.like("p000%")
+        await db.execute(update(User).where(names).values(username=User.username + "x"))
+        await db.commit()
+    await presence(here).look()
+    async with here.app.state.db.session() as db:
+        assert not (await db.scalars(select(User).where(User.missing_since.is_not(None)))).all()
+
+
+async def test_another_number_is_another_person_until_an_administrator_says_otherwise(
+    here: Portal, carol: Browser
+) -> None:
+    async with logged_in(here, "judy"):
+        pass
+    async with here.app.state.db.session() as db:
+        await db.execute(update(User).where(User.username == "judy").values(uid=1234))
+        await db.commit()
+    async with here.browser() as judy:
+        refused = await judy.login("judy")
+        assert (refused.status, refused.slug) == (403, "forbidden")
+        assert "1234" in refused.body["detail"]
+        assert (await row(here, "judy")).uid == 1234
+        wrong = await carol.send("PUT", f"{USERS}/judy/number", json={"uid": 1})
+        assert "20011" in fields(wrong)["uid"]
+        right = await carol.send("PUT", f"{USERS}/judy/number", json={"uid": 20011})
+        assert right.status == 200, right
+        assert (await judy.login("judy", PASSWORD)).status == 200
+    said = await audited(here, "person.number", "judy")
+    assert said == [{"actor": "carol", "uid": {"old": 1234, "new": 20011}}]
