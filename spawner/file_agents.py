@@ -62,7 +62,7 @@ class FileAgents(Agents):
     ) -> bool:
         """Whether it is gone; if not, there is more to be deleted than there was time for."""
         found = await self.call(
-            username, "delete", timeout_s, **place, permanent=permanent, id=trash_id
+            username, "delete", timeout_s, **place, permanent=permanent, number=trash_id
         )
         return typed(found, "done", bool)
 
@@ -82,7 +82,7 @@ class FileAgents(Agents):
         self, username: str, place: Place, number: str, size: int, *, overwrite: bool
     ) -> Upload:
         found = await self.call(
-            username, "begin_upload", **place, id=number, size=size, overwrite=overwrite
+            username, "begin_upload", **place, number=number, size=size, overwrite=overwrite
         )
         return filedata.upload(found)
 
@@ -90,12 +90,12 @@ class FileAgents(Agents):
         """Where the next piece begins."""
         text = base64.b64encode(data).decode()
         found = await self.call(
-            username, "write_upload", LOOK_S, id=number, offset=offset, data_b64=text
+            username, "write_upload", LOOK_S, number=number, offset=offset, data_b64=text
         )
         return typed(found, "offset", int)
 
     async def upload(self, username: str, number: str) -> Upload:
-        return filedata.upload(await self.call(username, "look_at_upload", id=number))
+        return filedata.upload(await self.call(username, "look_at_upload", number=number))
 
     async def uploads(self, username: str) -> list[Upload]:
         return filedata.uploads(await self.call(username, "list_uploads"))
@@ -104,13 +104,13 @@ class FileAgents(Agents):
         self, username: str, number: str, sha256: str | None, timeout_s: float
     ) -> tuple[str, Entry] | int:
         """Checksum and entry of the whole file; or how many bytes the checksum has got to."""
-        found = await self.call(username, "finish_upload", timeout_s, id=number, sha256=sha256)
+        found = await self.call(username, "finish_upload", timeout_s, number=number, sha256=sha256)
         if not typed(found, "done", bool):
             return typed(found, "hashed", int)
         return typed(found, "sha256", str)[:64], filedata.entry(found.get("entry"))
 
     async def drop_upload(self, username: str, number: str) -> None:
-        await self.call(username, "drop_upload", id=number)
+        await self.call(username, "drop_upload", number=number)
 
     async def clean_uploads(self, username: str, older_s: int) -> None:
         await self.call(username, "clean_uploads", older_s=older_s)

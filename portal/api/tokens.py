@@ -17,8 +17,9 @@ router = APIRouter(tags=["tokens"])
 
 
 class TokenIn(BaseModel):
-    """A token to make. It may do what its `scopes` say: `read` everything of one's own but files, change
-    `sessions` and TensorBoards, submit and change `jobs`, and `admin` for administrators."""
+    """A token to make. It may do what its `scopes` say: `read` everything of one's own but files,
+    change `sessions` and TensorBoards, submit and change `jobs`, read and change `files`, and
+    `admin` for administrators."""
 
     model_config = ConfigDict(extra="forbid")
 

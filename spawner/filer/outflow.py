@@ -98,9 +98,11 @@ def send_archive(launcher: Launcher, request: Request) -> Result:
     names = want(request, "names", list)
     if kind not in ("zip", "tar") or not 0 < len(names) <= MOST_PICKED:
         raise Refused("BadRequest", "format or names is malformed")
-    if not all(type(name) is str and name and "/" not in name for name in names):
+    if not all(type(name) is str and "/" not in name and "\0" not in name for name in names):
         raise Refused("BadRequest", "names is malformed")
-    picked = [system_name(name) for name in names if name not in (".", "..") and "\0" not in name]
+    if {"", ".", ".."} & set(names):
+        raise problem("bad-name", "These can't be packed.")
+    picked = [system_name(name) for name in names]
     folder = look_into(place)
     with telling(place.name):
         for name in picked:

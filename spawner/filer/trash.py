@@ -79,7 +79,7 @@ def delete(launcher: Launcher, request: Request) -> Result:
             return {"done": done, "id": None, "removed": removal.count}
         if in_trash(place):
             raise problem("no-trash", "This is in the trash already: empty it instead.")
-        number = want(request, "id", str, UUID)
+        number = want(request, "number", str, UUID)
         to_trash(launcher.user, place, folder, number, state)
         return {"done": True, "id": number, "removed": 0}
 
@@ -196,7 +196,7 @@ def came_from(own: int) -> str:
 @operation
 def restore(launcher: Launcher, request: Request) -> Result:
     """Bring something back to where it was, or to `to_path`; never over what is there now."""
-    place, number = want_place(request), want(request, "id", str, UUID)
+    place, number = want_place(request), want(request, "number", str, UUID)
     with telling("this"), opened(open_trash(place, launcher.user, make=False)) as trash:
         with opened(enter(trash, number, launcher.user, make=False)) as own:
             path = request.get("to_path")

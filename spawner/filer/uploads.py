@@ -191,7 +191,7 @@ def begin_upload(launcher: Launcher, request: Request) -> Result:
     """Make an upload's hidden file. What can be known before a byte is sent is told now: something
     of that name is there, there is too little room."""
     upload = Upload(
-        want(request, "id", str, UUID),
+        want(request, "number", str, UUID),
         want_below(request),
         whole_number(request, "size", MAX_SIZE),
         want(request, "overwrite", bool),
@@ -230,7 +230,7 @@ def check_place(folder: int, upload: Upload) -> None:
 @operation
 def write_upload(launcher: Launcher, request: Request) -> Result:
     """A piece, which must begin where the part that has come ends."""
-    upload = read_upload(launcher.user, want(request, "id", str, UUID))
+    upload = read_upload(launcher.user, want(request, "number", str, UUID))
     offset, data = whole_number(request, "offset", MAX_SIZE), want_data(request, MAX_PIECE)
     with part_of(upload) as (_, fd):
         size = os.fstat(fd).st_size
@@ -261,7 +261,7 @@ def carry_on(number: str, data: bytes) -> None:
 @operation
 def look_at_upload(launcher: Launcher, request: Request) -> Result:
     """What an upload is to be, and how much of it has come."""
-    upload = read_upload(launcher.user, want(request, "id", str, UUID))
+    upload = read_upload(launcher.user, want(request, "number", str, UUID))
     with opened(working_folder(upload.place.parent)) as folder:
         state = lstat_or_none(folder, upload.part)
     if state is None:
@@ -301,7 +301,7 @@ def finish_upload(launcher: Launcher, request: Request) -> Result:
     """Give the whole file its name. `sha256` is what it ought to be, or null. While its checksum is
     still being read, the answer says only how far that is; then this is asked again."""
     deadline = time.monotonic() + want_timeout(request)
-    number, wanted = want(request, "id", str, UUID), request.get("sha256")
+    number, wanted = want(request, "number", str, UUID), request.get("sha256")
     upload = read_upload(launcher.user, number)
     with part_of(upload) as (folder, fd):
         size = os.fstat(fd).st_size
@@ -351,7 +351,7 @@ def put_in_place(launcher: Launcher, folder: int, fd: int, upload: Upload) -> No
 @operation
 def drop_upload(launcher: Launcher, request: Request) -> Result:
     """Forget an upload and what has come of it."""
-    number = want(request, "id", str, UUID)
+    number = want(request, "number", str, UUID)
     with opened(open_records(launcher.user)) as records:
         upload = read_record(records, number)
         if upload is None:

@@ -69,7 +69,7 @@ class TestFolders:
         problem = refused(filer, "save", "out/file", data_b64="", version="1")
         assert problem.code == "link"
         assert "“out” is a link" in problem.message
-        begun = {"id": UUID, "size": 1, "overwrite": False}
+        begun = {"number": UUID, "size": 1, "overwrite": False}
         assert refused(filer, "begin_upload", "out/file2", **begun).code == "link"
         assert [path.name for path in outside.iterdir()] == ["file"]
 
@@ -155,7 +155,7 @@ class TestSaving:
 
 class TestDeleting:
     def delete(self, filer: Filer, path: str, number: str = UUID) -> Any:
-        return filer.ask("delete", path, permanent=False, id=number)
+        return filer.ask("delete", path, permanent=False, number=number)
 
     def test_there_and_back(self, filer: Filer) -> None:
         filer.write("d/a", b"1")
@@ -167,8 +167,8 @@ class TestDeleting:
         found = {item["id"]: item for item in filer.ask("list_trash")["items"]}
         assert (found[UUID]["path"], found[UUID]["kind"]) == ("d", "folder")
         assert found[OTHER]["path"] == ODD
-        assert filer.ask("restore", id=UUID)["path"] == "d"
-        filer.ask("restore", id=OTHER)
+        assert filer.ask("restore", number=UUID)["path"] == "d"
+        filer.ask("restore", number=OTHER)
         assert (filer.home / "d/a").read_bytes() == b"1"
         assert filer.names() == ["d", ODD]
         assert filer.ask("list_trash") == {"items": [], "complete": True}
@@ -178,17 +178,17 @@ class TestDeleting:
         filer.write("a", b"old")
         self.delete(filer, "a")
         filer.write("a", b"new")
-        assert refused(filer, "restore", id=UUID).code == "exists"
-        filer.ask("restore", id=UUID, to_path="b")
+        assert refused(filer, "restore", number=UUID).code == "exists"
+        filer.ask("restore", number=UUID, to_path="b")
         assert (filer.home / "b").read_bytes() == b"old"
 
     def test_its_folder_may_be_gone(self, filer: Filer) -> None:
         filer.write("d/a")
         self.delete(filer, "d/a")
         shutil.rmtree(filer.home / "d")
-        assert refused(filer, "restore", id=UUID).code == "not-there"
+        assert refused(filer, "restore", number=UUID).code == "not-there"
         assert [item["path"] for item in filer.ask("list_trash")["items"]] == ["d/a"]
-        assert refused(filer, "restore", id=OTHER).code == "not-there"
+        assert refused(filer, "restore", number=OTHER).code == "not-there"
 
     def test_the_trash_is_emptied_by_age_and_name(self, filer: Filer) -> None:
         assert filer.ask("empty_trash", ids=None, older_s=0)["done"]
@@ -217,14 +217,14 @@ class TestDeleting:
         filer.write("a")
         filer.folder("elsewhere")
         filer.link(".portal-trash", "elsewhere")
-        assert refused(filer, "delete", "a", permanent=False, id=UUID).code == "no-trash"
+        assert refused(filer, "delete", "a", permanent=False, number=UUID).code == "no-trash"
         assert list((filer.home / "elsewhere").iterdir()) == []
         assert (filer.home / "a").exists()
 
     def test_what_is_in_the_trash_goes_by_emptying(self, filer: Filer) -> None:
         filer.write("a")
         self.delete(filer, "a")
-        code = refused(filer, "delete", ".portal-trash", permanent=False, id=OTHER).code
+        code = refused(filer, "delete", ".portal-trash", permanent=False, number=OTHER).code
         assert code == "no-trash"
 
     def test_without_rights_nothing_goes(self, filer: Filer) -> None:
@@ -233,7 +233,7 @@ class TestDeleting:
         filer.write("d/a")
         os.chown(filer.home / "d", 0, 0)
         for permanent in (False, True):
-            problem = refused(filer, "delete", "d/a", permanent=permanent, id=UUID)
+            problem = refused(filer, "delete", "d/a", permanent=permanent, number=UUID)
             assert problem.code == "denied"
         assert filer.ask("list_trash")["items"] == []
         assert (filer.home / "d/a").exists()
@@ -253,7 +253,7 @@ class TestDeletingForGood:
 
     def test_ten_thousand_folders_in_each_other(self, filer: Filer) -> None:
         deepen(filer.home, 10_000)
-        assert filer.ask("delete", "d", permanent=False, id=UUID)["done"]
+        assert filer.ask("delete", "d", permanent=False, number=UUID)["done"]
         assert filer.ask("empty_trash", ids=None, older_s=0)["done"]
         assert list((filer.home / ".portal-trash").iterdir()) == []
 
@@ -278,14 +278,16 @@ class TestDeletingForGood:
 
 class TestUploads:
     def begin(self, filer: Filer, path: str = "new.bin", size: int = 10, **more: Any) -> Any:
-        whole = {"id": UUID, "size": size, "overwrite": False, **more}
+        whole = {"number": UUID, "size": size, "overwrite": False, **more}
         return filer.ask("begin_upload", path, **whole)
 
     def piece(self, filer: Filer, offset: int, data: bytes) -> int:
-        return int(filer.ask("write_upload", id=UUID, offset=offset, data_b64=b64(data))["offset"])
+        return int(
+            filer.ask("write_upload", number=UUID, offset=offset, data_b64=b64(data))["offset"]
+        )
 
     def finish(self, filer: Filer, sha256: str | None = None, **more: Any) -> Any:
-        return filer.ask("finish_upload", id=UUID, sha256=sha256, **more)
+        return filer.ask("finish_upload", number=UUID, sha256=sha256, **more)
 
     def test_piece_by_piece_through_a_new_launcher(self, filer: Filer) -> None:
         filer.folder("d")
@@ -293,7 +295,7 @@ class TestUploads:
         assert self.piece(filer, 0, b"01234") == 5
         assert filer.names("d") == [], "hidden until it is whole"
         filer.restart()
-        assert filer.ask("look_at_upload", id=UUID)["offset"] == 5
+        assert filer.ask("look_at_upload", number=UUID)["offset"] == 5
         (listed,) = filer.ask("list_uploads")["uploads"]
         assert (listed["path"], listed["offset"]) == (f"d/{ODD}", 5)
         assert self.piece(filer, 5, b"56789") == 10
@@ -302,22 +304,22 @@ class TestUploads:
         assert done["entry"]["mode"] == 0o640
         assert filer.names("d", hidden=True) == [ODD]
         assert filer.ask("list_uploads")["uploads"] == []
-        assert refused(filer, "look_at_upload", id=UUID).code == "not-there"
+        assert refused(filer, "look_at_upload", number=UUID).code == "not-there"
 
     def test_only_the_next_piece_is_taken(self, filer: Filer) -> None:
         self.begin(filer)
         self.piece(filer, 0, b"0123")
         for offset in (0, 3, 5):
-            problem = refused(filer, "write_upload", id=UUID, offset=offset, data_b64=b64(b"x"))
+            problem = refused(filer, "write_upload", number=UUID, offset=offset, data_b64=b64(b"x"))
             assert (problem.code, problem.more["offset"]) == ("offset", 4)
-        problem = refused(filer, "write_upload", id=UUID, offset=4, data_b64=b64(b"x" * 7))
+        problem = refused(filer, "write_upload", number=UUID, offset=4, data_b64=b64(b"x" * 7))
         assert problem.code == "too-much"
-        problem = refused(filer, "finish_upload", id=UUID, sha256=None)
+        problem = refused(filer, "finish_upload", number=UUID, sha256=None)
         assert (problem.code, problem.more["offset"]) == ("offset", 4)
 
     def test_what_is_there_is_told_before_a_byte_is_sent(self, filer: Filer) -> None:
         filer.write("new.bin", b"old").chmod(0o604)
-        problem = refused(filer, "begin_upload", "new.bin", id=UUID, size=1, overwrite=False)
+        problem = refused(filer, "begin_upload", "new.bin", number=UUID, size=1, overwrite=False)
         assert (problem.code, problem.more["replaceable"]) == ("exists", True)
         self.begin(filer, size=3, overwrite=True)
         self.piece(filer, 0, b"new")
@@ -325,19 +327,19 @@ class TestUploads:
         assert (filer.home / "new.bin").read_bytes() == b"new"
         assert (filer.home / "new.bin").stat().st_mode & 0o777 == 0o604
         filer.folder("folder")
-        problem = refused(filer, "begin_upload", "folder", id=UUID, size=1, overwrite=True)
+        problem = refused(filer, "begin_upload", "folder", number=UUID, size=1, overwrite=True)
         assert (problem.code, problem.more["replaceable"]) == ("exists", False)
 
     def test_what_came_in_between_is_not_replaced(self, filer: Filer) -> None:
         self.begin(filer, size=0)
         filer.write("new.bin", b"other")
-        assert refused(filer, "finish_upload", id=UUID, sha256=None).code == "exists"
+        assert refused(filer, "finish_upload", number=UUID, sha256=None).code == "exists"
         assert (filer.home / "new.bin").read_bytes() == b"other"
-        filer.ask("drop_upload", id=UUID)
+        filer.ask("drop_upload", number=UUID)
         assert filer.names(hidden=True, filter="upload") == []
 
     def test_too_large_is_told_at_once(self, filer: Filer) -> None:
-        problem = refused(filer, "begin_upload", "a", id=UUID, size=1 << 49, overwrite=False)
+        problem = refused(filer, "begin_upload", "a", number=UUID, size=1 << 49, overwrite=False)
         assert problem.code == "no-space"
         assert filer.ask("list_uploads")["uploads"] == []
 
@@ -350,14 +352,14 @@ class TestUploads:
             filer.restart()
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        problem = refused(filer, "write_upload", id=UUID, offset=0, data_b64=b64(bytes(5000)))
+        problem = refused(filer, "write_upload", number=UUID, offset=0, data_b64=b64(bytes(5000)))
         assert problem.code == "no-space"
-        assert filer.ask("look_at_upload", id=UUID)["offset"] == 2000, "it goes on from there"
+        assert filer.ask("look_at_upload", number=UUID)["offset"] == 2000, "it goes on from there"
 
     def test_the_checksum_is_compared(self, filer: Filer) -> None:
         self.begin(filer, size=1)
         self.piece(filer, 0, b"x")
-        assert refused(filer, "finish_upload", id=UUID, sha256="0" * 64).code == "checksum"
+        assert refused(filer, "finish_upload", number=UUID, sha256="0" * 64).code == "checksum"
         assert self.finish(filer, hashlib.sha256(b"x").hexdigest())["done"]
 
     def test_a_long_checksum_is_read_in_parts(self, filer: Filer) -> None:
@@ -378,7 +380,7 @@ class TestUploads:
         (part,) = [p for p in filer.home.iterdir() if "portal-upload" in p.name]
         with part.open("rb") as held:
             fcntl.flock(held, fcntl.LOCK_EX)
-            problem = refused(filer, "write_upload", id=UUID, offset=0, data_b64=b64(b"x"))
+            problem = refused(filer, "write_upload", number=UUID, offset=0, data_b64=b64(b"x"))
             assert problem.code == "busy"
         assert self.piece(filer, 0, b"x") == 1
 
@@ -390,10 +392,10 @@ class TestUploads:
         for target in (None, "victim"):
             if target:
                 filer.link(part.name, target)
-            asked = {"id": UUID, "offset": 0, "data_b64": b64(b"x")}
+            asked = {"number": UUID, "offset": 0, "data_b64": b64(b"x")}
             assert refused(filer, "write_upload", **asked).code in {"not-there", "link"}
         assert (filer.home / "victim").read_bytes() == b"precious"
-        filer.ask("drop_upload", id=UUID)
+        filer.ask("drop_upload", number=UUID)
         assert (filer.home / "victim").exists()
 
     def test_a_folder_swapped_for_a_link_in_the_middle(self, filer: Filer) -> None:
@@ -402,13 +404,13 @@ class TestUploads:
         self.piece(filer, 0, b"01234")
         (filer.home / "d").rename(filer.home / "was")
         filer.link("d", "was")
-        asked = {"id": UUID, "offset": 5, "data_b64": b64(b"x")}
+        asked = {"number": UUID, "offset": 5, "data_b64": b64(b"x")}
         assert refused(filer, "write_upload", **asked).code == "link"
-        assert refused(filer, "finish_upload", id=UUID, sha256=None).code == "link"
+        assert refused(filer, "finish_upload", number=UUID, sha256=None).code == "link"
 
     def test_old_ones_go_and_only_ours(self, filer: Filer) -> None:
         self.begin(filer)
-        self.begin(filer, "second", id=OTHER)
+        self.begin(filer, "second", number=OTHER)
         filer.write(".mine.portal-upload-notes")
         record = filer.home / f".local/share/portal/uploads/{UUID}.json"
         long_ago = time.time() - 1e6

@@ -134,7 +134,7 @@ def test_every_location_that_proxies_sets_the_address_of_the_peer() -> None:
     text = render(door())["nginx.conf"]
     locations = re.findall(r"location [^{]*(?:\{[\d,]+\}[^{]*)*\{\n(.*?)\n        \}", text, re.S)
     proxies = [body for body in locations if "proxy_pass " in body]
-    assert len(proxies) == 10
+    assert len(proxies) == 11
     gates = [body for body in proxies if "/internal/gate" in body]
     assert len(gates) == 1
     assert "proxy_pass_request_headers off;" in gates[0]

@@ -121,7 +121,7 @@ async def _restore(
     more = {"to_path": meant(to.path)} if to else {}
     try:
         with explaining():
-            entry = await files.agents.change(username, "restore", root.asked, id=number, **more)
+            entry = await files.agents.change(username, "restore", root.asked, number=number, **more)
     except PortalError as error:
         return Outcome(number, error=error)
     return Outcome(number, entry=entry)
