@@ -43,8 +43,16 @@ function Choose() {
   const show = (search: LimitsSearch): void => void navigate({ to: '/admin/limits', search });
   return (
     <div className={classes.pick}>
-      <PersonPick label="Limits of a person" onPick={(person) => show({ person })} />
-      <GroupPick label="Limits of a group" onPick={(group) => show({ group })} />
+      <PersonPick
+        label="Limits of a person"
+        placeholder="Part of the name"
+        onPick={(person) => show({ person })}
+      />
+      <GroupPick
+        label="Limits of a group"
+        placeholder="Part of the name"
+        onPick={(group) => show({ group })}
+      />
     </div>
   );
 }
@@ -85,7 +93,12 @@ function Some({ title, rows, none }: { title: string; rows: Limit[]; none: strin
         <Paper className={classes.none}>{none}</Paper>
       ) : (
         <Paper className={classes.table}>
-          <Table verticalSpacing={8} horizontalSpacing="md" aria-labelledby={id}>
+          <Table
+            className={classes.limits}
+            verticalSpacing={8}
+            horizontalSpacing="md"
+            aria-labelledby={id}
+          >
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>Whose</Table.Th>

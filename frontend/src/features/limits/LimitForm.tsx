@@ -1,4 +1,4 @@
-import { Button, Stack, TextInput } from '@mantine/core';
+import { Button, Stack, TextInput, type TextInputProps } from '@mantine/core';
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { ApiError, fieldMessage, sentence } from '@/api/problem';
 import { useWithPassword } from '@/features/account/reauth';
@@ -12,7 +12,15 @@ import { Notice } from '@/ui/Notice';
 import { type Draft, draftOf, type Errors, formErrors, rebased, toValues } from './draft';
 import classes from './Limits.module.css';
 import { limitsChanged } from './queries';
-import { type Counting, type Field, LISTS, NUMBERS, type Values, type Whose } from './shapes';
+import {
+  type Counting,
+  type Field,
+  LISTS,
+  NUMBERS,
+  TOGETHER,
+  type Values,
+  type Whose,
+} from './shapes';
 import { emptyText, LABELS } from './words';
 
 /** What is written down, and which version of it. */
@@ -36,6 +44,14 @@ const PLACEHOLDERS: Partial<Record<Field, string>> = {
   memory_gb: 'GB',
 };
 const UNITS: Partial<Record<Field, string>> = { time_limit_minutes: ', hours', memory_gb: ', GB' };
+
+/** What stands below a field stands below all fields of its row, which stay in line. */
+const COMMON = {
+  autoComplete: 'off',
+  autoCapitalize: 'none',
+  spellCheck: false,
+  inputWrapperOrder: ['label', 'input', 'description', 'error'],
+} satisfies TextInputProps;
 
 /** Limits of one person, group or everybody. An empty field says nothing of its own. */
 export function LimitForm({ whose, before, otherwise, onSave, onCancel, children }: Props) {
@@ -82,17 +98,18 @@ export function LimitForm({ whose, before, otherwise, onSave, onCancel, children
     setDraft({ ...draft, ...change });
   };
   const error = (name: string): string | undefined => errors[name] ?? fieldMessage(refusal, name);
-  const common = { autoComplete: 'off', inputMode: 'decimal' } as const;
+  const offered = (field: Field): boolean => whose.scope !== 'group' || TOGETHER.includes(field);
 
   return (
     <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
       <Stack>
         {refusal !== null && <Refusal error={refusal} />}
         <div className={classes.fields}>
-          {NUMBERS.map((field) => (
+          {NUMBERS.filter(offered).map((field) => (
             <TextInput
               key={field}
-              {...common}
+              {...COMMON}
+              inputMode="decimal"
               label={`${LABELS[field]}${UNITS[field] ?? ''}`}
               description={emptyText(field, otherwise?.[field])}
               placeholder={PLACEHOLDERS[field] ?? ''}
@@ -104,24 +121,24 @@ export function LimitForm({ whose, before, otherwise, onSave, onCancel, children
             />
           ))}
         </div>
-        <Types draft={draft} set={set} error={error} otherwise={otherwise} />
-        <div className={classes.fields}>
-          {LISTS.map((field) => (
-            <TextInput
-              key={field}
-              autoComplete="off"
-              autoCapitalize="none"
-              spellCheck={false}
-              label={`${LABELS[field]} that may be used`}
-              description={emptyText(field, otherwise?.[field]) || 'Names, with commas between.'}
-              value={draft.lists[field]}
-              onChange={(event) =>
-                set({ lists: { ...draft.lists, [field]: event.currentTarget.value } })
-              }
-              error={error(field)}
-            />
-          ))}
-        </div>
+        <Types types={types} draft={draft} set={set} error={error} otherwise={otherwise} />
+        {whose.scope !== 'group' && (
+          <div className={classes.fields}>
+            {LISTS.map((field) => (
+              <TextInput
+                key={field}
+                {...COMMON}
+                label={`${LABELS[field]} that may be used`}
+                description={emptyText(field, otherwise?.[field]) || 'Names, with commas between.'}
+                value={draft.lists[field]}
+                onChange={(event) =>
+                  set({ lists: { ...draft.lists, [field]: event.currentTarget.value } })
+                }
+                error={error(field)}
+              />
+            ))}
+          </div>
+        )}
         {children}
         <div className={classes.foot}>
           <Button type="submit" loading={busy}>
@@ -160,27 +177,29 @@ function useBase(
 }
 
 interface TypesProps {
+  /** those of the cluster, which may arrive after the form */
+  types: readonly string[];
   draft: Draft;
   set: (change: Partial<Draft>) => void;
   error: (name: string) => string | undefined;
   otherwise: Props['otherwise'];
 }
 
-function Types({ draft, set, error, otherwise }: TypesProps) {
-  const types = Object.keys(draft.types);
-  if (types.length === 0) return null;
+function Types({ types, draft, set, error, otherwise }: TypesProps) {
+  const all = [...new Set([...types, ...Object.keys(draft.types)])];
+  if (all.length === 0) return null;
   return (
     <fieldset className={classes.types}>
       <legend>GPUs at once, of each type</legend>
       <div className={classes.hint}>{emptyText('gpus_by_type', otherwise?.gpus_by_type)}</div>
       <div className={classes.fields}>
-        {types.map((type) => (
+        {all.map((type) => (
           <TextInput
             key={type}
             label={type}
-            autoComplete="off"
+            {...COMMON}
             inputMode="numeric"
-            value={draft.types[type]}
+            value={draft.types[type] ?? ''}
             onChange={(event) =>
               set({ types: { ...draft.types, [type]: event.currentTarget.value } })
             }

@@ -1,3 +1,4 @@
+import { Anchor } from '@mantine/core';
 import { Link, useSearch } from '@tanstack/react-router';
 import { AdminFrame } from '@/features/admin/AdminFrame';
 import { AllLimits } from './AllLimits';
@@ -16,7 +17,13 @@ export function LimitsPage() {
     <AdminFrame
       tab={one === undefined ? 'Limits' : `Limits of ${one}`}
       title={one === undefined ? 'Limits' : `Limits of ${one}`}
-      aside={one !== undefined && <Link to="/admin/limits">All limits</Link>}
+      aside={
+        one !== undefined && (
+          <Anchor component={Link} to="/admin/limits" size="sm">
+            All limits
+          </Anchor>
+        )
+      }
     >
       <div className={classes.sections}>
         <Content search={search} />

@@ -58,8 +58,7 @@ function Others({ limits }: { limits: PersonLimits }) {
         </dl>
       )}
       <Text size="sm" c="dimmed" mt="md">
-        Slurm keeps to the same limits, wherever you submit from. What goes beyond them waits until
-        something of yours ends.
+        The same holds for what you submit in a terminal. For more, ask your administrators.
       </Text>
     </>
   );

@@ -37,6 +37,7 @@ describe('a limit in words', () => {
     expect(valueText('gpus', null)).toBe('no limit');
     expect(valueText('time_limit_minutes', 90)).toBe('1 h 30 min');
     expect(valueText('partitions', ['gpu', 'cpu'])).toBe('gpu, cpu');
+    expect(valueText('partitions', null)).toBe('any');
     expect(valueText('gpus_by_type', { v100: 2, a100: 1 })).toBe('2 v100, 1 a100');
     expect(valueText('memory_gb', 64)).toBe('64 GB');
   });
@@ -173,12 +174,12 @@ describe('use against limits', () => {
   it('is a share of what is allowed, where something limits it', () => {
     const found = bars(
       { gpus: { value: 4, from }, sessions: { value: 0, from }, jobs: { value: null, from: null } },
-      { gpus: 2, sessions: 0, jobs: 7, cpus: 3, memory_gb: 12 },
+      { gpus: 2, sessions: 0, jobs: 7, cpus: 3, memory_gb: 0 },
     );
     expect(found.map(({ label, text, share, full }) => [label, text, share, full])).toEqual([
       ['GPUs', '2 of 4', 0.5, false],
       ['CPUs', '3, no limit', null, false],
-      ['Memory', '12 GB, no limit', null, false],
+      ['Memory', '0 GB, no limit', null, false],
       ['Sessions', '0 of 0', 1, true],
       ['Jobs', '7, no limit', null, false],
     ]);
@@ -187,7 +188,7 @@ describe('use against limits', () => {
   it('goes no further than full, and says when it is not known', () => {
     const effective = { gpus: { value: 4, from } };
     expect(bars(effective, { gpus: 9 })[0]).toMatchObject({ share: 1, full: true, text: '9 of 4' });
-    expect(bars(effective, null)[0]).toMatchObject({ share: null, text: 'not known of 4' });
+    expect(bars(effective, null)[0]).toMatchObject({ share: null, text: 'not known, 4 at most' });
   });
 
   it('has GPUs of each type that is limited or used', () => {

@@ -35,3 +35,13 @@ export interface Counting {
 export type Use = Partial<Record<Exclude<NumberField, 'time_limit_minutes'>, number | null>> & {
   gpus_by_type?: Record<string, number> | null;
 };
+
+/** What a group's members can have together; the rest is of each one's. */
+export const TOGETHER: readonly Field[] = [
+  'gpus',
+  'gpus_by_type',
+  'sessions',
+  'jobs',
+  'cpus',
+  'memory_gb',
+];

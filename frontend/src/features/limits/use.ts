@@ -17,7 +17,7 @@ export interface Bar {
 const KINDS = [
   ['gpus', 'GPUs', (n: number) => String(n)],
   ['cpus', 'CPUs', (n: number) => String(n)],
-  ['memory_gb', 'Memory', memoryText],
+  ['memory_gb', 'Memory', (n: number) => (n === 0 ? '0 GB' : memoryText(n))],
   ['sessions', 'Sessions', (n: number) => String(n)],
   ['jobs', 'Jobs', (n: number) => String(n)],
 ] as const;
@@ -37,7 +37,9 @@ function bar(
     return { key, label, text: `${now}, no limit`, share: null, full: false, limited: false, from };
   const share = known === undefined ? null : most === 0 ? 1 : Math.min(1, known / most);
   const full = known !== undefined && known >= most;
-  return { key, label, text: `${now} of ${text(most)}`, share, full, limited: true, from };
+  const whole =
+    known === undefined ? `not known, ${text(most)} at most` : `${now} of ${text(most)}`;
+  return { key, label, text: whole, share, full, limited: true, from };
 }
 
 /** A bar for each kind; GPUs of a type follow GPUs, where a type is limited or used. */

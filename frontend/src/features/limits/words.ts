@@ -2,7 +2,7 @@
 import type { StateWords } from '@/features/sessions/words';
 import { memoryText, plural } from '@/features/sessions/words';
 import { minutesAsTime } from '@/lib/time';
-import type { Counting, Field, Use, Values, Whose } from './shapes';
+import { type Counting, type Field, LISTS, type Use, type Values, type Whose } from './shapes';
 
 type Maybe<T> = T | null | undefined;
 
@@ -28,9 +28,12 @@ const UNITS: Partial<Record<Field, string>> = {
   cpus: 'CPU',
 };
 
-/** "4 GPUs", "2 h", "gpu, cpu", "2 v100, 1 a100"; null is no limit. */
+const isList = (field: Field): boolean => (LISTS as readonly Field[]).includes(field);
+
+/** "4 GPUs", "2 h", "gpu, cpu", "2 v100, 1 a100"; null is no limit, or
+ * any of them. */
 export function valueText(field: Field, value: unknown): string {
-  if (value === null || value === undefined) return 'no limit';
+  if (value === null || value === undefined) return isList(field) ? 'any' : 'no limit';
   if (field === 'memory_gb') return memoryText(Number(value));
   if (field === 'time_limit_minutes') return minutesAsTime(Number(value));
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ');
@@ -76,7 +79,7 @@ export function originText(from: Whose | null, person?: string): string {
 /** What counts while a field is left empty: "Empty: 4 GPUs, by default". */
 export function emptyText(field: Field, otherwise: Maybe<Counting>): string {
   if (otherwise === undefined) return '';
-  if (otherwise === null || otherwise.value === null) return 'Empty: no limit';
+  if (otherwise === null || otherwise.value === null) return `Empty: ${valueText(field, null)}`;
   const origin = originText(otherwise.from);
   return `Empty: ${valueText(field, otherwise.value)}${origin && `, ${origin}`}`;
 }
@@ -109,7 +112,7 @@ export type SlurmState = 'written' | 'pending' | 'refused' | 'nothing';
 export function slurmWords(state: SlurmState): StateWords {
   switch (state) {
     case 'written':
-      return { label: 'Slurm has it', tone: 'good' };
+      return { label: 'Slurm was told', tone: 'good' };
     case 'pending':
       return { label: 'Slurm is being told', tone: 'busy' };
     case 'refused':
@@ -121,6 +124,7 @@ export function slurmWords(state: SlurmState): StateWords {
 
 export function associationWords(state: SlurmState | 'drifted'): StateWords {
   if (state === 'drifted') return { label: 'Changed by hand', tone: 'waiting' };
+  if (state === 'written') return { label: 'Slurm has it', tone: 'good' };
   return slurmWords(state);
 }
 
