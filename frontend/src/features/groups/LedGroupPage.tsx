@@ -28,18 +28,16 @@ export function LedGroupPage() {
             {sizeText(data.members.length)}
             {data.description && `. ${data.description}`}
           </p>
-          <Paper component="section" className={classes.box} aria-labelledby="members">
-            <h2 className={classes.heading} id="members">
-              Members
-            </h2>
+          <GroupLimits group={group} change={me.role !== 'viewer'} />
+          <GroupUsage group={group} />
+          <Paper component="details" className={classes.fold}>
+            <summary>Everyone in the group</summary>
             <p className={classes.quiet}>
               Who is in the group is decided by administrators: ask them to add somebody or take
               somebody out.
             </p>
             <Members group={group} members={data.members} />
           </Paper>
-          <GroupLimits group={group} change={me.role !== 'viewer'} />
-          <GroupUsage group={group} />
         </>
       )}
     </div>

@@ -57,7 +57,9 @@ function Row({ row }: { row: PersonRow }) {
         <StateChip {...personWords(row)} />
       </Table.Td>
       <Table.Td data-empty={plain}>{plain ? '–' : roleText(row.role)}</Table.Td>
-      <Table.Td data-empty={!row.email}>{row.email || '–'}</Table.Td>
+      <Table.Td data-empty={!row.email}>
+        <span className={classes.above}>{row.email || '–'}</span>
+      </Table.Td>
       <Table.Td data-empty={!row.last_login_at} data-says="Last login:">
         {row.last_login_at ? <Time at={row.last_login_at} /> : 'never'}
       </Table.Td>
