@@ -31,7 +31,9 @@ function memoryOf(gpus: Gpu[]): string | null {
 function gpuWords(gpus: Gpu[]): string {
   const percents = known(gpus.map((gpu) => gpu.use_percent));
   const mean = percents.length > 0 ? percents.reduce((a, b) => a + b, 0) / percents.length : null;
-  return words.gpu(gpus.length, mean === null ? null : Math.round(mean), memoryOf(gpus));
+  const memory = memoryOf(gpus);
+  if (mean === null && memory === null) return words.gpuSilent(gpus.length);
+  return words.gpu(gpus.length, mean === null ? null : Math.round(mean), memory);
 }
 
 function gpuLine(gpu: Gpu): string {
@@ -39,8 +41,7 @@ function gpuLine(gpu: Gpu): string {
   return words.gpuLine(gpu.name, percent, memoryOf([gpu]) ?? words.unknown);
 }
 
-/** For the status bar: "node01 · Memory 1.2 GB of 6 GB · GPU 34 % 3.1 GB of 80 GB". What is not
- * known is left out here, and said in the details. */
+/** For the status bar: "node01 · Memory 1.2 GB of 6 GB · GPU 34 % 3.1 GB of 80 GB". */
 export function brief(facts: Facts | null, use: Use): string {
   const asked = facts?.session.resources.gpus ?? 0;
   const memory =
@@ -49,7 +50,7 @@ export function brief(facts: Facts | null, use: Use): string {
       size(use.memory.used_bytes),
       use.memory.limit_bytes === null ? null : size(use.memory.limit_bytes),
     );
-  const gpus = use.gpus?.length ? gpuWords(use.gpus) : asked > 0 && words.gpu(asked, null, null);
+  const gpus = use.gpus?.length ? gpuWords(use.gpus) : asked > 0 && words.gpuSilent(asked);
   return [facts?.session.node, memory, gpus].filter(Boolean).join(' · ');
 }
 

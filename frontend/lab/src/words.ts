@@ -28,6 +28,7 @@ export const words = {
       .filter((part) => part !== null)
       .join(' '),
   of: (used: string, limit: string) => `${used} of ${limit}`,
+  gpuSilent: (count: number) => `${count === 1 ? 'GPU' : `${count} GPUs`}: use not known`,
   gpuUnknown: (count: number) =>
     `${count === 1 ? '1 GPU' : `${count} GPUs`}. This node does not tell how much they are used.`,
   noGpu: 'This session has no GPU.',
