@@ -25,8 +25,8 @@ export function AnnouncementBanners() {
   // Both are always there: what comes into them later is read out.
   return (
     <section aria-label="Announcements" className={classes.banners}>
-      <div role="alert">{shown.filter(isCritical).map(card)}</div>
-      <div role="status">{shown.filter((one) => !isCritical(one)).map(card)}</div>
+      <div aria-live="assertive">{shown.filter(isCritical).map(card)}</div>
+      <div aria-live="polite">{shown.filter((one) => !isCritical(one)).map(card)}</div>
     </section>
   );
 }
