@@ -58,6 +58,10 @@ TITLES = {
     "announcement.add": "Made an announcement",
     "announcement.edit": "Changed an announcement",
     "announcement.delete": "Deleted an announcement",
+    "limit.set": "Set a limit",
+    "limit.remove": "Took a limit away",
+    "drift.mend": "Mended what was changed in Slurm by hand",
+    "drift.accept": "Accepted what was changed in Slurm by hand",
     "audit.export": "Took audit events away as a file",
     "audit.retention": "Old audit events were deleted",
 }

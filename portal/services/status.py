@@ -140,7 +140,7 @@ class Status:
                 probe, dict.fromkeys(probe.names, Found(State.FAILING, text, probe.advice)), now
             )
             return
-        del self._under_way[probe.part]
+        self._under_way.pop(probe.part, None)
         (found,) = await asyncio.gather(task, return_exceptions=True)
         took_ms = round((time.monotonic() - began) * 1000)
         if isinstance(found, BaseException):

@@ -81,7 +81,8 @@ async def due(parts: Parts, now: datetime) -> list[tuple[date, date]]:
     today = now.astimezone(UTC).date()
     oldest = months_back(today, parts.settings.usage_months - 1)
     async with parts.db.session() as db:
-        reads = dict((await db.execute(select(UsageRead.day, UsageRead.read_at))).tuples().all())
+        found = await db.execute(select(UsageRead.day, UsageRead.read_at))
+        reads = {day: at for day, at in found.all()}  # noqa: C416 - rows, as a mapping
     days = [oldest + timedelta(days=n) for n in range((today - oldest).days + 1)]
     wanted = [day for day in days if not _final(day, reads.get(day))]
     spans: list[tuple[date, date]] = []

@@ -17,6 +17,7 @@ from portal.app import create_app
 from portal.serve import server_config
 from portal.settings import Settings
 from tests.portal import slapd as slapd_module
+from tests.portal.audited import check_recorded
 from tests.portal.slapd import (
     PASSWORD,
     SERVICE_DN,
@@ -106,10 +107,12 @@ class Answer:
 
 @dataclass(frozen=True)
 class Browser:
-    """A browser with a cookie jar of its own; it says where its requests come from, as all do."""
+    """A browser with a cookie jar of its own; it says where its requests come from, as all do.
+    After each change that succeeds it looks whether the audit has it, and has it once."""
 
     http: aiohttp.ClientSession
     origin: str
+    app: FastAPI | None = None
 
     async def send(
         self, method: str, path: str, json: Any = None, headers: dict[str, str] | None = None
@@ -119,7 +122,10 @@ class Browser:
         async with self.http.request(method, path, json=json, headers=sent) as response:
             is_json = response.content_type in {"application/json", "application/problem+json"}
             body = await response.json(content_type=None) if is_json else await response.text()
-            return Answer(response.status, response.headers.copy(), body)
+            answer = Answer(response.status, response.headers.copy(), body)
+        if self.app is not None and answer.status < 400:
+            await check_recorded(self.app, method, path, answer.headers["X-Request-Id"])
+        return answer
 
     async def get(self, path: str, **kwargs: Any) -> Answer:
         return await self.send("GET", path, **kwargs)
@@ -144,7 +150,7 @@ class Portal:
     async def browser(self) -> AsyncIterator[Browser]:
         jar = aiohttp.CookieJar(unsafe=True)
         async with aiohttp.ClientSession(self.url, cookie_jar=jar) as http:
-            yield Browser(http, self.settings.public_url)
+            yield Browser(http, self.settings.public_url, self.app)
 
 
 @asynccontextmanager

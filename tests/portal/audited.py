@@ -1,0 +1,186 @@
+"""What each route that changes something leaves in the audit, and a check after every such request.
+
+A browser of these tests looks, after each answer that says the change was made, whether exactly one
+event has that request's id. A route that isn't named here fails a test.
+"""
+
+import re
+from functools import cache
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute, iter_route_contexts
+from sqlalchemy import select
+
+from portal.app import bare_app
+from portal.models import AuditEvent
+from portal.services import audit
+
+SAFE = {"GET", "HEAD", "OPTIONS"}
+V1 = "/api/v1"
+A = audit.Action
+
+# The events of which a request that succeeds leaves exactly one.
+RECORDED: dict[tuple[str, str], set[audit.Action]] = {
+    ("POST", f"{V1}/login"): {A.LOGIN, A.LOGIN_HALF},
+    ("POST", f"{V1}/login/second-factor"): {A.LOGIN},
+    ("POST", f"{V1}/reauth"): {A.PASSWORD_CONFIRMED},
+    ("POST", f"{V1}/me/password"): {A.PASSWORD_CHANGED},
+    ("POST", f"{V1}/tokens"): {A.TOKEN_CREATED},
+    ("DELETE", f"{V1}/tokens/{{token_id}}"): {A.TOKEN_REVOKED},
+    ("POST", f"{V1}/second-factor/confirm"): {A.SECOND_FACTOR_ON},
+    ("POST", f"{V1}/second-factor/recovery-codes"): {A.RECOVERY_CODES_NEW},
+    ("POST", f"{V1}/second-factor/turn-off"): {A.SECOND_FACTOR_OFF},
+    ("POST", f"{V1}/admin/users/{{username}}/second-factor/reset"): {A.SECOND_FACTOR_RESET},
+    ("POST", f"{V1}/sessions"): {A.SESSION_START},
+    ("DELETE", f"{V1}/sessions/{{session_id}}"): {A.SESSION_STOP, A.SESSION_REMOVE},
+    ("POST", f"{V1}/sessions/{{session_id}}/extend"): {A.SESSION_EXTEND},
+    ("DELETE", f"{V1}/admin/sessions/{{session_id}}"): {A.SESSION_STOP_BY_ADMIN, A.SESSION_STOP},
+    ("POST", f"{V1}/jobs/{{job_id}}/cancel"): {A.JOB_CANCEL},
+    ("DELETE", f"{V1}/jobs/{{job_id}}"): {A.JOB_REMOVE},
+    ("DELETE", f"{V1}/sessions/{{session_id}}/tensorboard"): {A.TENSORBOARD_STOP},
+    ("DELETE", f"{V1}/jobs/{{job_id}}/tensorboard"): {A.TENSORBOARD_STOP},
+    ("POST", f"{V1}/admin/catalog/images"): {A.IMAGE_IMPORT},
+    ("POST", f"{V1}/admin/catalog/images/imports/{{import_id}}/cancel"): {A.IMAGE_CANCEL},
+    ("DELETE", f"{V1}/admin/catalog/images/{{file}}"): {A.IMAGE_DELETE},
+    ("POST", f"{V1}/admin/users"): {A.PERSON_CREATE},
+    ("PATCH", f"{V1}/admin/users/{{username}}"): {A.PERSON_EDIT},
+    ("POST", f"{V1}/admin/users/{{username}}/lock"): {A.PERSON_LOCK},
+    ("POST", f"{V1}/admin/users/{{username}}/unlock"): {A.PERSON_UNLOCK},
+    ("POST", f"{V1}/admin/users/{{username}}/password"): {A.PERSON_PASSWORD},
+    ("POST", f"{V1}/admin/users/{{username}}/home"): {A.HOME_REQUEST},
+    ("POST", f"{V1}/admin/users/{{username}}/disable"): {A.PERSON_DISABLE},
+    ("POST", f"{V1}/admin/users/{{username}}/enable"): {A.PERSON_ENABLE},
+    ("DELETE", f"{V1}/admin/users/{{username}}"): {A.PERSON_DELETE},
+    ("PUT", f"{V1}/admin/users/{{username}}/number"): {A.PERSON_NUMBER},
+    ("PUT", f"{V1}/admin/users/{{username}}/role"): {A.ROLE_GRANT},
+    ("POST", f"{V1}/admin/groups"): {A.GROUP_CREATE},
+    ("DELETE", f"{V1}/admin/groups/{{group}}"): {A.GROUP_DELETE},
+    ("POST", f"{V1}/admin/announcements"): {A.ANNOUNCEMENT_ADD},
+    ("DELETE", f"{V1}/admin/announcements/{{announcement_id}}"): {A.ANNOUNCEMENT_DELETE},
+    ("POST", f"{V1}/admin/drift/{{drift_id}}/mend"): {A.DRIFT_MEND},
+    ("POST", f"{V1}/admin/drift/{{drift_id}}/accept"): {A.DRIFT_ACCEPT},
+}
+
+# The same, and none when there was nothing to change: asking twice is no mistake there.
+RECORDED_IF_CHANGED: dict[tuple[str, str], set[audit.Action]] = {
+    ("POST", f"{V1}/logout"): {A.LOGOUT},
+    ("POST", f"{V1}/files/delete"): {A.FILE_DELETE},  # which could be none of them
+    ("POST", f"{V1}/jobs"): {A.JOB_SUBMIT},  # with the key of one that was submitted
+    **{
+        ("PUT", f"{V1}/{kind}/shares/{whom}"): {A.SHARE_ADD}
+        for kind in ("jobs/{job_id}", "sessions/{session_id}")
+        for whom in ("{username}", "groups/{group:path}")
+    },
+    **{
+        ("DELETE", f"{V1}/{kind}/shares/{whom}"): {A.SHARE_REMOVE}
+        for kind in ("jobs/{job_id}", "sessions/{session_id}")
+        for whom in ("{username}", "groups/{group:path}")
+    },
+    ("PUT", f"{V1}/sessions/{{session_id}}/tensorboard"): {A.TENSORBOARD_START},
+    ("PUT", f"{V1}/jobs/{{job_id}}/tensorboard"): {A.TENSORBOARD_START},
+    ("PATCH", f"{V1}/admin/announcements/{{announcement_id}}"): {A.ANNOUNCEMENT_EDIT},
+    ("PUT", f"{V1}/admin/users/{{username}}/groups/{{name}}"): {A.GROUP_ADD},
+    ("DELETE", f"{V1}/admin/users/{{username}}/groups/{{name}}"): {A.GROUP_REMOVE},
+    ("PUT", f"{V1}/admin/groups/{{group}}/members/{{username}}"): {A.GROUP_ADD},
+    ("DELETE", f"{V1}/admin/groups/{{group}}/members/{{username}}"): {A.GROUP_REMOVE},
+    ("DELETE", f"{V1}/admin/users/{{username}}/role"): {A.ROLE_REVOKE},
+    ("PUT", f"{V1}/admin/groups/{{group}}/leaders/{{username}}"): {A.LEADER_ADD},
+    ("DELETE", f"{V1}/admin/groups/{{group}}/leaders/{{username}}"): {A.LEADER_REMOVE},
+    ("PUT", f"{V1}/admin/limits/default"): {A.LIMIT_SET},
+    ("DELETE", f"{V1}/admin/limits/default"): {A.LIMIT_REMOVE},
+    ("PUT", f"{V1}/admin/limits/{{scope}}/{{name}}"): {A.LIMIT_SET},
+    ("DELETE", f"{V1}/admin/limits/{{scope}}/{{name}}"): {A.LIMIT_REMOVE},
+    ("PUT", f"{V1}/groups/{{group}}/limits/{{username}}"): {A.LIMIT_SET, A.LIMIT_REMOVE},
+}
+
+# What leaves no event by itself, each with the reason.
+NODES = "the program of a session that an event tells of; what it says is in the session's row"
+OWN_FILES = "one's own files in one's own home, as in a terminal; deleting is recorded"
+NOT_RECORDED: dict[tuple[str, str], str] = {
+    ("POST", f"{V1}/login/password"): "two acts: the change of the password, and the login",
+    ("POST", f"{V1}/second-factor/enrolment"): "a secret that counts once it is confirmed",
+    ("POST", f"{V1}/templates/{{name}}/render"): "shows a script, and changes nothing",
+    ("POST", f"{V1}/estimates"): "a question, and changes nothing",
+    ("POST", f"{V1}/admin/users/import"): "goes on after the answer: an event at its end",
+    ("POST", f"{V1}/admin/users/imports/{{import_id}}/passwords"): (
+        "hands over what the import made, once"
+    ),
+    ("POST", f"{V1}/files/folders"): OWN_FILES,
+    ("POST", f"{V1}/files/move"): OWN_FILES,
+    ("POST", f"{V1}/files/trash/restore"): OWN_FILES,
+    ("POST", f"{V1}/files/trash/empty"): OWN_FILES,
+    ("PUT", f"{V1}/files/text"): OWN_FILES,
+    ("POST", f"{V1}/files/uploads"): OWN_FILES,
+    ("PUT", f"{V1}/files/uploads/{{upload_id}}"): OWN_FILES,
+    ("POST", f"{V1}/files/uploads/{{upload_id}}/complete"): OWN_FILES,
+    ("DELETE", f"{V1}/files/uploads/{{upload_id}}"): OWN_FILES,
+    ("PUT", "/internal/servers/{username}/{name}"): "the hub, about a session that was started",
+    ("DELETE", "/internal/servers/{username}/{name}"): "the hub, about a session that was stopped",
+    ("POST", "/node/sessions/{session_id}/hello"): NODES,
+    ("POST", "/node/sessions/{session_id}/report"): NODES,
+    ("POST", "/node/tensorboards/{board_id}/hello"): NODES,
+    ("POST", "/node/tensorboards/{board_id}/report"): NODES,
+    ("POST", "/node/sessions/{session_id}/extend"): "records as its owner; asked without a browser",
+    ("PUT", "/node/sessions/{session_id}/tensorboard"): (
+        "records as its owner; asked without a browser"
+    ),
+    ("POST", "/tensorboard/{board_id}/{path:path}"): "TensorBoard's own pages ask for their data",
+    **{
+        (method, "/user/{owner}/{server}/{path:path}"): "says that a session isn't running"
+        for method in ("POST", "PUT", "PATCH", "DELETE")
+    },
+}
+
+# An act of its own within another one.
+BESIDE = {A.RECOVERY_CODE_USED.value}
+
+
+def changing_routes() -> list[tuple[str, str]]:
+    """(method, path) of every route that may change something."""
+    return [
+        (method, str(route.path))
+        for route in iter_route_contexts(bare_app().routes)
+        if isinstance(route.original_route, APIRoute)
+        for method in sorted(set(route.methods or ()) - SAFE)
+    ]
+
+
+@cache
+def _patterns() -> list[tuple[str, str, re.Pattern[str]]]:
+    return [
+        (method, path, re.compile(re.sub(r"\{\w+(:path)?\}", _hole, path)))
+        for method, path in changing_routes()
+    ]
+
+
+def _hole(match: re.Match[str]) -> str:
+    return ".+" if match[1] else "[^/]+"
+
+
+def route_of(method: str, path: str) -> tuple[str, str] | None:
+    """The route that such a request goes to."""
+    plain = path.partition("?")[0]
+    for known, template, pattern in _patterns():
+        if known == method and pattern.fullmatch(plain):
+            return known, template
+    return None
+
+
+async def check_recorded(app: FastAPI, method: str, path: str, request_id: str) -> None:
+    """After a change that was answered with success: its event is there, and no second one."""
+    route = route_of(method, path)
+    if route is None or route in NOT_RECORDED or method in SAFE:
+        return
+    found = await _actions(app, request_id)
+    wanted = RECORDED.get(route) or RECORDED_IF_CHANGED[route]
+    if not found and route in RECORDED_IF_CHANGED:
+        return
+    assert len(found) == 1, (route, found)
+    assert found[0] in {action.value for action in wanted}, (route, found)
+
+
+async def _actions(app: FastAPI, request_id: str) -> list[Any]:
+    mine = select(AuditEvent.action).where(AuditEvent.request_id == request_id)
+    async with app.state.db.session() as db:
+        return list((await db.scalars(mine.where(AuditEvent.action.not_in(BESIDE)))).all())

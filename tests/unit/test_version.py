@@ -1,0 +1,13 @@
+"""One version, in the two places that need it."""
+
+import tomllib
+from pathlib import Path
+
+import portal
+
+ROOT = Path(portal.__file__).parent.parent
+
+
+def test_the_package_and_the_program_have_one_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["version"] == portal.__version__
