@@ -1,4 +1,4 @@
-"""The command line: serve, migrate, check, openapi; users and groups (cli_users.py, cli_groups.py).
+"""The command line: serve, migrate, check, openapi; users and groups (in files of their own).
 
 These and app.py alone read the environment; everything else is handed its settings.
 """
@@ -11,7 +11,7 @@ import sys
 import typer
 
 from portal import check as checks
-from portal import cli_groups, cli_users
+from portal import cli_groups, cli_leaving
 from portal import logging as portal_logging
 from portal.app import bare_app, create_app
 from portal.cli_desk import load
@@ -26,7 +26,7 @@ app = typer.Typer(
 )
 
 
-app.add_typer(cli_users.app, name="users")
+app.add_typer(cli_leaving.app, name="users")
 app.add_typer(cli_groups.app, name="groups")
 
 

@@ -7,7 +7,7 @@ import typer
 from portal.api.admin_groups import Group, GroupRow, row_out, show
 from portal.cli_desk import Desk, as_json, run, table
 from portal.directory.contract import NewGroup
-from portal.services import groups
+from portal.services import admins, groups
 
 app = typer.Typer(help="Groups of the directory.", no_args_is_help=True)
 
@@ -109,3 +109,17 @@ def remove(name: Name, usernames: Usernames) -> None:
         return await show(desk.accounts, name)
 
     typer.echo(f"{name} has {len(run(work).members)} members.")
+
+
+@app.command()
+def lead(name: Name, username: Annotated[str, typer.Argument(show_default=False)]) -> None:
+    """Make somebody a leader: they see the members and what those use, and set their limits."""
+    run(lambda desk: admins.add_leader(desk.accounts, name, username, desk.by))
+    typer.echo(f"{username} leads {name}.")
+
+
+@app.command()
+def unlead(name: Name, username: Annotated[str, typer.Argument(show_default=False)]) -> None:
+    """Undo that."""
+    run(lambda desk: admins.remove_leader(desk.accounts, name, username, desk.by))
+    typer.echo(f"{username} doesn't lead {name}.")

@@ -51,7 +51,7 @@ async def home_run(carol: Client, task: str) -> Any:
 
 
 async def absent(home: Path) -> bool:
-    return not home.exists()
+    return not await asyncio.to_thread(home.exists)
 
 
 async def gone(carol: Client) -> bool:

@@ -1,0 +1,172 @@
+"""People and groups at the command line, beside a running portal."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+from typer.testing import CliRunner
+
+from portal.cli import app
+from portal.cli_desk import unix_user
+from tests.portal.conftest import MakeSettings, Portal, running_portal
+from tests.portal.people_world import audited, logged_in
+
+pytest_plugins = ["tests.portal.people_fixtures"]
+pytestmark = pytest.mark.anyio
+
+ROOT = Path(__file__).parents[2]
+ME = f"cli:{unix_user()}"
+
+
+@dataclass(frozen=True)
+class Done:
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Awaitable[Done]]
+
+
+@pytest.fixture
+async def here(
+    make_settings: MakeSettings, writing_settings: dict[str, Any]
+) -> AsyncIterator[Portal]:
+    settings = make_settings(**writing_settings)
+    async with running_portal(settings) as portal, logged_in(portal, "carol"):
+        yield portal
+
+
+@pytest.fixture
+def config(here: Portal, tmp_path: Path) -> Path:
+    """The running portal's own settings, in a file."""
+    lines = []
+    for name in sorted(here.settings.model_fields_set):
+        value = getattr(here.settings, name)
+        if value is not None:
+            text = str(value) if isinstance(value, Path) else value
+            lines.append(f"{name} = {json.dumps(text)}")
+    file = tmp_path / "portal.toml"
+    file.write_text("\n".join(lines))
+    return file
+
+
+@pytest.fixture
+def run(config: Path) -> Iterator[Run]:
+    """`await run("users", "list")`: the command in a thread of this process, for its start takes
+    longer than itself."""
+
+    async def portal(*arguments: str) -> Done:
+        env = {"PORTAL_CONFIG": str(config)}
+        found = await asyncio.to_thread(CliRunner().invoke, app, arguments, env=env)
+        return Done(found.exit_code, found.stdout, found.stderr)
+
+    yield portal
+    structlog.reset_defaults()  # a command silences the log of its process
+
+
+async def test_as_a_process_of_its_own(config: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "portal", "users", "show", "p0007"),
+        cwd=ROOT,
+        env={"PORTAL_CONFIG": str(config), "PATH": "/usr/bin:/bin"},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await process.communicate()
+    assert (process.returncode, err) == (0, b"")
+    assert b"Person 0007" in out
+
+
+async def test_a_persons_life_at_the_command_line(here: Portal, run: Run, tmp_path: Path) -> None:
+    made = await run(
+        *("users", "add", "cli-ada", "--surname", "Lovelace", "--given-name", "Ada"),
+        *("--group", "scientists", "--show-password"),
+    )
+    assert (made.code, made.err) == (0, ""), made
+    assert "cli-ada was created" in made.out
+    password = made.out.splitlines()[1].removeprefix("One-time password: ")
+    async with here.browser() as ada:
+        answer = await ada.login("cli-ada", password)
+        assert answer.body["password_change_required"] is True
+    (event,) = await audited(here, "person.create", "cli-ada")
+    assert event["actor"] == ME
+
+    again = await run("users", "add", "cli-ada", "--surname", "X", "--uid", "0")
+    secret = await run("users", "password", "cli-ada", "--file", str(tmp_path / "one-time"))
+    listed = await run("users", "list", "lovelace")
+    shown = await run("users", "show", "cli-ada", "--json")
+    locked = await run("users", "lock", "p0100")
+    assert (again.code, again.out) == (1, "")
+    assert "username: There is somebody called cli-ada already." in again.err
+    assert "uid: Numbers below" in again.err
+    assert secret.code == 0
+    assert (tmp_path / "one-time").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "one-time").read_text().strip() not in secret.out
+    assert listed.out.splitlines()[0].split() == [
+        "USERNAME",
+        "NAME",
+        "ROLE",
+        "STATE",
+        "UID",
+        "MAIL",
+    ]
+    assert listed.out.splitlines()[1].startswith("cli-ada")
+    assert json.loads(shown.out)["groups"] == ["scientists"]
+    assert (locked.code, locked.out) == (0, "p0100 is locked.\n")
+
+    edited = await run("users", "edit", "cli-ada", "--email", "ada@x.org", "--json")
+    left = await run("users", "groups", "cli-ada", "--remove", "scientists")
+    unlocked = await run("users", "unlock", "p0100")
+    refused = await run("users", "lock", "carol")
+    assert json.loads(edited.out)["email"] == "ada@x.org"
+    assert (left.code, left.out) == (0, "")
+    assert unlocked.code == 0
+    assert (refused.code, "administer" in refused.err) == (1, True), "the last administrator"
+
+
+async def test_import_groups_and_leaving(here: Portal, run: Run, tmp_path: Path) -> None:
+    file, passwords = tmp_path / "people.csv", tmp_path / "passwords.csv"
+    file.write_text("username,surname,uid\ncli-a,A,\ncli-b,,\np0001,P,\ncli-c,C,x\n")
+    silent = await run("users", "import", str(file))
+    tried = await run("users", "import", str(file), "--dry-run", "--json")
+    group = await run("groups", "create", "cli-lab", "--member", "alice", "--description", "A lab")
+    assert (silent.code, "--passwords" in silent.err) == (2, True)
+    assert tried.code == 1
+    results = [(row["line"], row["result"], row["field"]) for row in json.loads(tried.out)["rows"]]
+    assert results == [
+        (2, "would_create", None),
+        (3, "error", "surname"),
+        (4, "exists", None),
+        (5, "error", "uid"),
+    ]
+    assert (group.code, group.err) == (0, "")
+
+    real = await run("users", "import", str(file), "--passwords", str(passwords))
+    assert real.code == 1
+    assert "1 were created, 1 exist, 2 can't be." in real.out
+    assert passwords.stat().st_mode & 0o777 == 0o600
+    (head, line) = passwords.read_text().splitlines()
+    assert (head, line.split(",")[0]) == ("username,password", "cli-a")
+    assert line.split(",")[1] not in real.out
+
+    added = await run("groups", "add", "cli-lab", "cli-a", "bob")
+    granted = await run("users", "grant", "alice", "viewer")
+    disabled = await run("users", "disable", "cli-a", "--why", "left")
+    led = await run("groups", "lead", "cli-lab", "p0101")
+    assert (added.code, added.out) == (0, "cli-lab has 3 members.\n")
+    assert [granted.code, disabled.code, led.code] == [0, 0, 0], (granted, disabled, led)
+    shown = await run("groups", "show", "cli-lab")
+    listed = await run("users", "list", "--state", "disabled", "--json")
+    last = await run("users", "disable", "carol")
+    assert "led by p0101" in shown.out
+    assert [one["username"] for one in json.loads(listed.out)] == ["cli-a"]
+    assert (last.code, last.out) == (1, ""), "the last administrator"
+    (event,) = await audited(here, "person.disable", "cli-a")
+    assert (event["actor"], event["why"]) == (ME, "left")
