@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from spawner.errors import NotFound, Rejected, Unreachable
-from spawner.model import JobInfo, Outcome, SlurmState
+from spawner.model import JobInfo, Outcome, SlurmState, WallLimit
 from spawner.slurm import Slurm
 from spawner.watcher import Pace, Watcher
 from tests.cluster.slurm_tools import make_bin, quickly, slurm_conf, stopped, until
@@ -136,6 +136,36 @@ async def test_the_portal_may_end_and_extend_anyones_job(
     ended = await in_state(slurm, job_id, SlurmState.ENDED)
     assert ended.outcome is Outcome.CANCELLED
     with contextlib.suppress(NotFound):  # until Slurm has forgotten it, this is no error
+        await slurm.cancel(job_id)
+
+
+async def test_what_bounds_a_jobs_time_though_not_the_portals_changes(
+    slurm: Slurm, portal: Live, submitted: list[int]
+) -> None:
+    """What the portal has to look at itself before it lengthens anything."""
+    job_id = submit(portal, submitted, "bob", "sleep 60")
+    job = await in_state(slurm, job_id, SlurmState.RUNNING)
+    name = f"bounds-{job_id}"
+    kept = ["StartTime=now+3days", "Duration=10", "Users=root", "Flags=MAINT"]
+    bob = ["sacctmgr", "-i", "modify", "user", "bob", "set"]
+    portal.exec_as(
+        "root",
+        ["scontrol", "create", f"reservation={name}", *kept, f"Nodes={job.nodes[0]}"],
+    )
+    portal.exec_as("root", [*bob, "MaxWallDurationPerJob=90"])
+    try:
+        (ahead,) = [found for found in await slurm.reservations() if found.name == name]
+        assert (ahead.nodes, ahead.maintenance) == (job.nodes, True)
+
+        async def bounded() -> bool:
+            return WallLimit(90, "account", job.account or "") in await slurm.walls(job)
+
+        await until(bounded)
+        await slurm.set_time_limit(job_id, 5 * 24 * 60)
+        assert (await find(slurm, job_id)).time_limit_minutes == 5 * 24 * 60
+    finally:
+        portal.exec_as("root", [*bob, "MaxWallDurationPerJob=-1"])
+        portal.exec_as("root", ["scontrol", "delete", f"ReservationName={name}"])
         await slurm.cancel(job_id)
 
 
