@@ -57,8 +57,12 @@ function Row({ association: one }: { association: Association }) {
           </div>
         )}
       </Table.Td>
-      <Table.Td>{figuresText(one.state === 'pending' ? one.wanted : one.written)}</Table.Td>
-      <Table.Td>{one.found === null ? 'no such association' : figuresText(one.found)}</Table.Td>
+      <Table.Td>
+        {figuresText(one.state === 'pending' ? one.wanted : one.written, one.partition)}
+      </Table.Td>
+      <Table.Td>
+        {one.found === null ? 'no such association' : figuresText(one.found, one.partition)}
+      </Table.Td>
     </Table.Tr>
   );
 }

@@ -16,7 +16,7 @@ interface Props {
 /** What is used now of what may be used. */
 export function UseBars({ effective, use, person, plain }: Props) {
   const all = bars(effective, use);
-  const shown = plain ? all.filter((bar) => bar.limited) : all;
+  const shown = all.filter((bar) => bar.limited || (bar.known && !plain));
   return (
     <ul className={classes.bars}>
       {shown.map((bar) => (

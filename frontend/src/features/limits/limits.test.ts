@@ -93,6 +93,8 @@ describe('what Slurm has', () => {
       'GPUs at once: 2; Longest time: 60 minutes',
     );
     expect(figuresText({})).toBe('nothing');
+    expect(figuresText({ 'Jobs that wait or run': '0' }, 'debug')).toBe('closed: no jobs here');
+    expect(figuresText({ 'Jobs that wait or run': '0' })).toBe('Jobs that wait or run: 0');
   });
 
   it("counts for the fields that a person's own limit leaves empty", () => {

@@ -11,6 +11,8 @@ export interface Bar {
   share: number | null;
   full: boolean;
   limited: boolean;
+  /** what is used */
+  known: boolean;
   from: Counting['from'];
 }
 
@@ -34,12 +36,21 @@ function bar(
   const known = used ?? undefined;
   const now = known === undefined ? 'not known' : text(known);
   if (most === null)
-    return { key, label, text: `${now}, no limit`, share: null, full: false, limited: false, from };
+    return {
+      key,
+      label,
+      text: `${now}, no limit`,
+      share: null,
+      full: false,
+      limited: false,
+      known: used !== null && used !== undefined,
+      from,
+    };
   const share = known === undefined ? null : most === 0 ? 1 : Math.min(1, known / most);
   const full = known !== undefined && known >= most;
   const whole =
     known === undefined ? `not known, ${text(most)} at most` : `${now} of ${text(most)}`;
-  return { key, label, text: whole, share, full, limited: true, from };
+  return { key, label, text: whole, share, full, limited: true, known: known !== undefined, from };
 }
 
 /** A bar for each kind; GPUs of a type follow GPUs, where a type is limited or used. */

@@ -128,8 +128,13 @@ export function associationWords(state: SlurmState | 'drifted'): StateWords {
   return slurmWords(state);
 }
 
-/** "GPUs at once: 2; Longest time: 60 minutes", in the portal's own words for Slurm's figures. */
-export function figuresText(figures: Readonly<Record<string, string>>): string {
+/** The figure by which the portal closes a partition to somebody. */
+const JOBS_IN_SLURM = 'Jobs that wait or run';
+
+/** "GPUs at once: 2; Longest time: 60 minutes", in the portal's own words for Slurm's figures.
+ * `partition`: whose association it is, empty for one that holds in all of them. */
+export function figuresText(figures: Readonly<Record<string, string>>, partition = ''): string {
+  if (partition !== '' && figures[JOBS_IN_SLURM] === '0') return 'closed: no jobs here';
   const entries = Object.entries(figures);
   return entries.length === 0
     ? 'nothing'
