@@ -20,7 +20,6 @@ LogIn = Callable[[Page, str], None]
 SESSION = f"lab-{token_hex(2)}"
 MINUTES = 14  # under a quarter of an hour: the warning is due at once
 SLOW_S = 120
-HOME = "/sessions"
 
 
 @dataclass(frozen=True)
@@ -113,3 +112,11 @@ def test_the_session_is_looked_after_from_within_jupyterlab(
     path = re.compile(r"^~/Untitled\d*\.ipynb$")
     expect(form.get_by_label("Notebook", exact=True)).to_have_value(path)
     expect(form.get_by_role("combobox", name="Environment")).to_have_value("python3")
+
+    page = context.new_page()
+    page.goto(portal.base_url)
+    page.get_by_role("button", name=f"More time for {SESSION}").click()
+    page.get_by_role("menuitem", name="1 h more").click()
+    card = page.get_by_role("article").filter(has_text=SESSION).first
+    expect(card.get_by_text(re.compile(r"^2 h \d+ min left"))).to_be_visible(timeout=jl.SLOW_MS)
+    assert session.expires_at() == ends + timedelta(hours=1)

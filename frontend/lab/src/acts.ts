@@ -1,8 +1,9 @@
 /** What people do from here: more time, TensorBoard, the notebook as a job, back to the portal. */
+import { extensionChoices } from '@/features/sessions/extend';
 import { localTime } from '@/lib/time';
 import type { Application, NotebookPanel, Notifications } from './jupyter';
 import { runAddress } from './notebook';
-import { choices, warningDue } from './time';
+import { warningDue } from './time';
 import type { Watch } from './watch';
 import { words } from './words';
 
@@ -41,7 +42,7 @@ export class Acts {
 
   /** How much can be added, in minutes, the smallest first; empty if nothing can. */
   get choices(): number[] {
-    return choices(this.watch.facts?.session.extension?.minutes ?? 0);
+    return extensionChoices(this.watch.facts?.session.extension?.minutes ?? 0);
   }
 
   async extend(minutes: number): Promise<void> {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { extensionChoices } from '@/features/sessions/extend';
 import { readFilled } from '@/features/submit/link';
 import type { Facts, Gpu, Use } from './facts';
 import { runAddress } from './notebook';
-import { choices, clockOffset, urgency, warningDue } from './time';
+import { clockOffset, urgency, warningDue } from './time';
 import { brief, details, size } from './use';
 
 const MIN = 60_000;
@@ -59,10 +60,10 @@ describe('the end of a session', () => {
   });
 
   it('can be put off in steps, or by what there is', () => {
-    expect(choices(240)).toEqual([60, 120, 240]);
-    expect(choices(90)).toEqual([60]);
-    expect(choices(25)).toEqual([25]);
-    expect(choices(0)).toEqual([]);
+    expect(extensionChoices(240)).toEqual([60, 120, 240]);
+    expect(extensionChoices(90)).toEqual([60]);
+    expect(extensionChoices(25)).toEqual([25]);
+    expect(extensionChoices(0)).toEqual([]);
   });
 });
 

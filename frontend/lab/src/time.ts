@@ -28,10 +28,4 @@ export function warningDue(leftMs: number, given: number | null): number | null 
   return due !== undefined && (given === null || due < given) ? due : null;
 }
 
-/** How much can be added, in steps that people think in; the last is all there is. */
-export function choices(mostMinutes: number): number[] {
-  const usual = [60, 120, 240, 480, 1440].filter((minutes) => minutes <= mostMinutes);
-  return usual.length > 0 ? usual.slice(0, 3) : [mostMinutes].filter((minutes) => minutes > 0);
-}
-
 export { timeLeft };

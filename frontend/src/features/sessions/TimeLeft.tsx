@@ -2,6 +2,7 @@ import type { Session } from '@/api/types';
 import { timeLeft } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
 import { Time } from '@/ui/Time';
+import { ExtendMenu } from './ExtendMenu';
 import classes from './SessionCard.module.css';
 
 function shareUsed(startedAt: string | null, expiresAt: string, now: number): number {
@@ -26,7 +27,7 @@ export function TimeLeft({ session }: { session: Session }) {
           {left.warning && !left.over && ' · save your work before it ends'}
         </span>
         <span className={classes.environment}>
-          until <Time at={expiresAt} />
+          until <Time at={expiresAt} /> <ExtendMenu session={session} />
         </span>
       </p>
       <div

@@ -25,6 +25,13 @@ export async function stopSession(id: string): Promise<void> {
   else live.removed(id);
 }
 
+/** Adds to a running session's time. */
+export async function extendSession(id: string, minutes: number): Promise<void> {
+  const params = { path: { session_id: id } };
+  const body = { minutes };
+  live.answered(await unwrap(api.POST('/api/v1/sessions/{session_id}/extend', { params, body })));
+}
+
 export async function stopTensorboard(sessionId: string): Promise<void> {
   const params = { path: { session_id: sessionId } };
   await unwrap(api.DELETE('/api/v1/sessions/{session_id}/tensorboard', { params }));

@@ -1,0 +1,40 @@
+import { Button, Menu } from '@mantine/core';
+import type { Session } from '@/api/types';
+import { minutesAsTime } from '@/lib/time';
+import { Icon } from '@/ui/icons';
+import { extendSession } from './actions';
+import { extensionChoices } from './extend';
+import { useAct } from './useAct';
+
+/** More time, as far as it can be had; where it can't, why. */
+export function ExtendMenu({ session }: { session: Session }) {
+  const [busy, act] = useAct();
+  const { extension } = session;
+  if (extension === null) return null;
+  return (
+    <Menu position="bottom-end" width={260} shadow="md">
+      <Menu.Target>
+        <Button
+          size="compact-xs"
+          variant="subtle"
+          loading={busy}
+          rightSection={<Icon name="down" size={12} />}
+          aria-label={`More time for ${session.name}`}
+        >
+          More time
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {extension.reason && <Menu.Label>{extension.reason}</Menu.Label>}
+        {extensionChoices(extension.minutes).map((minutes) => (
+          <Menu.Item
+            key={minutes}
+            onClick={() => void act(() => extendSession(session.id, minutes))}
+          >
+            {minutesAsTime(minutes)} more
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
