@@ -25,14 +25,14 @@ export function StatusPage() {
 }
 
 function Status() {
-  const { data, error, dataUpdatedAt, isFetching } = useQuery(statusQuery);
+  const { data, error, dataUpdatedAt } = useQuery(statusQuery);
   return (
     <>
       {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
       {!data && !error && <Skeleton height={320} radius="lg" aria-label="Loading" />}
       {data && (
         <>
-          <Age at={dataUpdatedAt} error={error} asking={isFetching} />
+          <Age at={dataUpdatedAt} error={error} />
           <Parts status={data} />
         </>
       )}
@@ -41,14 +41,15 @@ function Status() {
 }
 
 /** Says that what is shown is old, when it is. */
-function Age({ at, error, asking }: { at: number; error: Error | null; asking: boolean }) {
+function Age({ at, error }: { at: number; error: Error | null }) {
   useNow();
   const age = Date.now() - at;
-  if (error === null && (asking || age < STALE_MS)) return null;
+  if (error === null && age < STALE_MS) return null;
   return (
     <div className={classes.stale}>
       <Notice tone="warning" urgent>
-        What you see is {duration(age)} old. {error ? sentence(error) : 'Asking again…'}
+        What you see is {duration(age)} old.{' '}
+        {error ? sentence(error) : 'The portal has been asked and has not answered yet.'}
       </Notice>
     </div>
   );
