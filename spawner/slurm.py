@@ -124,7 +124,7 @@ class Slurm:
 
     async def version(self) -> str:
         """The version of the commands here, as `22.05.8`; asks nobody."""
-        return (await self._ask(["scontrol", "--version"])).removeprefix("slurm").strip()
+        return (await self._ask(["scontrol", "--version"])).rpartition(" ")[2].strip()
 
     async def accounting_answers(self) -> None:
         """Raise unless slurmdbd answers, and has its database."""

@@ -130,8 +130,9 @@ def record(
 
 
 def shown(scope: LimitScope, name: str) -> str:
-    """Whom a limit is for, as the audit says it: `person bob`, `default`."""
-    return f"{scope.value} {name}".strip()
+    """Whom a limit is for, as the audit says it: `bob`, as in all that is done to him, or
+    `group vision`, `default`."""
+    return name if scope is LimitScope.PERSON else f"{scope.value} {name}".strip()
 
 
 def _changed(row: Limit) -> ChangedMeanwhile:

@@ -101,6 +101,12 @@ class FakeSlurm:
     async def kill(self, job_id: int) -> None:
         await self.cancel(job_id)
 
+    async def version(self) -> str:
+        return "22.05.8"
+
+    async def accounting_answers(self) -> None:
+        self._there()
+
     def _there(self) -> None:
         if self.away:
             raise Unreachable("Slurm did not answer.")
@@ -119,6 +125,8 @@ class FakeAgents:
     dismissed: list[str] = field(default_factory=list)
     starts: dict[Any, datetime | Rejected | None] = field(default_factory=dict)
     forecasts: list[Resources] = field(default_factory=list)
+    answered_at: datetime | None = None
+    trouble: tuple[datetime, str] | None = None
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self) -> None:

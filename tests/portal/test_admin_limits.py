@@ -89,7 +89,7 @@ async def test_a_limit_is_kept_written_and_recorded_with_what_changed(world: Wor
     async with world.parts.db.session() as db:
         query = select(AuditEvent).where(AuditEvent.action == "limit.set")
         event = (await db.scalars(query.order_by(AuditEvent.at.desc()).limit(1))).one()
-    assert (event.actor, event.target) == ("carol", "person alice")
+    assert (event.actor, event.target) == ("carol", "alice")
     assert event.detail == {"gpus": {"old": 2, "new": 1}, "cpus": {"old": 8, "new": None}}
     assert (await world.ask("DELETE", ALICE, who="carol")).status == 204
     assert (await world.ask("DELETE", ALICE, who="carol")).status == 404

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from portal.api import logs
 from portal.models import BatchJob, JobState
 from portal.services.store import change
 from spawner.model import SlurmState
@@ -155,6 +156,20 @@ async def test_a_log_is_followed_to_its_end(world: World) -> None:
             world.parts.changes.notify(row_id)
     assert "".join(piece["text"] for piece in read) == "one\ntwo"
     assert (read[0]["end"], read[-1]["end"]) == (False, True)
+
+
+async def test_a_log_that_is_followed_ends_with_the_login(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "RECHECK_S", 0.0)
+    row_id = await with_log(world, b"one\n", ended=False)
+    async with world.portal.browser() as elsewhere:
+        assert (await elsewhere.login("alice")).status == 200
+        path = f"/api/v1/jobs/{row_id}/log/follow?offset=0"
+        async with asyncio.timeout(60), elsewhere.http.get(path) as answer:
+            assert await answer.content.readline() == b"event: log\n"
+            assert (await elsewhere.post("/api/v1/logout")).status == 204
+            assert b"event: log" not in (await answer.content.read())
 
 
 def end(row: BatchJob) -> None:
