@@ -56,7 +56,8 @@ def session(portal: Live, chromium: Browser) -> Iterator[Started]:
         assert time.monotonic() < deadline, now
         time.sleep(0.1)
     yield started
-    context.request.delete(f"{api}/sessions/{started.id}")
+    for what in ("/tensorboard", ""):
+        context.request.delete(f"{api}/sessions/{started.id}{what}")
     context.close()
     portal.exec_as("alice", ["/bin/sh", "-c", "rm -f Untitled*.ipynb"])
 
