@@ -15,6 +15,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from portal.db import Database, sqlite_file
 from portal.directory import open_directory
 from portal.hub import Hub, HubError
+from portal.models import HomeTask
+from portal.services import homes
 from portal.services.shelf import Shelf, places
 from portal.settings import Settings
 from spawner.catalog import CatalogError, Environment, availability
@@ -63,6 +65,7 @@ async def check(settings: Settings) -> AsyncIterator[Finding]:
     for finding in _catalog(settings):
         yield finding
     yield imports(settings)
+    yield home_directories(settings)
     yield await _hub(settings)
 
 
@@ -179,6 +182,18 @@ def _tools_problem(settings: Settings) -> tuple[str, str] | None:
     if shutil.which(PACKER, path=PATH) is None:
         return f"{PACKER} is missing", "Install squashfs-tools on this machine."
     return None
+
+
+def home_directories(settings: Settings) -> Finding:
+    """Whether the site's commands for home directories are there. What they do isn't tried."""
+    commands = {task: homes.command(settings, task) for task in HomeTask}
+    if not any(commands.values()):
+        return Finding("home directories (off)")
+    for task, command in commands.items():
+        if command and shutil.which(command[0], path=PATH) is None:
+            problem = f"{command[0]} can't be run"
+            return Finding("home directories", problem, f"Look at {homes.SETTINGS[task]}.")
+    return Finding("home directories")
 
 
 async def _hub(settings: Settings) -> Finding:

@@ -16,7 +16,7 @@ from portal.settings import Settings
 
 LIVE = (HomeState.QUEUED, HomeState.RUNNING)
 NOBODYS = -1
-_SETTINGS = {
+SETTINGS = {
     HomeTask.CREATE: "home_command",
     HomeTask.ARCHIVE: "home_archive_command",
     HomeTask.DELETE: "home_delete_command",
@@ -25,7 +25,7 @@ _SETTINGS = {
 
 def command(settings: Settings, task: HomeTask) -> list[str]:
     """The site's command for this task, its places not yet filled in; empty for none."""
-    return list(getattr(settings, _SETTINGS[task]))
+    return list(getattr(settings, SETTINGS[task]))
 
 
 def must_be_on(settings: Settings, task: HomeTask) -> None:
@@ -35,7 +35,7 @@ def must_be_on(settings: Settings, task: HomeTask) -> None:
 
 
 def _off(task: HomeTask) -> str:
-    return f"The portal has no command for this: whoever runs it can set {_SETTINGS[task]}."
+    return f"The portal has no command for this: whoever runs it can set {SETTINGS[task]}."
 
 
 async def request(

@@ -23,10 +23,12 @@ from portal.models import AuditEvent, HalfLogin, HomeTask, WebSession
 from portal.services import admins, homes, people, persons
 from portal.services.accounts import Accounts
 from portal.services.audit import Action, By, changed, record
+from portal.services.changes import LIMITS
 
 T = TypeVar("T")
 
 OUTSIDE = "somebody outside the portal"
+_OTHER_SHELL = Action.PERSON_DISABLE, Action.PERSON_ENABLE
 
 
 async def create(accounts: Accounts, new: NewPerson, by: By) -> Created:
@@ -46,6 +48,7 @@ async def create(accounts: Accounts, new: NewPerson, by: By) -> Created:
         )
         await homes.request_once(db, accounts.settings, user, made.person, by=by.name)
         await db.commit()
+    accounts.changes.notify(LIMITS)
     return made
 
 
@@ -95,14 +98,17 @@ async def edit(accounts: Accounts, username: str, wanted: Edit, version: str, by
 
 
 async def _changed_by(accounts: Accounts, username: str) -> ChangedMeanwhile:
-    """Who changed somebody last: whoever left the version that is there now, if that is known."""
+    """Who changed somebody last: whoever left the version that is there now, if that is known.
+    Who disables or enables leaves another login shell."""
     now = await accounts.directory.find(username)
-    query = select(AuditEvent).where(
-        AuditEvent.target == username, AuditEvent.action == Action.PERSON_EDIT.value
-    )
+    acts = [action.value for action in (Action.PERSON_EDIT, *_OTHER_SHELL)]
+    query = select(AuditEvent).where(AuditEvent.target == username, AuditEvent.action.in_(acts))
     async with accounts.database.session() as db:
         last = await db.scalar(query.order_by(AuditEvent.id.desc()).limit(1))
-    ours = last is not None and now is not None and last.detail.get("version") == now.version
+    ours = last is not None and (
+        last.action != Action.PERSON_EDIT.value
+        or (now is not None and last.detail.get("version") == now.version)
+    )
     who, at = (last.actor, last.at) if last is not None and ours else (OUTSIDE, None)
     words = f"{who}, on {at:%d %B %Y at %H:%M} UTC" if at is not None else who
     return ChangedMeanwhile(

@@ -136,7 +136,7 @@ async def test_import_groups_and_leaving(here: Portal, run: Run, tmp_path: Path)
     file.write_text("username,surname,uid\ncli-a,A,\ncli-b,,\np0001,P,\ncli-c,C,x\n")
     silent = await run("users", "import", str(file))
     tried = await run("users", "import", str(file), "--dry-run", "--json")
-    group = await run("groups", "create", "cli-lab", "--member", "alice", "--description", "A lab")
+    group = await run("groups", "create", "cli-team", "--member", "alice", "--description", "A lab")
     assert (silent.code, "--passwords" in silent.err) == (2, True)
     assert tried.code == 1
     results = [(row["line"], row["result"], row["field"]) for row in json.loads(tried.out)["rows"]]
@@ -156,13 +156,13 @@ async def test_import_groups_and_leaving(here: Portal, run: Run, tmp_path: Path)
     assert (head, line.split(",")[0]) == ("username,password", "cli-a")
     assert line.split(",")[1] not in real.out
 
-    added = await run("groups", "add", "cli-lab", "cli-a", "bob")
+    added = await run("groups", "add", "cli-team", "cli-a", "bob")
     granted = await run("users", "grant", "alice", "viewer")
     disabled = await run("users", "disable", "cli-a", "--why", "left")
-    led = await run("groups", "lead", "cli-lab", "p0101")
-    assert (added.code, added.out) == (0, "cli-lab has 3 members.\n")
+    led = await run("groups", "lead", "cli-team", "p0101")
+    assert (added.code, added.out) == (0, "cli-team has 3 members.\n")
     assert [granted.code, disabled.code, led.code] == [0, 0, 0], (granted, disabled, led)
-    shown = await run("groups", "show", "cli-lab")
+    shown = await run("groups", "show", "cli-team")
     listed = await run("users", "list", "--state", "disabled", "--json")
     last = await run("users", "disable", "carol")
     assert "led by p0101" in shown.out

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from portal.check import home_directories
 from portal.models import HomeRun, HomeState, User
 from portal.services.changes import HOMES
 from tests.portal.conftest import Browser, MakeSettings, Portal
@@ -181,6 +182,14 @@ async def test_after_a_kill_it_runs_again_when_nothing_is_left_of_the_old(
         if old.returncode is None:
             old.kill()
             await old.wait()
+
+
+def test_portal_check_names_the_command_that_is_missing(make_settings: MakeSettings) -> None:
+    assert home_directories(make_settings()).what.endswith("(off)")
+    assert home_directories(make_settings(home_command=["sudo", "-n", "x"])).problem is None
+    found = home_directories(make_settings(home_delete_command=["/nowhere/gone"]))
+    assert found.problem == "/nowhere/gone can't be run"
+    assert "home_delete_command" in found.advice
 
 
 def test_only_known_places_are_filled_in(make_settings: MakeSettings) -> None:
