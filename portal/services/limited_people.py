@@ -24,6 +24,7 @@ from portal.settings import Settings
 log = structlog.get_logger(__name__)
 
 MEMBERS_AGE = timedelta(minutes=5)
+MEMBERS_AFTER_NEWS = timedelta(seconds=10)
 STRANGERS_AGE = timedelta(minutes=15)
 LOOK_UPS = 50  # of people whose groups differ, in one round
 
@@ -41,9 +42,12 @@ class LimitedPeople:
         self._strangers: dict[str, bool] = {}
         self._strangers_at: datetime | None = None
 
-    async def look(self, limits: Limits, in_slurm: set[str]) -> Mapping[str, Effective]:
-        """Everyone whom some limit concerns, by username, and what counts for each."""
-        await self._ask_for_members(limits.groups)
+    async def look(
+        self, limits: Limits, in_slurm: set[str], *, news: bool = False
+    ) -> Mapping[str, Effective]:
+        """Everyone whom some limit concerns, by username, and what counts for each. `news`: groups
+        may have changed."""
+        await self._ask_for_members(limits.groups, MEMBERS_AFTER_NEWS if news else MEMBERS_AGE)
         users, groups = await self._known(limits.groups)
         for group, names in self._members.items():
             for username in names - users.keys():  # who has never been here
@@ -75,13 +79,13 @@ class LimitedPeople:
             groups.setdefault(username, set()).add(group)
         return {username: deleted is None for username, deleted in rows}, groups
 
-    async def _ask_for_members(self, limited: set[str]) -> None:
+    async def _ask_for_members(self, limited: set[str], age: timedelta) -> None:
         for gone in self._members.keys() - limited:
             del self._members[gone], self._members_at[gone]
         now = utcnow()
         for group in sorted(limited):
             at = self._members_at.get(group)
-            if not self._directory.finds or (at is not None and now - at < MEMBERS_AGE):
+            if not self._directory.finds or (at is not None and now - at < age):
                 continue
             self._members_at[group] = now
             try:

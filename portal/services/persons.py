@@ -26,6 +26,7 @@ from portal.models import (
 )
 from portal.services import people
 from portal.services.accounts import Accounts
+from portal.services.changes import LIMITS
 from portal.settings import USERNAME_PATTERN, Settings
 
 HOME_RUNS = 10
@@ -129,13 +130,13 @@ async def note_groups(accounts: Accounts, username: str) -> None:
     async with accounts.database.session() as db:
         known = await user_of(db, username) is not None
     person = await accounts.directory.find(username) if known else None
-    if person is None:
-        return
-    async with accounts.database.session() as db:
-        user = await user_of(db, username)
-        if user is not None and people.is_same(user, person):
-            await people.learn(db, accounts.settings, user, person.groups)
-            await db.commit()
+    if person is not None:
+        async with accounts.database.session() as db:
+            user = await user_of(db, username)
+            if user is not None and people.is_same(user, person):
+                await people.learn(db, accounts.settings, user, person.groups)
+                await db.commit()
+    accounts.changes.notify(LIMITS)
 
 
 async def capabilities(accounts: Accounts) -> Capabilities:

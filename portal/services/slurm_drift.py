@@ -7,7 +7,7 @@ from typing import Any
 from portal.errors import NotFound
 from portal.models import Association
 from portal.services import audit
-from portal.services.associations import label, place_words, shown
+from portal.services.associations import label, shown
 from portal.services.slurm_limits import SlurmLimits, Standing
 
 
@@ -75,12 +75,15 @@ async def _change(
     action: audit.Action,
 ) -> None:
     """Between two rounds, so that neither overwrites the other."""
+    account, username, partition = drift.standing.place
     detail = {
+        "account": account,
+        "partition": partition,
         "field": label(drift.name),
         "wanted": shown(drift.name, drift.wanted),
         "found": shown(drift.name, drift.found),
     }
-    target = place_words(drift.standing.place)
+    target = username or f"account {account}"
     async with slurm.between_rounds(), slurm.parts.db.session() as db:
         row = await db.get(Association, drift.standing.id)
         if row is None:

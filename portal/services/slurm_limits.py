@@ -86,11 +86,11 @@ class SlurmLimits:
     async def run(self) -> None:
         """A round at each change of a limit, and every LOOK_S."""
         async with self.parts.changes.listen(LIMITS) as listener:
+            news = False
             while True:
                 await asyncio.sleep(TOGETHER_S)
-                await self.round()
-                if not self._waiting:
-                    await listener.wait(LOOK_S)
+                await self.round(news=news)
+                news = bool(self._waiting) or await listener.wait(LOOK_S)
 
     async def settle(self, timeout_s: float) -> bool:
         """Have a round begin after now; whether it was over in time."""
@@ -106,12 +106,13 @@ class SlurmLimits:
         async with self._round:
             yield
 
-    async def round(self) -> None:
-        """Compare once, and tell Slurm what it should hear. What can't be asked now stays."""
+    async def round(self, *, news: bool = False) -> None:
+        """Compare once, and tell Slurm what it should hear. What can't be asked now stays. `news`:
+        limits, people or groups have changed."""
         async with self._round:
             waiting, self._waiting = self._waiting, []
             try:
-                await self._compare_and_tell(asked=bool(waiting))
+                await self._compare_and_tell(asked=bool(waiting), news=news)
                 self.trouble = None
             except SpawnerError as error:
                 self.trouble = error.message
@@ -121,7 +122,7 @@ class SlurmLimits:
                     if not done.done():
                         done.set_result(None)
 
-    async def _compare_and_tell(self, *, asked: bool) -> None:
+    async def _compare_and_tell(self, *, asked: bool, news: bool) -> None:
         async with self.parts.db.session() as db:
             limits = await every_limit(db)
         standings = await self._load()
@@ -130,7 +131,8 @@ class SlurmLimits:
             return
         books = self.parts.books
         await books.look(patient=not asked)
-        people = await self.people.look(limits, {user for _, user, _ in books.found or () if user})
+        in_slurm = {user for _, user, _ in books.found or () if user}
+        people = await self.people.look(limits, in_slurm, news=news)
         now = utcnow()
         fresh = await asyncio.to_thread(self._compared, standings, people, limits, now)
         await self._write(standings, fresh)
