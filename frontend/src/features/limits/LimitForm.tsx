@@ -21,7 +21,7 @@ import {
   type Values,
   type Whose,
 } from './shapes';
-import { emptyText, LABELS } from './words';
+import { emptyText, FIELDS, LABELS } from './words';
 
 /** What is written down, and which version of it. */
 export type Written = Values & { version: number };
@@ -103,7 +103,7 @@ export function LimitForm({ whose, before, otherwise, onSave, onCancel, children
   return (
     <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
       <Stack>
-        {refusal !== null && <Refusal error={refusal} />}
+        {refusal !== null && <Refusal error={refusal} shown={Object.keys(draft.types)} />}
         <div className={classes.fields}>
           {NUMBERS.filter(offered).map((field) => (
             <TextInput
@@ -192,6 +192,7 @@ function Types({ types, draft, set, error, otherwise }: TypesProps) {
     <fieldset className={classes.types}>
       <legend>GPUs at once, of each type</legend>
       <div className={classes.hint}>{emptyText('gpus_by_type', otherwise?.gpus_by_type)}</div>
+      <div className={classes.refused}>{error('gpus_by_type')}</div>
       <div className={classes.fields}>
         {all.map((type) => (
           <TextInput
@@ -211,8 +212,9 @@ function Types({ types, draft, set, error, otherwise }: TypesProps) {
   );
 }
 
-function Refusal({ error }: { error: unknown }) {
-  const named = error instanceof ApiError && error.fields.length > 0;
+/** What no field says. `shown`: the GPU types that have a field. */
+function Refusal({ error, shown }: { error: unknown; shown: readonly string[] }) {
+  const named = [...FIELDS, ...shown].some((name) => fieldMessage(error, name) !== undefined);
   const meanwhile = meanwhileText(error, (at) => localTime(at, clock.now()));
   if (named && meanwhile === null) return null;
   return <Notice tone="error">{meanwhile ?? sentence(error)}</Notice>;
