@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 import pytest
@@ -341,36 +341,33 @@ HOUR = timedelta(hours=1)
 async def test_use_is_counted_by_person_group_and_month_and_reading_again_changes_nothing(
     world: World,
 ) -> None:
-    """Two hours over the end of a month, and what runs as far as it has come."""
-    now = datetime.now(UTC).replace(day=15, hour=12, minute=0, second=0, microsecond=0)
-    first = now.replace(day=1, hour=0)
+    """Two hours over the end of a month; the loop may read at the same time, and finds the same."""
+    first = datetime.combine(use.months_back(datetime.now(UTC).date(), 1), time(), UTC)
     world.accounting.times = [
         JobTime("alice", "research", first - HOUR, first + HOUR, gpus=2, cpus=4),
-        JobTime("bob", "research", now - HOUR, None, gpus=1, cpus=1),
+        JobTime("bob", "research", first + HOUR, first + 2 * HOUR, gpus=1, cpus=1),
     ]
     async with world.parts.db.session() as db:  # what the loop has read of them at the start
         await db.execute(delete(UsageDay))
         await db.execute(delete(UsageRead))
         await db.commit()
     for _ in range(2):
-        while await use.read_next(world.parts, now):
+        while await use.read_next(world.parts, datetime.now(UTC)):
             pass
-    before = f"{first - HOUR:%Y-%m}"
-    query = f"/admin/usage?from={before}&to={now:%Y-%m}"
+    before, last = f"{first - HOUR:%Y-%m}", f"{first:%Y-%m}"
+    query = f"/admin/usage?from={before}&to={last}"
     months = (await world.ask("GET", f"{query}&by=month", who="carol")).body
     assert [(row["name"], row["gpu_hours"], row["jobs"]) for row in months["items"]] == [
         (before, 2, 1),
-        (f"{now:%Y-%m}", 3, 1),
+        (last, 3, 1),
     ]
     people = (await world.ask("GET", query, who="carol")).body
-    assert [(row["name"], row["gpu_hours"]) for row in people["items"]] == [
-        ("alice", 4),
-        ("bob", 1),
-    ]
+    hours = [(row["name"], row["gpu_hours"]) for row in people["items"]]
+    assert hours == [("alice", 4), ("bob", 1)]
     assert people["total"]["cpu_hours"] == 9
     groups = (await world.ask("GET", f"{query}&by=group", who="carol")).body
     assert ("scientists", 4) in [(row["name"], row["gpu_hours"]) for row in groups["items"]]
-    mine = (await world.ask("GET", "/me/usage", who="bob")).body
+    mine = (await world.ask("GET", f"/me/usage?from={before}", who="bob")).body
     assert [row["gpu_hours"] for row in mine["items"]] == [1]
     csv = await world.ask("GET", f"{query}&format=csv", who="carol")
     assert csv.body.splitlines()[:2] == ["person,gpu_hours,cpu_hours,jobs", "alice,4.0,8.0,1"]
