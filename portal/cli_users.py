@@ -19,7 +19,9 @@ from portal.services.person_pages import State
 
 app = typer.Typer(help="People of the directory and of the portal.", no_args_is_help=True)
 
-Username = Annotated[str, typer.Argument(help="The username.", show_default=False)]
+Username = Annotated[
+    str, typer.Argument(help="The username.", show_default=False, callback=str.lower)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Text = Annotated[str | None, typer.Option(show_default=False)]
 Number = Annotated[int | None, typer.Option(show_default=False)]

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from portal.api.deps import AccountsDep, ByDep, FreshAdmin, GroupReader, Reader
-from portal.api.person_views import CapabilitiesOut
+from portal.api.person_views import CapabilitiesOut, Username
 from portal.directory import contract
 from portal.directory.contract import MAX_QUERY_LENGTH, MAX_USERNAME_LENGTH, NewGroup
 from portal.models import Role
@@ -16,7 +16,6 @@ from portal.services.accounts import Accounts
 router = APIRouter(tags=["groups"])
 
 MAX_LIMIT = 200
-Username = Annotated[str, Path(min_length=1, max_length=MAX_USERNAME_LENGTH)]
 GroupName = Annotated[str, Path(min_length=1, max_length=200)]
 
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from portal.api.deps import AccountsDep, ByDep, FreshAdmin, PartsDep
-from portal.api.person_views import Person, show
+from portal.api.person_views import Person, Username, show
 from portal.directory.contract import MAX_USERNAME_LENGTH
 from portal.errors import FieldError, invalid_input
 from portal.models import GROUP_NAME_LENGTH, HomeTask, JobsPolicy, Role
@@ -15,7 +15,6 @@ from portal.services.offboarding import MAX_WHY, Leaving
 
 router = APIRouter(prefix="/admin", tags=["admin"])
 
-Username = Annotated[str, Path(min_length=1, max_length=MAX_USERNAME_LENGTH)]
 Group = Annotated[str, Path(min_length=1, max_length=GROUP_NAME_LENGTH)]
 
 

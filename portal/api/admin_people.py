@@ -17,7 +17,14 @@ from portal.api.deps import (
     PeopleImportsDep,
     Reader,
 )
-from portal.api.person_views import CapabilitiesOut, Person, PersonRow, row_out, show
+from portal.api.person_views import (
+    CapabilitiesOut,
+    Person,
+    PersonRow,
+    Username,
+    row_out,
+    show,
+)
 from portal.directory.contract import MAX_QUERY_LENGTH, MAX_USERNAME_LENGTH, Edit, NewPerson
 from portal.errors import ChangedMeanwhile, Problem
 from portal.models import HomeTask
@@ -33,7 +40,6 @@ MAX_TEXT = 1000
 NO_STORE = "no-store"
 IMPORT_WAIT_S = 1.0
 
-Username = Annotated[str, Path(min_length=1, max_length=MAX_USERNAME_LENGTH)]
 GroupName = Annotated[str, Path(min_length=1, max_length=200)]
 Text = Annotated[str, Field(max_length=MAX_TEXT)]
 Number = Annotated[int, Field(ge=0, le=2**32)]

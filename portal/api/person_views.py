@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict
+from fastapi import Path
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from portal import models
 from portal.directory import contract
@@ -13,6 +14,12 @@ from portal.models import AccountState, HomeState, HomeTask, JobsPolicy, Role
 from portal.services import homes, person_pages, persons
 from portal.services.accounts import Accounts
 from portal.services.closing import open_things
+
+Username = Annotated[
+    str,
+    Path(min_length=1, max_length=contract.MAX_USERNAME_LENGTH),
+    AfterValidator(str.lower),  # as the directory's names are read: they ignore case
+]
 
 
 class CapabilitiesOut(BaseModel):

@@ -7,7 +7,7 @@ and kept nowhere else. A portal that is killed in the middle forgets it: the sam
 
 import asyncio
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from uuid import uuid4
 
@@ -33,7 +33,7 @@ from portal.services.csv_people import Known, Line
 log = structlog.get_logger(__name__)
 
 AT_ONCE = 4
-KEPT = timedelta(hours=2)
+KEPT_S = 2 * 3600.0
 MOST_KEPT = 20
 EXISTS = "There is somebody of this name in the directory already; nothing was changed."
 
@@ -128,12 +128,12 @@ class Imports:
         if any(one.by.name == by.name and self._goes_on(one) for one in self._known.values()):
             raise Conflict("An import of yours is under way. Wait for its end.")
         lines = csv_people.read(text)
-        self._forget_old()
+        self._make_room()
         found = PeopleImport(by, dry_run, total=len(lines))
         self._known[found.id] = found
         task = asyncio.create_task(self._run(found, lines), name=f"people {found.id}")
         self._tasks[found.id] = task
-        task.add_done_callback(lambda _: self._tasks.pop(found.id, None))
+        task.add_done_callback(lambda _: self._ended(found.id))
         await asyncio.wait([task], timeout=wait_s)
         return found
 
@@ -174,13 +174,17 @@ class Imports:
     def _goes_on(self, one: PeopleImport) -> bool:
         return one.state is ImportState.RUNNING
 
-    def _forget_old(self) -> None:
+    def _make_room(self) -> None:
         ended = [one for one in self._known.values() if not self._goes_on(one)]
         ended.sort(key=lambda one: one.started_at)
-        surplus = ended[: max(0, len(self._known) - MOST_KEPT + 1)]
-        old = [one for one in ended if utcnow() - one.started_at > KEPT]
-        for one in {one.id for one in (*surplus, *old)}:
-            self._known.pop(one)
+        for one in ended[: max(0, len(self._known) - MOST_KEPT + 1)]:
+            self._known.pop(one.id)
+
+    def _ended(self, import_id: str) -> None:
+        """Whoever hasn't fetched the passwords by then resets them."""
+        self._tasks.pop(import_id, None)
+        loop = asyncio.get_running_loop()
+        loop.call_later(KEPT_S, self._known.pop, import_id, None)
 
     async def _run(self, found: PeopleImport, lines: list[Line]) -> None:
         try:

@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.db import utcnow
-from portal.directory.contract import Ability, Capabilities, Person
+from portal.directory.contract import MAX_PAGE, Ability, Capabilities, Person
 from portal.errors import Conflict, DirectoryUnavailable, NotFound
 from portal.models import (
     AccessToken,
@@ -37,6 +37,10 @@ DOWN = (
 CANT_FIND = (
     "The portal can't look people up in this directory (it has ldap_user_dn_template). What you see"
     " is who has logged in."
+)
+SEVERAL = (
+    "The directory has several entries called {name}, so nobody knows which is meant, and none of "
+    "them can log in. Whoever looks after the directory can mend that."
 )
 ANOTHER = (
     "The portal remembers another {name}, whose number was {old}; this one's is {new}. Delete the"
@@ -97,9 +101,19 @@ async def person_of(accounts: Accounts, username: str) -> Person:
     """Somebody whom the portal manages, as the directory has them. Raises NotFound, Conflict."""
     found = await accounts.directory.find(username)
     if found is None:
+        if await _are_several(accounts, username):
+            raise Conflict(SEVERAL.format(name=username))
         raise NotFound(f"There is nobody called {username[:64]} in the directory.")
     check_managed(accounts.settings, found)
     return found
+
+
+async def _are_several(accounts: Accounts, username: str) -> bool:
+    """Whether the directory has several entries of this name: then it is nobody's."""
+    if not re.fullmatch(USERNAME_PATTERN, username):
+        return False
+    page = await accounts.directory.page(username, limit=MAX_PAGE)
+    return sum(person.username == username for person in page.people) > 1
 
 
 async def user_of(db: AsyncSession, username: str) -> User | None:
@@ -149,24 +163,29 @@ async def capabilities(accounts: Accounts) -> Capabilities:
 
 
 async def one(accounts: Accounts, username: str) -> Whole:
-    """Everything about somebody. Raises NotFound, and DirectoryUnavailable for someone whom the
-    portal doesn't remember while the directory is silent."""
-    person, problem = None, None
+    """Everything about somebody. Raises NotFound, Conflict where the directory has several of this
+    name, and DirectoryUnavailable for someone whom the portal doesn't remember while the directory
+    is silent."""
+    person, problem, silence = None, None, None
     try:
-        if accounts.directory.finds:
-            person = await accounts.directory.find(username)
-        else:
+        if not accounts.directory.finds:
             problem = CANT_FIND
+        else:
+            person = await accounts.directory.find(username)
+            if person is None and await _are_several(accounts, username):
+                problem = SEVERAL.format(name=username)
     except DirectoryUnavailable as error:
         problem, silence = DOWN, error
     able = await capabilities(accounts)
     async with accounts.database.session() as db:
         user = await user_of(db, username)
-        if user is None and problem == DOWN:
-            raise silence
-        if user is None and person is None:
-            raise NotFound(f"There is nobody called {username[:64]}.")
-        return await _whole(db, username, person, user, problem, able)
+        if user is not None or person is not None:
+            return await _whole(db, username, person, user, problem, able)
+    if silence is not None:
+        raise silence
+    if problem is not None and accounts.directory.finds:
+        raise Conflict(problem)
+    raise NotFound(f"There is nobody called {username[:64]}.")
 
 
 async def _whole(

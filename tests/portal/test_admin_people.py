@@ -272,6 +272,15 @@ async def test_system_accounts_are_shown_and_left_alone(carol: Browser) -> None:
     assert await shown(carol, "system") == found
 
 
+async def test_a_name_that_two_entries_have_is_nobodys(carol: Browser) -> None:
+    for method, path in (("GET", ""), ("POST", "/lock"), ("POST", "/password")):
+        answer = await carol.send(method, f"{USERS}/twin{path}")
+        assert (answer.status, answer.slug) == (409, "conflict"), path
+        assert "several entries called twin" in answer.body["detail"]
+    assert (await carol.post(USERS, {**NEW, "username": "twin"})).status == 422
+    assert (await shown(carol, "CAROL"))["username"] == "carol", "names ignore case"
+
+
 async def test_a_directory_that_is_only_read_says_why(run_here: RunHere) -> None:
     changes: dict[str, Any] = {"ldap_write_dn": None, "ldap_write_password_file": None}
     async with run_here(**changes) as portal, logged_in(portal, "carol") as carol:
