@@ -3,6 +3,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { ApiError, sentence } from '@/api/problem';
 import { useWithPassword } from '@/features/account/reauth';
 import { Cancelled } from './complain';
+import { focusPageIfLost } from './focus';
 import { Notice } from './Notice';
 
 interface FormProps {
@@ -49,7 +50,7 @@ export function DialogShell({ title, opened, onClose, children, size = 'md' }: S
       title={title}
       size={size}
       closeButtonProps={{ 'aria-label': 'Close' }}
-      onExitTransitionEnd={focusPage}
+      onExitTransitionEnd={focusPageIfLost}
     >
       {children}
     </Modal>
@@ -106,12 +107,6 @@ export function ConfirmForm({
       </Stack>
     </form>
   );
-}
-
-/** The button that opened it may be gone, by what was done: then the page's heading has the focus. */
-function focusPage(): void {
-  if (document.activeElement === document.body)
-    document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
 }
 
 /** A dialog has no place at each field, so what is wrong with them is said together. */

@@ -1,9 +1,20 @@
 import type { RefObject } from 'react';
 
-/** Puts the focus on a form's first field that is wrong, once its message has been drawn: after an
- * answer from the network React may need a frame for that. */
+/** Does it once what has just changed is drawn: after an answer from the network React may need a
+ * frame for that. */
+function afterDrawing(act: () => void): void {
+  window.requestAnimationFrame(() => window.requestAnimationFrame(act));
+}
+
+/** Puts the focus on a form's first field that is wrong. */
 export function focusFirstProblem(form: RefObject<HTMLElement | null>): void {
-  const focus = (): void =>
-    form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-  window.requestAnimationFrame(() => window.requestAnimationFrame(focus));
+  afterDrawing(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+}
+
+/** Gives the focus to the page's heading if nothing has it: what had it may be gone. */
+export function focusPageIfLost(): void {
+  afterDrawing(() => {
+    if (document.activeElement === document.body)
+      document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
+  });
 }

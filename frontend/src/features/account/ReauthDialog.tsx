@@ -10,9 +10,18 @@ interface Props {
   onCancel: () => void;
 }
 
+/** It asks on behalf of another dialog, whichever of the two was first on the page. */
+const ABOVE_DIALOGS = 250;
+
 export function ReauthDialog({ opened, onGiven, onCancel }: Props) {
   return (
-    <Modal opened={opened} onClose={onCancel} title="Your password, please" size="sm">
+    <Modal
+      opened={opened}
+      onClose={onCancel}
+      title="Your password, please"
+      size="sm"
+      zIndex={ABOVE_DIALOGS}
+    >
       <ReauthForm onGiven={onGiven} onCancel={onCancel} />
     </Modal>
   );

@@ -34,7 +34,7 @@ export function HomeRuns({ person }: { person: Person }) {
           ))}
         </ul>
       )}
-      {makes && (making === undefined || !isLiveRun(making)) && (
+      {makes && (making === undefined || making.state === 'failed') && (
         <Button
           variant="default"
           loading={busy}

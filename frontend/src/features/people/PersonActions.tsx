@@ -1,7 +1,8 @@
 import { Button, Text } from '@mantine/core';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useMe } from '@/features/account/useMe';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
+import { focusPageIfLost } from '@/ui/focus';
 import { enablePerson, lockPerson, unlockPerson } from './actions';
 import { DeleteDialog } from './DeleteDialog';
 import { DisableDialog } from './DisableDialog';
@@ -26,6 +27,7 @@ export function PersonActions({ person }: { person: Person }) {
   const me = useMe();
   const [dialog, setDialog] = useState<Act | null>(null);
   const acts = actsFor(person, me.username);
+  useFocusKept(acts.join(' '));
   if (acts.length === 0) return null;
   const at = (act: Act) => ({
     person,
@@ -53,6 +55,15 @@ export function PersonActions({ person }: { person: Person }) {
       <SmallDialogs at={at} person={person} />
     </>
   );
+}
+
+/** A button that goes, for what it did has been done, leaves the focus to the page. */
+function useFocusKept(acts: string): void {
+  const before = useRef(acts);
+  useEffect(() => {
+    if (before.current !== acts) focusPageIfLost();
+    before.current = acts;
+  }, [acts]);
 }
 
 interface Small {
