@@ -11,6 +11,7 @@ import pwd
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -132,6 +133,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 def _cell(value: object) -> str:
     text = "" if value is None else str(value)
     return "".join(char if char.isprintable() else "?" for char in text)
+
+
+def in_utc(at: datetime | None) -> datetime | None:
+    """A time as it was typed, which has no zone."""
+    return at.replace(tzinfo=UTC) if at is not None else None
 
 
 def write_secret(file: Path, text: str) -> None:

@@ -15,7 +15,7 @@ from portal.db import utcnow
 from portal.models import AuditEvent, Role
 from portal.parts import Parts
 from portal.services import audit_export, audit_search
-from portal.services.audit import Action
+from portal.services.audit import Action, By
 from portal.services.audit_export import Format
 from portal.services.audit_search import Filter
 from portal.services.audit_titles import title
@@ -126,7 +126,7 @@ async def export_audit(
 ) -> StreamingResponse:
     """All that fit, as a file: CSV for a spreadsheet, or JSON Lines. That it was taken is an event
     of its own."""
-    await audit_export.begin(parts.db, wanted, format, reader, ip)
+    await audit_export.begin(parts.db, wanted, format, By(reader, ip))
     name = f"audit-{utcnow():%Y-%m-%d}.{format.value}"
     return StreamingResponse(
         _while_open(parts, who, audit_export.export(parts.db, wanted, format)),

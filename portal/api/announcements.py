@@ -18,8 +18,8 @@ from portal.services.paging import read_cursor
 
 router = APIRouter(tags=["announcements"])
 
-Title = Annotated[str, Field(min_length=1, max_length=200)]
-Words = Annotated[str, Field(max_length=4000)]
+Title = Annotated[str, Field(min_length=1, max_length=announcements.MAX_TITLE)]
+Words = Annotated[str, Field(max_length=announcements.MAX_TEXT)]
 
 
 class AnnouncementOut(BaseModel):
@@ -112,11 +112,11 @@ async def list_all_announcements(
     _reader: Reader, parts: PartsDep, cursor: str | None = None
 ) -> AnnouncementPage:
     """All there are, also those that have ended."""
-    found = await announcements.page(parts, read_cursor(cursor) if cursor else None)
+    found = await announcements.page(parts.db, read_cursor(cursor) if cursor else None)
     shown = found[: announcements.PAGE]
     last = shown[-1] if len(found) > len(shown) else None
     return AnnouncementPage(
-        items=[_managed(row) for row in shown],
+        items=[managed(row) for row in shown],
         next_cursor=cursor_of(last.created_at, last.id) if last else None,
     )
 
@@ -127,7 +127,9 @@ async def add_announcement(
 ) -> ManagedAnnouncement:
     """Announce something. Open pages show it within seconds of its beginning."""
     wish = Wish(**{name: getattr(body, name) for name in AnnouncementIn.model_fields})
-    return _managed(await announcements.add(parts, wish, By(admin, ip)))
+    row = await announcements.add(parts.db, wish, By(admin, ip))
+    await announcements.news(parts)
+    return managed(row)
 
 
 @router.patch("/admin/announcements/{announcement_id}")
@@ -136,8 +138,9 @@ async def edit_announcement(
 ) -> ManagedAnnouncement:
     """Change it. 409 `changed-meanwhile`, with who and when, if somebody has since `version`."""
     values = {name: getattr(body, name) for name in body.model_fields_set - {"version"}}
-    row = await announcements.edit(parts, announcement_id, body.version, values, By(admin, ip))
-    return _managed(row)
+    row = await announcements.edit(parts.db, announcement_id, body.version, values, By(admin, ip))
+    await announcements.news(parts)
+    return managed(row)
 
 
 @router.delete("/admin/announcements/{announcement_id}", status_code=204)
@@ -145,7 +148,8 @@ async def delete_announcement(
     announcement_id: str, admin: FreshAdmin, parts: PartsDep, ip: ClientIp
 ) -> None:
     """Take it away; what it said stays in the audit."""
-    await announcements.delete(parts, announcement_id, By(admin, ip))
+    await announcements.delete(parts.db, announcement_id, By(admin, ip))
+    await announcements.news(parts)
 
 
 def current(parts: Parts) -> list[AnnouncementOut]:
@@ -164,7 +168,8 @@ def _out(row: Announcement) -> AnnouncementOut:
     )
 
 
-def _managed(row: Announcement) -> ManagedAnnouncement:
+def managed(row: Announcement) -> ManagedAnnouncement:
+    """The announcement as administrators see it."""
     return ManagedAnnouncement(
         **_out(row).model_dump(),
         public=row.public,

@@ -1,6 +1,7 @@
 """Sentences of the administrators to everyone, each shown for a while.
 
-They are changed here; whoever is logged in reads them from `Board` (board.py).
+They are changed here; whoever is logged in reads them from `Board` (board.py). Whoever has changed
+one in a running portal calls `news`; a change by the command line is seen within REFRESH_S.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from sqlalchemy import and_, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm.exc import StaleDataError
 
-from portal.db import utcnow
+from portal.db import Database, utcnow
 from portal.errors import ChangedMeanwhile, FieldError, NotFound, invalid_input
 from portal.models import Announcement, AnnouncementLevel
 from portal.parts import Parts
@@ -22,7 +23,8 @@ from portal.services.audit import Action, By, changed, record
 from portal.services.changes import EVERYONE
 
 PAGE = 50
-REFRESH_S = 30.0
+MAX_TITLE, MAX_TEXT = 200, 4000
+REFRESH_S = 10.0
 FIELDS = ("level", "title", "text", "starts_at", "ends_at", "public")
 
 
@@ -65,40 +67,37 @@ async def news(parts: Parts) -> None:
         parts.changes.notify(EVERYONE)
 
 
-async def add(parts: Parts, wish: Wish, by: By) -> Announcement:
+async def add(database: Database, wish: Wish, by: By) -> Announcement:
     """Announce something. Raises InvalidInput."""
     starts_at = wish.starts_at or utcnow()
     row = Announcement(**{**vars(wish), "starts_at": starts_at})
     row.title = _checked_title(row.title)
     row.created_by = row.updated_by = by.name
     _check_times(row)
-    async with parts.db.session() as db:
+    async with database.session() as db:
         db.add(row)
         await db.flush()
         detail = {"id": row.id, **{name: _plain(value) for name, value in _values(row).items()}}
         _record(db, Action.ANNOUNCEMENT_ADD, row, by, detail)
         await db.commit()
-    await news(parts)
     return row
 
 
 async def edit(
-    parts: Parts, announcement_id: str, version: int, values: Mapping[str, Any], by: By
+    database: Database, announcement_id: str, version: int, values: Mapping[str, Any], by: By
 ) -> Announcement:
     """Change these fields of the one that had this version. Raises InvalidInput, NotFound, and
     ChangedMeanwhile, which says by whom and when, if it has another version now."""
     try:
-        row = await _edit(parts, announcement_id, version, values, by)
+        return await _edit(database, announcement_id, version, values, by)
     except StaleDataError as error:  # somebody was quicker by a moment
-        raise _meanwhile(await get(parts, announcement_id)) from error
-    await news(parts)
-    return row
+        raise _meanwhile(await get(database, announcement_id)) from error
 
 
 async def _edit(
-    parts: Parts, announcement_id: str, version: int, values: Mapping[str, Any], by: By
+    database: Database, announcement_id: str, version: int, values: Mapping[str, Any], by: By
 ) -> Announcement:
-    async with parts.db.session() as db:
+    async with database.session() as db:
         row = await db.get(Announcement, announcement_id)
         if row is None:
             raise NotFound("There is no such announcement.")
@@ -118,9 +117,9 @@ async def _edit(
         return row
 
 
-async def delete(parts: Parts, announcement_id: str, by: By) -> None:
+async def delete(database: Database, announcement_id: str, by: By) -> None:
     """Take it away for good. Raises NotFound."""
-    async with parts.db.session() as db:
+    async with database.session() as db:
         row = await db.get(Announcement, announcement_id)
         if row is None:
             raise NotFound("There is no such announcement.")
@@ -130,19 +129,20 @@ async def delete(parts: Parts, announcement_id: str, by: By) -> None:
         try:
             await db.commit()
         except StaleDataError as error:
-            raise _meanwhile(await get(parts, announcement_id)) from error
-    await news(parts)
+            raise _meanwhile(await get(database, announcement_id)) from error
 
 
-async def get(parts: Parts, announcement_id: str) -> Announcement:
-    async with parts.db.session() as db:
+async def get(database: Database, announcement_id: str) -> Announcement:
+    async with database.session() as db:
         found = await db.get(Announcement, announcement_id)
     if found is None:
         raise NotFound("There is no such announcement.")
     return found
 
 
-async def page(parts: Parts, before: tuple[datetime, str] | None = None) -> list[Announcement]:
+async def page(
+    database: Database, before: tuple[datetime, str] | None = None
+) -> list[Announcement]:
     """All there are, the newest first; at most one more than PAGE."""
     query = select(Announcement)
     if before is not None:
@@ -150,7 +150,7 @@ async def page(parts: Parts, before: tuple[datetime, str] | None = None) -> list
         same = and_(Announcement.created_at == at, Announcement.id < last)
         query = query.where(or_(Announcement.created_at < at, same))
     query = query.order_by(Announcement.created_at.desc(), Announcement.id.desc())
-    async with parts.db.session() as db:
+    async with database.session() as db:
         return list((await db.scalars(query.limit(PAGE + 1))).all())
 
 

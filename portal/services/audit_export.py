@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import Any
 
 from portal.db import Database
-from portal.models import AuditEvent, User
-from portal.services.audit import Action, record
+from portal.models import AuditEvent
+from portal.services.audit import Action, By, record
 from portal.services.audit_search import Filter, every
 from portal.services.csv_cells import csv_lines
 
@@ -42,12 +42,12 @@ def told(event: AuditEvent) -> tuple[list[Change], dict[str, Any]]:
     return changes, rest
 
 
-async def begin(database: Database, wanted: Filter, how: Format, by: User, ip: str) -> None:
+async def begin(database: Database, wanted: Filter, how: Format, by: By) -> None:
     """Write down that somebody takes events away, and which."""
     asked = {name: str(value) for name, value in vars(wanted).items() if value}
     async with database.session() as db:
         detail = {"format": how.value, **asked}
-        record(db, Action.AUDIT_EXPORT, actor=by, detail=detail, ip=ip)
+        record(db, Action.AUDIT_EXPORT, actor=by.actor, detail=detail, ip=by.ip)
         await db.commit()
 
 

@@ -170,3 +170,35 @@ async def test_import_groups_and_leaving(here: Portal, run: Run, tmp_path: Path)
     assert (last.code, last.out) == (1, ""), "the last administrator"
     (event,) = await audited(here, "person.disable", "cli-a")
     assert (event["actor"], event["why"]) == (ME, "left")
+
+
+async def test_audit_and_announcements_at_the_command_line(here: Portal, run: Run) -> None:
+    added = await run(
+        *("announcements", "add", "Maintenance", "--level", "warning", "--public"),
+        *("--ends", "2999-01-01T08:00"),
+    )
+    refused = await run("announcements", "add", " ")
+    assert (added.code, refused.code, refused.out) == (0, 1, ""), (added, refused)
+    key = added.out.strip()
+    ended = await run("announcements", "end", key)
+    listed = await run("announcements", "list")
+    shown = json.loads((await run("announcements", "list", "--json")).out)
+    deleted = await run("announcements", "delete", key)
+    gone = await run("announcements", "end", key)
+    assert (ended.code, deleted.code, gone.code) == (0, 0, 1)
+    assert "Maintenance" in listed.out
+    assert (shown[0]["state"], shown[0]["created_by"]) == ("ended", ME)
+
+    found = await run("audit", "list", "maintenance", "--action", "announcement.")
+    edits = await run("audit", "list", "--action", "announcement.edit", "--json")
+    taken = await run("audit", "export", "--action", "announcement.delete")
+    after = await run("audit", "list", "--action", "audit.export", "--since", "2020-01-01")
+    assert [line.split()[3] for line in found.out.splitlines()[1:]] == [
+        "announcement.delete",
+        "announcement.edit",
+        "announcement.add",
+    ]
+    (edit,) = json.loads(edits.out)
+    assert edit["changes"][0]["old"] == "2999-01-01T08:00:00+00:00"
+    assert json.loads(taken.out)["actor"] == ME
+    assert "audit.export" in after.out
