@@ -210,11 +210,12 @@ def _list(fields: Mapping[str, Any], key: str) -> list[Any]:
 
 def _text(fields: Mapping[str, Any], key: str) -> str:
     """A name or a path, as it can be shown."""
-    text = typed(fields, key, str)[:MAX_TEXT]
+    text = shown(typed(fields, key, str)[:MAX_TEXT])
     try:
-        return shown(text)
+        text.encode()
     except UnicodeEncodeError as error:
         raise nonsense() from error
+    return text
 
 
 def _kind(value: object) -> str:

@@ -75,8 +75,10 @@ def part_wanted(headers: Mapping[str, str], size: int, etag: str, modified_at: d
 
 
 def _range(first: int | None, last: int | None, size: int) -> Part:
+    if first is None and last is None:
+        return Part(200, 0, size, size)
     if first is None:  # so many bytes at the end
-        first, last = max(0, size - (last or 0)), size - 1 if last is not None else -1
+        first, last = max(0, size - (last or 0)), None
     last = size - 1 if last is None else min(last, size - 1)
     if first >= size:
         return Part(416, 0, 0, size)
