@@ -37,6 +37,7 @@ from portal.errors import FieldError, invalid_input
 from portal.models import GROUP_NAME_LENGTH
 from portal.services import limit_changes, limit_views, use
 from portal.services.allowances import account_of
+from portal.services.changes import USE
 
 router = APIRouter(tags=["limits"])
 
@@ -218,6 +219,8 @@ async def _usage(
         raise invalid_input([FieldError("from", text)])
     ask = {"person": use.by_person, "group": use.by_group, "month": use.by_month}[by]
     totals = await ask(parts, use.Wish(first, last, person, group))
+    if last >= this:
+        parts.changes.notify(USE)  # whoever looks again sees more
     items = [_usage_row(used) for used in totals.rows]
     if form == "csv":
         return _csv(by, f"usage-{first:%Y-%m}-{last:%Y-%m}-{by}.csv", items)

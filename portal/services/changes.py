@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 EVERYONE = "*"  # the cluster's own figures
 RECONCILE = "reconcile"  # the loop that makes what is what should be
 LIMITS = "limits"  # the loop that writes limits to Slurm
+USE = "use"  # the loop that counts what was used
 IMPORTS = "imports"  # the loop that fetches images
 CLOSING = "closing"  # the loop that closes what the disabled have open
 HOMES = "homes"  # the loop that has home directories made

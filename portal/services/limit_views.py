@@ -79,7 +79,7 @@ async def of_person(parts: Parts, slurm: SlurmLimits, username: str) -> PersonLi
         counts={name: Count(counted.get(name), otherwise.get(name)) for name in FIELDS},
         limits=rows,
         in_use=await in_use(parts, username),
-        standings=[s for place, s in sorted(slurm.standings.items()) if place[1] == username],
+        standings=slurm.by_user.get(username, []),
     )
 
 
@@ -216,19 +216,16 @@ def state_of(parts: Parts, slurm: SlurmLimits, row: Limit, members: Iterable[str
 
 
 def _concerned(parts: Parts, slurm: SlurmLimits, row: Limit, members: set[str]) -> list[Standing]:
-    def concerns(one: Standing) -> bool:
-        account, username, _ = one.place
-        match row.scope:
-            case LimitScope.PERSON:
-                return username == row.name
-            case LimitScope.GROUP:
-                return username == "" and account == account_of(parts.settings, row.name)
-            case LimitScope.MEMBER:
-                return username in members
-            case LimitScope.DEFAULT:
-                return username != ""
-
-    return [one for one in slurm.standings.values() if concerns(one)]
+    match row.scope:
+        case LimitScope.PERSON:
+            return slurm.by_user.get(row.name, [])
+        case LimitScope.GROUP:
+            own = account_of(parts.settings, row.name)
+            return [one for one in slurm.by_user.get("", ()) if one.place[0] == own]
+        case LimitScope.MEMBER:
+            return [one for name in sorted(members) for one in slurm.by_user.get(name, ())]
+        case LimitScope.DEFAULT:
+            return [one for place, one in slurm.standings.items() if place[1]]
 
 
 def _notes(parts: Parts, row: Limit, said: Figures, mine: list[Standing]) -> list[str]:

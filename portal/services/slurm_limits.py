@@ -73,12 +73,14 @@ class Standing:
 
 
 class SlurmLimits:
-    """The loop, for the application's lifespan, and what it last saw."""
+    """The loop, for the application's lifespan, and what it last saw; `by_user` has it by username,
+    "" for accounts' own, in the order of their places."""
 
     def __init__(self, parts: Parts, people: LimitedPeople) -> None:
         self.parts = parts
         self.people = people
-        self.standings: dict[Place, Standing] = {}
+        self.standings: Mapping[Place, Standing] = {}
+        self.by_user: Mapping[str, list[Standing]] = {}
         self.trouble: str | None = None
         self._round = asyncio.Lock()
         self._waiting: list[asyncio.Future[None]] = []
@@ -127,7 +129,7 @@ class SlurmLimits:
             limits = await every_limit(db)
         standings = await self._load()
         if not standings and limits == Limits(None, {}, {}, {}):
-            self.standings = {}
+            self._show({})
             return
         books = self.parts.books
         await books.look(patient=not asked)
@@ -142,7 +144,13 @@ class SlurmLimits:
             standings = fresh
             fresh = await asyncio.to_thread(self._compared, standings, people, limits, utcnow())
             await self._write(standings, fresh)
-        self.standings = fresh
+        self._show(fresh)
+
+    def _show(self, standings: dict[Place, Standing]) -> None:
+        by_user: dict[str, list[Standing]] = {}
+        for place in sorted(standings):
+            by_user.setdefault(place[1], []).append(standings[place])
+        self.standings, self.by_user = standings, by_user
 
     def _compared(
         self,

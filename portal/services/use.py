@@ -18,12 +18,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from portal.db import utcnow
 from portal.models import GroupMembership, UsageDay, UsageRead, User
 from portal.parts import Parts
+from portal.services.changes import USE
 from spawner.errors import SlurmError
 from spawner.parse_accounting import JobTime
 
 log = structlog.get_logger(__name__)
 
 EVERY_S = 300.0
+SOONEST_S = 20.0
 SETTLED = timedelta(hours=2)  # a day is final when it was read so long after its end
 DAYS_AT_ONCE = 31
 PAUSE_S = 5.0  # between two questions about the past
@@ -53,14 +55,18 @@ class Totals:
 
 
 async def keep_counting(parts: Parts) -> None:
-    """The loop, for the application's lifespan."""
-    while True:
-        try:
-            more = await read_next(parts, utcnow())
-        except SlurmError as error:
-            log.warning("use is not known", error=error.message, stderr=error.stderr[:300])
-            more = False
-        await asyncio.sleep(PAUSE_S if more else EVERY_S)
+    """The loop, for the application's lifespan: every few minutes, and sooner while somebody looks
+    on, who wakes it by USE."""
+    async with parts.changes.listen(USE) as listener:
+        while True:
+            try:
+                more = await read_next(parts, utcnow())
+            except SlurmError as error:
+                log.warning("use is not known", error=error.message, stderr=error.stderr[:300])
+                more = False
+            await asyncio.sleep(PAUSE_S if more else SOONEST_S)
+            if not more:
+                await listener.wait(EVERY_S)
 
 
 async def read_next(parts: Parts, now: datetime) -> bool:
