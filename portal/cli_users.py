@@ -19,8 +19,14 @@ from portal.services.person_pages import State
 
 app = typer.Typer(help="People of the directory and of the portal.", no_args_is_help=True)
 
+
+def _as_read(username: str) -> str:
+    """As the directory's names are read: they ignore case."""
+    return username.lower()
+
+
 Username = Annotated[
-    str, typer.Argument(help="The username.", show_default=False, callback=str.lower)
+    str, typer.Argument(help="The username.", show_default=False, callback=_as_read)
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Text = Annotated[str | None, typer.Option(show_default=False)]

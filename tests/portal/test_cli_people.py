@@ -101,7 +101,7 @@ async def test_a_persons_life_at_the_command_line(here: Portal, run: Run, tmp_pa
     again = await run("users", "add", "cli-ada", "--surname", "X", "--uid", "0")
     secret = await run("users", "password", "cli-ada", "--file", str(tmp_path / "one-time"))
     listed = await run("users", "list", "lovelace")
-    shown = await run("users", "show", "cli-ada", "--json")
+    shown = await run("users", "show", "CLI-Ada", "--json")
     locked = await run("users", "lock", "p0100")
     assert (again.code, again.out) == (1, "")
     assert "username: There is somebody called cli-ada already." in again.err
