@@ -279,8 +279,9 @@ async def _strip(db: AsyncSession, user: User) -> None:
 
 
 async def retire(accounts: Accounts, user_id: str) -> bool:
-    """Give the name of someone deleted back, once all their jobs have ended and the directory has
-    nobody of that name any more. Whether that is so. Raises DirectoryUnavailable.
+    """Give the name of someone deleted back, once all their jobs have ended and the directory
+    doesn't know them any more: nobody of that name, or somebody with another number. Whether that
+    is so. Raises DirectoryUnavailable.
 
     Slurm's jobs are known by their owner's name: as long as one runs the name can't be another's.
     """
@@ -289,7 +290,10 @@ async def retire(accounts: Accounts, user_id: str) -> bool:
         name, live = user.username, Job.user_id == user_id
         running = await db.scalar(select(Job.id).where(live, Job.state != JobState.ENDED).limit(1))
     gone = user.deleted_at is not None and not name.startswith(RETIRED) and running is None
-    if not gone or not accounts.directory.finds or await accounts.directory.find(name):
+    if not gone or not accounts.directory.finds:
+        return False
+    found = await accounts.directory.find(name)
+    if found is not None and people.is_same(user, found):
         return False
     async with accounts.database.session() as db:
         user = await db.get_one(User, user_id)

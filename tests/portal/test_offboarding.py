@@ -174,9 +174,9 @@ async def test_a_stream_ends(here: Portal, hub: PlayedHub, carol: Browser) -> No
 
 
 async def test_someone_who_has_never_logged_in(here: Portal, carol: Browser) -> None:
-    assert (await disable(carol, "p0042", jobs="leave")).body["disabled_jobs"] == "leave"
-    assert (await closed(carol, "p0042"))["disabled_in_directory"]
-    assert (await enable(carol, "p0042")).status == 200
+    assert (await disable(carol, "p1942", jobs="leave")).body["disabled_jobs"] == "leave"
+    assert (await closed(carol, "p1942"))["disabled_in_directory"]
+    assert (await enable(carol, "p1942")).status == 200
     assert (await disable(carol, "nobody-such")).status == 404
     assert (await disable(carol, "system")).status == 409, "the portal manages no system accounts"
 
@@ -185,39 +185,39 @@ async def test_while_the_hub_is_away_it_stays_open_and_says_so(
     here: Portal, hub: PlayedHub, carol: Browser
 ) -> None:
     hub.away = True
-    await disable(carol, "p0001")
-    person = await until(carol, "p0001", lambda one: not one["directory_wants"])
+    await disable(carol, "p1901")
+    person = await until(carol, "p1901", lambda one: not one["directory_wants"])
     assert person["closed_at"] is None
-    person = await until(carol, "p0001", lambda one: len(one["closing"]) == 2)
+    person = await until(carol, "p1901", lambda one: len(one["closing"]) == 2)
     assert "JupyterHub" in person["closing"][0]
     hub.away = False
-    await closed(carol, "p0001")
+    await closed(carol, "p1901")
 
 
 async def test_jobs_end_or_are_left_and_sessions_end(here: Portal, carol: Browser) -> None:
-    await disable(carol, "p0002", jobs="leave")
-    await enable(carol, "p0002")
-    running = await job(here, "p0002")
-    waiting = await job(here, "p0002", job_id=None, state=JobState.SUBMITTING)
-    session = await job(here, "p0002", Session, state=JobState.QUEUED)
-    await disable(carol, "p0002", jobs="leave")
+    await disable(carol, "p1902", jobs="leave")
+    await enable(carol, "p1902")
+    running = await job(here, "p1902")
+    waiting = await job(here, "p1902", job_id=None, state=JobState.SUBMITTING)
+    session = await job(here, "p1902", Session, state=JobState.QUEUED)
+    await disable(carol, "p1902", jobs="leave")
     async with asyncio.timeout(WAIT_S):
         while (
             await wanted(here, session) is Wanted.RUN or await wanted(here, waiting) is Wanted.RUN
         ):
             await asyncio.sleep(0.05)
     assert await wanted(here, running) is Wanted.RUN
-    shown = (await carol.get(f"{USERS}/p0002")).body
+    shown = (await carol.get(f"{USERS}/p1902")).body
     assert shown["closing"][:2] == ["1 session is being ended.", "1 job is being ended."]
     await end(here, session, waiting)
-    await closed(carol, "p0002")
-    answer = await disable(carol, "p0002", jobs="cancel")  # the admin has thought again
+    await closed(carol, "p1902")
+    answer = await disable(carol, "p1902", jobs="cancel")  # the admin has thought again
     assert answer.body["closed_at"] is None
     async with asyncio.timeout(WAIT_S):
         while await wanted(here, running) is Wanted.RUN:
             await asyncio.sleep(0.05)
     await end(here, running)
-    await closed(carol, "p0002")
+    await closed(carol, "p1902")
 
 
 def test_what_must_end() -> None:
@@ -392,18 +392,18 @@ async def test_who_is_switched_off_in_the_directory_is_shut_out(
 
 
 async def test_an_administrators_decision_is_not_undone(here: Portal, carol: Browser) -> None:
-    await disable(carol, "p0003")
-    await closed(carol, "p0003")
-    await here.app.state.directory.enable("p0003")
+    await disable(carol, "p1903")
+    await closed(carol, "p1903")
+    await here.app.state.directory.enable("p1903")
     await presence(here).look()
-    assert (await row(here, "p0003")).disabled_by == "carol"
+    assert (await row(here, "p1903")).disabled_by == "carol"
 
 
 async def test_a_directory_that_has_lost_many_is_not_believed(here: Portal, carol: Browser) -> None:
     for number in range(4):
-        await carol.send("PUT", f"{USERS}/p000{number}/role", json={"role": "viewer"})
+        await carol.send("PUT", f"{USERS}/p190{number}/role", json={"role": "viewer"})
     async with here.app.state.db.session() as db:
-        names = User.username.like("p000%")
+        names = User.username.like("p190%")
         await db.execute(update(User).where(names).values(username=User.username + "x"))
         await db.commit()
     await presence(here).look()
@@ -431,3 +431,20 @@ async def test_another_number_is_another_person_until_an_administrator_says_othe
         assert (await judy.login("judy", PASSWORD)).status == 200
     said = await audited(here, "person.number", "judy")
     assert said == [{"actor": "carol", "uid": {"old": 1234, "new": 20011}}]
+
+
+async def test_who_had_the_name_before_is_deleted_for_who_has_it_now(
+    here: Portal, carol: Browser
+) -> None:
+    """The directory's entry is the other one's, and is left alone."""
+    await made(carol, "heir")
+    old = await row(here, "heir")
+    async with here.app.state.db.session() as db:
+        await db.execute(update(User).where(User.id == old.id).values(uid=1234))
+        await db.commit()
+    assert (await delete(carol, "heir")).status == 202
+    async with asyncio.timeout(WAIT_S):
+        while (await carol.get(f"{USERS}/heir")).body["known"]:
+            await asyncio.sleep(0.05)
+    shown = (await carol.get(f"{USERS}/heir")).body
+    assert (shown["in_directory"], shown["disabled"], shown["uid"]) == (True, False, old.uid)

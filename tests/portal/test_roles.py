@@ -70,9 +70,9 @@ async def test_a_grant_counts_at_the_next_request(
         ("viewer", "viewer", "carol")
     )
     assert (await bob.get(USERS)).status == 200
-    assert (await bob.post(f"{USERS}/p0001/lock")).status == 403
+    assert (await bob.post(f"{USERS}/p1801/lock")).status == 403
     assert (await grant(carol, "bob", "admin")).body["role"] == "admin"
-    assert (await bob.post(f"{USERS}/p0001/unlock")).status == 200
+    assert (await bob.post(f"{USERS}/p1801/unlock")).status == 200
     assert (await grant(carol, "bob", None)).body["role"] == "user"
     assert (await bob.get(USERS)).status == 403
     assert (await bob.get("/api/v1/me")).body["role"] == "user"
