@@ -10,7 +10,7 @@ import classes from './Limits.module.css';
 import { groupLimitsQuery, saveMemberLimit } from './queries';
 import type { Values } from './shapes';
 import { UseBars } from './UseBars';
-import { ceilingOf, said, sharedCounting, useText } from './words';
+import { ceilingText, leaderMaySet, said, sharedCounting, useText } from './words';
 
 interface Props {
   group: string;
@@ -78,23 +78,26 @@ function Members({ limits, onEdit }: MembersProps) {
         <Paper className={classes.none}>Nobody of this group has used the portal yet.</Paper>
       ) : (
         <Paper className={classes.table}>
-          <Table.ScrollContainer minWidth={520}>
-            <Table verticalSpacing={8} horizontalSpacing="md" aria-labelledby="members-limits">
-              <Table.Thead>
-                <Table.Tr>
-                  <Table.Th>Who</Table.Th>
-                  <Table.Th>Uses now</Table.Th>
-                  <Table.Th>Own limit</Table.Th>
-                  {onEdit && <Table.Th aria-label="Actions" />}
-                </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody>
-                {limits.people.map((member) => (
-                  <Member key={member.username} member={member} onEdit={onEdit} />
-                ))}
-              </Table.Tbody>
-            </Table>
-          </Table.ScrollContainer>
+          <Table
+            className={classes.members}
+            verticalSpacing={8}
+            horizontalSpacing="md"
+            aria-labelledby="members-limits"
+          >
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Who</Table.Th>
+                <Table.Th>Uses now</Table.Th>
+                <Table.Th>Own limit</Table.Th>
+                {onEdit && <Table.Th aria-label="Actions" />}
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {limits.people.map((member) => (
+                <Member key={member.username} member={member} onEdit={onEdit} />
+              ))}
+            </Table.Tbody>
+          </Table>
         </Paper>
       )}
     </section>
@@ -160,11 +163,14 @@ function MemberForm({ limits, member, onDone }: FormProps) {
   return (
     <>
       <Text size="sm" mb="md">
-        You can give no more than the group has{ceilingOf(limits.ceiling)}.
+        An empty field is what counts for each member of the group. No more can be given than the
+        group has.
       </Text>
       <LimitForm
         whose={{ scope: 'person', name: member.username }}
         before={member.limit}
+        hint={(field) => ceilingText(field, limits.ceiling)}
+        offered={(field) => leaderMaySet(field, limits.ceiling)}
         onSave={save}
         onCancel={onDone}
       />

@@ -11,8 +11,8 @@ import { LimitForm } from './LimitForm';
 import classes from './Limits.module.css';
 import { removeLimit, saveLimit } from './queries';
 import { SlurmTold } from './SlurmTold';
-import type { Counting, Field, Values, Whose } from './shapes';
-import { said } from './words';
+import { type Counting, type Field, TOGETHER, type Values, type Whose } from './shapes';
+import { emptyText, said } from './words';
 
 interface Props {
   whose: Whose;
@@ -69,7 +69,13 @@ export function LimitCard({ whose, title, about, limit, otherwise }: Props) {
       )}
       {slurm && <SlurmTold slurm={slurm} />}
       {change ? (
-        <LimitForm whose={whose} before={limit ?? null} otherwise={otherwise} onSave={save}>
+        <LimitForm
+          whose={whose}
+          before={limit ?? null}
+          hint={(field) => emptyText(field, otherwise?.[field])}
+          offered={(field) => whose.scope !== 'group' || TOGETHER.includes(field)}
+          onSave={save}
+        >
           {whose.scope === 'group' && (
             <Checkbox
               label={`Make an account in Slurm for ${whose.name}, if it has none`}

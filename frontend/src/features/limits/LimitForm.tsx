@@ -12,16 +12,8 @@ import { Notice } from '@/ui/Notice';
 import { type Draft, draftOf, type Errors, formErrors, rebased, toValues } from './draft';
 import classes from './Limits.module.css';
 import { limitsChanged } from './queries';
-import {
-  type Counting,
-  type Field,
-  LISTS,
-  NUMBERS,
-  TOGETHER,
-  type Values,
-  type Whose,
-} from './shapes';
-import { emptyText, FIELDS, LABELS } from './words';
+import { type Field, LISTS, NUMBERS, type Values, type Whose } from './shapes';
+import { FIELDS, LABELS } from './words';
 
 /** What is written down, and which version of it. */
 export type Written = Values & { version: number };
@@ -30,8 +22,10 @@ interface Props {
   whose: Whose;
   /** what is written down now; null if nothing is */
   before: Written | null;
-  /** what counts for a field that is left empty; absent where that differs from one to another */
-  otherwise?: Partial<Record<Field, Counting | null>> | undefined;
+  /** what stands below a field: what counts if it is left empty, or how much can be given */
+  hint?: (field: Field) => string;
+  /** which fields there are; all, unless it says otherwise */
+  offered?: (field: Field) => boolean;
   /** rejects with the portal's refusal */
   onSave: (values: Values, version: number | null) => Promise<unknown>;
   onCancel?: (() => void) | undefined;
@@ -54,7 +48,8 @@ const COMMON = {
 } satisfies TextInputProps;
 
 /** Limits of one person, group or everybody. An empty field says nothing of its own. */
-export function LimitForm({ whose, before, otherwise, onSave, onCancel, children }: Props) {
+export function LimitForm(props: Props) {
+  const { whose, before, hint = () => '', offered = () => true, onSave, onCancel } = props;
   const types = useLive((s) => s.cluster?.gpus)?.map((gpu) => gpu.type) ?? [];
   const { draft, setDraft, refused } = useDraft<Draft>(`limits/${whose.scope}/${whose.name}`, () =>
     draftOf(before, types),
@@ -98,7 +93,7 @@ export function LimitForm({ whose, before, otherwise, onSave, onCancel, children
     setDraft({ ...draft, ...change });
   };
   const error = (name: string): string | undefined => errors[name] ?? fieldMessage(refusal, name);
-  const offered = (field: Field): boolean => whose.scope !== 'group' || TOGETHER.includes(field);
+  const lists = LISTS.filter(offered);
 
   return (
     <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
@@ -111,7 +106,7 @@ export function LimitForm({ whose, before, otherwise, onSave, onCancel, children
               {...COMMON}
               inputMode="decimal"
               label={`${LABELS[field]}${UNITS[field] ?? ''}`}
-              description={emptyText(field, otherwise?.[field])}
+              description={hint(field)}
               placeholder={PLACEHOLDERS[field] ?? ''}
               value={draft.numbers[field]}
               onChange={(event) =>
@@ -121,15 +116,15 @@ export function LimitForm({ whose, before, otherwise, onSave, onCancel, children
             />
           ))}
         </div>
-        <Types types={types} draft={draft} set={set} error={error} otherwise={otherwise} />
-        {whose.scope !== 'group' && (
+        <Types types={types} draft={draft} set={set} error={error} hint={hint} />
+        {lists.length > 0 && (
           <div className={classes.fields}>
-            {LISTS.map((field) => (
+            {lists.map((field) => (
               <TextInput
                 key={field}
                 {...COMMON}
                 label={`${LABELS[field]} that may be used`}
-                description={emptyText(field, otherwise?.[field]) || 'Names, with commas between.'}
+                description={hint(field) || 'Names, with commas between.'}
                 value={draft.lists[field]}
                 onChange={(event) =>
                   set({ lists: { ...draft.lists, [field]: event.currentTarget.value } })
@@ -139,7 +134,7 @@ export function LimitForm({ whose, before, otherwise, onSave, onCancel, children
             ))}
           </div>
         )}
-        {children}
+        {props.children}
         <div className={classes.foot}>
           <Button type="submit" loading={busy}>
             Save
@@ -182,16 +177,16 @@ interface TypesProps {
   draft: Draft;
   set: (change: Partial<Draft>) => void;
   error: (name: string) => string | undefined;
-  otherwise: Props['otherwise'];
+  hint: (field: Field) => string;
 }
 
-function Types({ types, draft, set, error, otherwise }: TypesProps) {
+function Types({ types, draft, set, error, hint }: TypesProps) {
   const all = [...new Set([...types, ...Object.keys(draft.types)])];
   if (all.length === 0) return null;
   return (
     <fieldset className={classes.types}>
       <legend>GPUs at once, of each type</legend>
-      <div className={classes.hint}>{emptyText('gpus_by_type', otherwise?.gpus_by_type)}</div>
+      <div className={classes.hint}>{hint('gpus_by_type')}</div>
       <div className={classes.refused}>{error('gpus_by_type')}</div>
       <div className={classes.fields}>
         {all.map((type) => (

@@ -3,10 +3,11 @@ import { draftOf, formErrors, namesOf, rebased, saysNothing, toValues } from './
 import type { Values } from './shapes';
 import { bars } from './use';
 import {
-  ceilingOf,
+  ceilingText,
   defaultOtherwise,
   emptyText,
   figuresText,
+  leaderMaySet,
   originText,
   otherwiseOf,
   placeText,
@@ -76,8 +77,13 @@ describe('what somebody has now', () => {
 
 describe('what a leader may give', () => {
   it('is what the group has', () => {
-    expect(ceilingOf({ gpus: { value: 4 }, jobs: { value: null } })).toBe('. GPUs at once: 4 GPUs');
-    expect(ceilingOf({})).toBe('');
+    const ceiling = { gpus: { value: 4 }, jobs: { value: null }, partitions: { value: ['gpu'] } };
+    expect(ceilingText('gpus', ceiling)).toBe('Up to 4 GPUs');
+    expect(ceilingText('partitions', ceiling)).toBe('Some of: gpu');
+    expect(ceilingText('jobs', ceiling)).toBe('');
+    expect(leaderMaySet('jobs', ceiling)).toBe(true);
+    expect(leaderMaySet('partitions', ceiling)).toBe(true);
+    expect(leaderMaySet('qos', ceiling)).toBe(false);
   });
 });
 

@@ -182,11 +182,15 @@ export function useText(use: Use): string {
   return texts.join(', ') || (use.gpus === null ? 'GPUs not known' : 'nothing');
 }
 
-/** ": 4 GPUs, 64 GB of memory"; empty where nothing limits what a leader gives. */
-export function ceilingOf(ceiling: Readonly<Record<string, { value: unknown }>>): string {
-  const texts = FIELDS.flatMap((field) => {
-    const value = ceiling[field]?.value ?? null;
-    return value === null ? [] : [`${LABELS[field]}: ${valueText(field, value)}`];
-  });
-  return texts.length === 0 ? '' : `. ${texts.join('; ')}`;
+type Ceiling = Readonly<Record<string, { value: unknown }>>;
+
+/** "Up to 4 GPUs": the most that a leader may give; empty where nothing limits it. */
+export function ceilingText(field: Field, ceiling: Ceiling): string {
+  const value = ceiling[field]?.value ?? null;
+  if (value === null) return '';
+  return isList(field) ? `Some of: ${valueText(field, value)}` : `Up to ${valueText(field, value)}`;
 }
+
+/** Lists are a leader's to narrow only where the group has one. */
+export const leaderMaySet = (field: Field, ceiling: Ceiling): boolean =>
+  !isList(field) || (ceiling[field]?.value ?? null) !== null;

@@ -17,7 +17,11 @@ interface Props {
 export function Total({ rows, asOf, from, range }: Props) {
   const total = totalOf(rows);
   if (asOf === null)
-    return <p className={classes.total}>Slurm's accounting has not been read yet. It follows.</p>;
+    return (
+      <p className={classes.total}>
+        Not known: Slurm's accounting has not been read for this time, or not yet.
+      </p>
+    );
   return (
     <p className={classes.total}>
       <strong>{hours(total.gpu_hours)} GPU-hours</strong>, {hours(total.cpu_hours)} CPU-hours,{' '}

@@ -93,13 +93,14 @@ function Used({ range, by, text }: UsedProps) {
       {by === 'group' && rows.length > 1 && (
         <p className={classes.quiet}>Whoever is in several groups counts in each of them.</p>
       )}
-      {rows.length === 0 ? (
+      {data.as_of !== null && rows.length === 0 && (
         <Paper className={classes.none}>
           {data.items.length === 0
             ? 'Nothing was used in this time.'
             : 'Nobody of this name has used anything in this time.'}
         </Paper>
-      ) : (
+      )}
+      {rows.length > 0 && (
         <UsageTable key={by} by={by} rows={rows} name={(row) => <Name by={by} row={row} />} />
       )}
     </>
