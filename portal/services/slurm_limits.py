@@ -32,6 +32,7 @@ from spawner.parse_accounting import Facts, Place
 log = structlog.get_logger(__name__)
 
 LOOK_S = 40.0
+TROUBLED_S = 10.0
 TOGETHER_S = 0.3  # changes that come within this are one round's
 USERS_IN_A_LINE = 100
 LINES_AT_ONCE = 40
@@ -86,13 +87,14 @@ class SlurmLimits:
         self._waiting: list[asyncio.Future[None]] = []
 
     async def run(self) -> None:
-        """A round at each change of a limit, and every LOOK_S."""
+        """A round at each change of a limit, and every LOOK_S; sooner after no answer."""
         async with self.parts.changes.listen(LIMITS) as listener:
             news = False
             while True:
                 await asyncio.sleep(TOGETHER_S)
                 await self.round(news=news)
-                news = bool(self._waiting) or await listener.wait(LOOK_S)
+                pause_s = LOOK_S if self.trouble is None else TROUBLED_S
+                news = bool(self._waiting) or await listener.wait(pause_s)
 
     async def settle(self, timeout_s: float) -> bool:
         """Have a round begin after now; whether it was over in time."""
