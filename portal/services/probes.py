@@ -22,7 +22,7 @@ from portal.directory.contract import Directory
 from portal.hub import HubRefused, HubUnavailable
 from portal.parts import Parts
 from portal.services.status import Answer, Found, Part, Probe, State, Status, ago
-from spawner.errors import SlurmError
+from spawner.errors import SlurmError, Unreachable
 from spawner.model import NodeInfo
 
 log = structlog.get_logger(__name__)
@@ -134,7 +134,8 @@ class Looks:
         try:
             await self.parts.slurm.accounting_answers()
         except SlurmError as error:
-            text = _sentence(f"{error.message} {error.stderr}"[:300])
+            said = error.stderr.strip().partition("\n")[0] or error.message
+            text = f"No answer: {said[:300]}" if isinstance(error, Unreachable) else error.message
             return {MAIN: Found(State.FAILING, text, ADVICE[Part.SLURMDBD])}
         return {MAIN: Found(State.OK, "It answers.")}
 

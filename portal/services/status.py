@@ -18,6 +18,9 @@ from portal.db import utcnow
 
 log = structlog.get_logger(__name__)
 
+AGAIN_S = 15.0
+"""What doesn't work is asked again after this, so that its return is soon seen."""
+
 
 class State(StrEnum):
     OK = "ok"
@@ -124,7 +127,9 @@ class Status:
     async def _keep_asking(self, probe: Probe) -> None:
         while True:
             await self._look(probe)
-            await asyncio.sleep(probe.every_s)
+            states = {self._items[probe.part, name].state for name in self._names(probe)}
+            well = states <= {State.OK}
+            await asyncio.sleep(probe.every_s if well else min(probe.every_s, AGAIN_S))
 
     async def _look(self, probe: Probe) -> None:
         began = time.monotonic()
@@ -150,8 +155,9 @@ class Status:
         self._note(probe, found, now, took_ms)
 
     def _note(self, probe: Probe, found: Answer, now: datetime, took_ms: int | None = None) -> None:
-        for name in self._gone(probe, found):
-            del self._items[probe.part, name]
+        for name in self._names(probe):
+            if name not in found:
+                del self._items[probe.part, name]
         for name, each in found.items():
             before = self._items.get((probe.part, name), Item(probe.part, name))
             good = each.state is State.OK
@@ -168,9 +174,9 @@ class Status:
                 latency_ms=each.latency_ms or (took_ms if good and each.timed else None),
             )
 
-    def _gone(self, probe: Probe, found: Answer) -> list[str]:
-        """Names of this part that a whole answer doesn't hold."""
-        return [name for part, name in self._items if part is probe.part and name not in found]
+    def _names(self, probe: Probe) -> list[str]:
+        """What is known by this part's name, the servers of the directory for one."""
+        return [name for part, name in self._items if part is probe.part]
 
 
 async def _asked(probe: Probe) -> Answer:
