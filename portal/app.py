@@ -223,12 +223,16 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Parts:
 
 
 def _open_files(settings: Settings, stack: AsyncExitStack) -> Files:
-    agents = FileAgents(
-        settings.launcher_path, settings.sudo_path, slurm_timeout_s=settings.slurm_timeout_s
-    )
-    stack.push_async_callback(agents.close)
-    stack.push_async_callback(_end, asyncio.create_task(agents.run(), name="file launchers"))
-    return Files(settings, agents)
+    pools = {
+        root.name: FileAgents(
+            settings.launcher_path, settings.sudo_path, slurm_timeout_s=settings.slurm_timeout_s
+        )
+        for root in settings.file_roots
+    }
+    files = Files(settings, pools)
+    stack.push_async_callback(files.close)
+    stack.push_async_callback(_end, asyncio.create_task(files.run(), name="file launchers"))
+    return files
 
 
 async def _start_loops(app: FastAPI, stack: AsyncExitStack) -> None:

@@ -174,9 +174,9 @@ async def _file(
     request: Request, files: FilesDep, username: str, place: Place, kind: str, goes_on: Any
 ) -> Streamed:
     async with AsyncExitStack() as stack:
-        channel = await stack.enter_async_context(files.stream(username))
+        channel = await stack.enter_async_context(files.stream(username, place.root))
         with explaining():
-            opened = await files.agents.open(channel, place.asked)
+            opened = await files.pool(place.root).open(channel, place.asked)
         etag = f'"{opened.version}"'
         part = part_wanted(request.headers, opened.size_bytes, etag, opened.modified_at)
         headers = {
@@ -214,7 +214,7 @@ async def download_archive(
     elif not names:
         names = [meant(entry) for entry in await looking.names(files, user.username, place)]
     async with AsyncExitStack() as stack:
-        channel = await stack.enter_async_context(files.stream(user.username))
+        channel = await stack.enter_async_context(files.stream(user.username, place.root))
         pieces = archive_pieces(channel, place.asked, names, archive)
         with explaining():
             first = await anext(pieces, b"")

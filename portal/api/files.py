@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, BackgroundTasks, Query
+from fastapi import APIRouter, Query
 
 from portal.api.deps import ClientIp, DatabaseDep, FilesDep, FilesUser
 from portal.api.file_views import (
@@ -38,9 +38,9 @@ PathQuery = Annotated[str, Query(max_length=9000)]
 
 
 @router.get("/files/roots")
-async def file_roots(user: FilesUser, files: FilesDep, after: BackgroundTasks) -> RootsOut:
+async def file_roots(user: FilesUser, files: FilesDep) -> RootsOut:
     """The places where files are, with free space and quota where they are known."""
-    after.add_task(changing.tidy, files, user.username)
+    changing.tidy_later(files, user.username)
     states = await files.states(user.username)
     return RootsOut(
         items=[root_out(state) for state in states],

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import io
 import json
 import os
+import signal
 import zipfile
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -326,3 +328,30 @@ async def test_a_login_that_ends_ends_its_download(
         assert (await browser.post("/api/v1/logout")).status in {200, 204}
     with pytest.raises(aiohttp.ClientPayloadError):
         await answer.read()
+
+
+async def test_a_place_that_hangs_holds_up_no_other(world: FileWorld) -> None:
+    assert (await world.ask("GET", "?root=scratch")).status == 200
+    launcher = world.files.pool("scratch")._channels["alice"]._process.pid
+    os.kill(launcher, signal.SIGSTOP)
+    try:
+        waiting = asyncio.create_task(world.ask("GET", "?root=scratch"))
+        assert (await world.ask("GET", "?root=home")).status == 200
+        assert (await world.ask("GET", "/uploads")).status == 200
+        assert not waiting.done()
+    finally:
+        os.kill(launcher, signal.SIGCONT)
+    assert (await waiting).status == 200
+
+
+async def test_tidying_up_keeps_what_is_young(world: FileWorld) -> None:
+    for name in ("old", "young"):
+        world.write(name)
+        body = {"root": "home", "paths": [name]}
+        (item,) = (await world.ask("POST", "/delete", body)).body["items"]
+        if name == "old":
+            os.utime(world.home / ".portal-trash" / item["trash_id"], (1, 1))
+    await world.ask("GET", "/roots")
+    await asyncio.gather(*world.files.tasks)
+    assert [item["path"] for item in (await world.ask("GET", "/trash")).body["items"]] == ["young"]
+    assert world.files.tidied.keys() == {"alice"}, "once an hour"

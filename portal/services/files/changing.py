@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from portal.errors import FieldError, PortalError, invalid_input
 from portal.models import User
 from portal.services.audit import Action, record
 from portal.services.files.roots import Files, Place, explaining
+from portal.settings_files import FileRoot
 from spawner.filedata import Deleted, Entry
 from spawner.filenames import meant
 
@@ -42,13 +44,15 @@ class Outcome:
 
 async def make_folder(files: Files, username: str, place: Place, *, parents: bool) -> Entry:
     with explaining():
-        return await files.agents.change(username, "make_folder", place.asked, parents=parents)
+        return await files.pool(place.root).change(
+            username, "make_folder", place.asked, parents=parents
+        )
 
 
 async def move(files: Files, username: str, place: Place, to: Place, *, overwrite: bool) -> Entry:
     """Raises FileExists, OtherFilesystem and what else the system says."""
     with explaining():
-        return await files.agents.change(
+        return await files.pool(place.root).change(
             username, "move", place.asked, to_root=to.whole, to_path=meant(to.path),
             overwrite=overwrite,
         )  # fmt: skip
@@ -68,7 +72,7 @@ async def _delete(
     number = str(uuid4())
     try:
         with explaining():
-            while not await files.agents.delete(
+            while not await files.pool(place.root).delete(
                 username, place.asked, permanent=permanent, trash_id=number, timeout_s=AT_ONCE_S
             ):
                 if time.monotonic() > deadline:
@@ -102,7 +106,7 @@ async def note_deleted(
 async def trash(files: Files, username: str, root: Place) -> tuple[list[Deleted], bool]:
     """What was deleted below a root, the newest first, and whether that is all."""
     with explaining():
-        return await files.agents.list_trash(username, root.whole)
+        return await files.pool(root.root).list_trash(username, root.whole)
 
 
 async def restore(
@@ -121,7 +125,9 @@ async def _restore(
     more = {"to_path": meant(to.path)} if to else {}
     try:
         with explaining():
-            entry = await files.agents.change(username, "restore", root.asked, number=number, **more)
+            entry = await files.pool(root.root).change(
+                username, "restore", root.asked, number=number, **more
+            )
     except PortalError as error:
         return Outcome(number, error=error)
     return Outcome(number, entry=entry)
@@ -131,10 +137,17 @@ async def empty_trash(files: Files, username: str, root: Place, ids: list[str] |
     """Whether all of it is gone; otherwise it took too long, and may be asked for again."""
     deadline = time.monotonic() + WITHIN_S
     with explaining():
-        while not await files.agents.empty_trash(username, root.whole, ids, 0, AT_ONCE_S):
+        while not await files.pool(root.root).empty_trash(username, root.whole, ids, 0, AT_ONCE_S):
             if time.monotonic() > deadline:
                 return False
     return True
+
+
+def tidy_later(files: Files, username: str) -> None:
+    """Begin to tidy up; nobody waits for it."""
+    task = asyncio.create_task(tidy(files, username))
+    files.tasks.add(task)
+    task.add_done_callback(files.tasks.discard)
 
 
 async def tidy(files: Files, username: str) -> None:
@@ -150,17 +163,18 @@ async def tidy(files: Files, username: str) -> None:
             older_s = int(settings.file_upload_days * DAY_S)
             await files.agents.clean_uploads(username, older_s)
             for root in settings.file_roots:
-                await _tidy_trash(files, username, await files.whole(username, root))
+                await _tidy_trash(files, username, root)
     except PortalError as error:
         log.info("files can't be tidied up", username=username, cause=error.detail[:300])
 
 
-async def _tidy_trash(files: Files, username: str, whole: str) -> None:
+async def _tidy_trash(files: Files, username: str, root: FileRoot) -> None:
+    whole = await files.whole(username, root)
     older_s = int(files.settings.file_trash_days * DAY_S)
     try:
         with explaining():
             for _ in range(TIDY_TURNS):
-                if await files.agents.empty_trash(username, whole, None, older_s, TIDY_S):
+                if await files.pool(root.name).empty_trash(username, whole, None, older_s, TIDY_S):
                     return
     except PortalError as error:
         log.info("a trash can't be emptied", username=username, cause=error.detail[:300])

@@ -59,7 +59,7 @@ async def listing(files: Files, username: str, place: Place, wish: Wish) -> List
     """Raises FileNotThere, FileDenied, NotAFolder and InvalidInput."""
     after = read_cursor(wish) if wish.cursor else None
     with explaining():
-        page = await files.agents.list_folder(
+        page = await files.pool(place.root).list_folder(
             username, place.asked, sort=wish.sort, descending=wish.descending,
             folders_first=wish.folders_first, hidden=wish.hidden,
             filter=meant(checked(wish.text, "filter")), prefix=wish.prefix, limit=wish.limit,
@@ -103,12 +103,12 @@ async def names(files: Files, username: str, place: Place) -> list[str]:
 
 async def entry(files: Files, username: str, place: Place) -> Entry:
     with explaining():
-        return await files.agents.describe(username, place.asked)
+        return await files.pool(place.root).describe(username, place.asked)
 
 
 async def beginning(files: Files, username: str, place: Place, limit: int) -> Piece:
     with explaining():
-        return await files.agents.peek(username, place.asked, 0, limit)
+        return await files.pool(place.root).peek(username, place.asked, 0, limit)
 
 
 async def preview(files: Files, username: str, place: Place) -> tuple[Piece, dict[str, Any]]:
@@ -130,7 +130,9 @@ async def text(files: Files, username: str, place: Place) -> tuple[Piece, previe
     data = piece.data
     while len(data) < piece.size_bytes:
         with explaining():
-            more = await files.agents.peek(username, place.asked, len(data), PREVIEW_BYTES)
+            more = await files.pool(place.root).peek(
+                username, place.asked, len(data), PREVIEW_BYTES
+            )
         if more.version != piece.version or not more.data:
             raise errors_files.FileChanged("The file was changed while it was read. Try again.")
         data += more.data
@@ -152,7 +154,7 @@ async def save_text(
     if len(data) > MAX_TEXT_BYTES:
         raise errors.TooLarge(f"Only files up to {MAX_TEXT_BYTES >> 10} KiB can be edited here.")
     with explaining():
-        return await files.agents.save(username, place.asked, data, version)
+        return await files.pool(place.root).save(username, place.asked, data, version)
 
 
 async def image_type(files: Files, username: str, place: Place) -> str:
@@ -169,8 +171,8 @@ async def image_type(files: Files, username: str, place: Place) -> str:
 
 async def whole(files: Files, username: str, place: Place, most: int) -> bytes:
     """All of a file that is small enough."""
-    async with files.stream(username) as channel:
-        opened = await files.agents.open(channel, place.asked)
+    async with files.stream(username, place.root) as channel:
+        opened = await files.pool(place.root).open(channel, place.asked)
         if opened.size_bytes > most:
             raise errors.TooLarge("This file is too large to be shown; download it instead.")
         parts = [piece async for piece in file_pieces(channel, 0, opened.size_bytes)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
@@ -60,10 +61,30 @@ class Files:
     would be missed after a restart."""
 
     settings: Settings
-    agents: FileAgents
+    pools: Mapping[str, FileAgents]
+    """By root: one whose file system hangs holds up no other. Uploads have the first root's."""
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
     writing: set[tuple[str, str]] = field(default_factory=set)
     tidied: dict[str, float] = field(default_factory=dict)
     _quotas: dict[tuple[str, str], tuple[float, quota.Quota | None]] = field(default_factory=dict)
+
+    @property
+    def agents(self) -> FileAgents:
+        return self.pool(self.settings.file_roots[0].name)
+
+    def pool(self, root: str) -> FileAgents:
+        return self.pools[root]
+
+    async def close(self) -> None:
+        """End what nobody waits for, and every launcher."""
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+        await asyncio.gather(*(pool.close() for pool in self.pools.values()))
+
+    async def run(self) -> None:
+        """Close launchers that have nothing to do, until cancelled."""
+        await asyncio.gather(*(pool.run() for pool in self.pools.values()))
 
     async def place(self, username: str, root: str, path: str) -> Place:
         """Raises InvalidInput for a root that isn't there or a path that can't be one."""
@@ -107,13 +128,14 @@ class Files:
         return best
 
     async def states(self, username: str) -> list[RootState]:
-        return [await self.state(username, root) for root in self.settings.file_roots]
+        roots = self.settings.file_roots
+        return await asyncio.gather(*(self.state(username, root) for root in roots))
 
     async def state(self, username: str, root: FileRoot) -> RootState:
         whole = await self.whole(username, root)
         try:
             with explaining():
-                room = await self.agents.room(username, whole)
+                room = await self.pool(root.name).room(username, whole)
         except PortalError as error:
             return RootState(root, whole, None, None, error.detail)
         return RootState(root, whole, room, await self._quota(username, root, room), None)
@@ -131,10 +153,10 @@ class Files:
         return known
 
     @asynccontextmanager
-    async def stream(self, username: str) -> AsyncIterator[Channel]:
+    async def stream(self, username: str, root: str) -> AsyncIterator[Channel]:
         """A launcher for one download."""
         with explaining():
-            async with self.agents.stream(username) as channel:
+            async with self.pool(root).stream(username) as channel:
                 yield channel
 
 
