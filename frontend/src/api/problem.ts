@@ -73,9 +73,14 @@ export function toApiError(status: number, body: unknown, retryAfterS: number | 
   return new ApiError(status, slug, detail, fieldProblems(problem.errors), retryAfterS, problem);
 }
 
+/** The portal's own words for it are for those who log in: that it isn't their password. */
+const DIRECTORY_SILENT =
+  "The directory doesn't answer at the moment, so nothing was changed there. Try again in a few minutes.";
+
 /** What to show for anything a request may throw. */
 export function sentence(error: unknown): string {
-  return error instanceof ApiError ? error.message : OFFLINE_MESSAGE;
+  if (!(error instanceof ApiError)) return OFFLINE_MESSAGE;
+  return error.slug === 'directory-unavailable' ? DIRECTORY_SILENT : error.message;
 }
 
 /** For those who are logged in and gave their password again: only it can be wrong. */

@@ -72,7 +72,9 @@ function Whole({ group }: { group: WholeGroup }) {
           </Link>
         </nav>
       </div>
-      {admin && why && <p className={classes.quiet}>The portal can't change groups here. {why}</p>}
+      {admin && why && (
+        <p className={classes.quiet}>In this directory the portal can't change groups. {why}</p>
+      )}
       <div className={classes.sides}>
         <MembersBox group={group} changing={changing} />
         <div className={classes.page}>

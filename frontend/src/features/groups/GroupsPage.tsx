@@ -55,7 +55,9 @@ function Groups() {
   return (
     <>
       {able?.missing.groups && mayChange(me) && (
-        <p className={classes.absent}>The portal can't change groups here. {able.missing.groups}</p>
+        <p className={classes.absent}>
+          In this directory the portal can't change groups. {able.missing.groups}
+        </p>
       )}
       <search className={classes.filters}>
         <SearchField

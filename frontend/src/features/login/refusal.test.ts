@@ -15,6 +15,7 @@ describe('loginRefusal', () => {
   it('says what the portal says', () => {
     expect(loginRefusal(null, 0)).toBeNull();
     expect(loginRefusal(refused('wrong-credentials'), 0)).toBe('The portal’s words.');
+    expect(loginRefusal(refused('directory-unavailable'), 0)).toBe('The portal’s words.');
     expect(loginRefusal(new TypeError('network'), 0)).toMatch(/doesn't answer/);
   });
 

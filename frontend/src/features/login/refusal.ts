@@ -6,7 +6,8 @@ import { countdown } from '@/lib/time';
 export function loginRefusal(error: unknown, waitS: number): string | null {
   if (error === null) return null;
   if (fieldMessage(error, 'username') || fieldMessage(error, 'password')) return null;
-  if (!(error instanceof ApiError) || error.slug !== 'too-many-attempts') return sentence(error);
+  if (!(error instanceof ApiError)) return sentence(error);
+  if (error.slug !== 'too-many-attempts') return error.message;
   // The portal's own sentence names a time that doesn't count down.
   if (error.retryAfterS === null) return sentence(error);
   return waitS > 0

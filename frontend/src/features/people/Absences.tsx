@@ -10,7 +10,7 @@ export function Absences({ capabilities }: { capabilities: Pick<Capabilities, 'm
     <div className={classes.absent}>
       {lines.map(({ what, why }) => (
         <p key={why}>
-          The portal can't {what} here. {why}
+          In this directory the portal can't {what}. {why}
         </p>
       ))}
     </div>

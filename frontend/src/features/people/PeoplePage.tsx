@@ -13,7 +13,7 @@ import { FILTERS } from './filters';
 import classes from './People.module.css';
 import { PeopleTable } from './PeopleTable';
 import { type PeopleSearch, peopleQuery } from './queries';
-import { nobodyWords, peopleText } from './words';
+import { can, nobodyWords, peopleText } from './words';
 
 /** Everyone in the directory and everyone the portal remembers, for administrators. */
 export function PeoplePage() {
@@ -24,9 +24,18 @@ export function PeoplePage() {
   );
 }
 
+/** What the page's address asks for, and the answer so far. */
+function usePeople() {
+  const { q: text = '', state = 'all' } = useSearch({ from: '/member/admin/people' });
+  const search: PeopleSearch = { state, text };
+  const asked = useInfiniteQuery({ ...peopleQuery(search), placeholderData: (before) => before });
+  return { search, asked };
+}
+
 function Adding() {
   const me = useMe();
-  if (!mayChange(me)) return null;
+  const able = usePeople().asked.data?.pages[0]?.capabilities;
+  if (!mayChange(me) || !able || !can(able, 'create')) return null;
   return (
     <div className={classes.actions}>
       <Button component={Link} to="/admin/new/people" variant="default">
@@ -41,10 +50,8 @@ function Adding() {
 
 function People() {
   const me = useMe();
-  const { q: text = '', state = 'all' } = useSearch({ from: '/member/admin/people' });
-  const search: PeopleSearch = { state, text };
-  const { data, error, isPending, isPlaceholderData, hasNextPage, isFetchingNextPage, ...asked } =
-    useInfiniteQuery({ ...peopleQuery(search), placeholderData: (before) => before });
+  const { search, asked } = usePeople();
+  const { data, error, isPending, isPlaceholderData, hasNextPage, isFetchingNextPage } = asked;
   const people = data?.pages.flatMap((page) => page.items) ?? [];
   const first = data?.pages[0];
   const last = data?.pages.at(-1);

@@ -80,8 +80,8 @@ describe('what a directory can’t do', () => {
   it('is one line for each reason', () => {
     const missing = { create: 'It is read-only.', edit: 'It is read-only.', lock: 'No policy.' };
     expect(absences({ missing })).toEqual([
-      { what: 'create people and edit people', why: 'It is read-only.' },
-      { what: 'lock and unlock', why: 'No policy.' },
+      { what: 'create people or edit people', why: 'It is read-only.' },
+      { what: 'lock people', why: 'No policy.' },
     ]);
     expect(can({ missing }, 'edit')).toBe(false);
     expect(can({ missing }, 'groups')).toBe(true);

@@ -65,14 +65,14 @@ const ABILITIES: Record<Ability, string> = {
   delete: 'delete people',
   groups: 'change groups',
   password: 'reset passwords',
-  lock: 'lock and unlock',
+  lock: 'lock people',
   disable: 'switch accounts off in the directory',
 };
 
 /** "a, b and c" */
-export function listText(words: readonly string[]): string {
+export function listText(words: readonly string[], joint: 'and' | 'or' = 'and'): string {
   const last = words.at(-1) ?? '';
-  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} and ${last}`;
+  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} ${joint} ${last}`;
 }
 
 /** What can't be done here, and why: one line for each reason. */
@@ -86,7 +86,7 @@ export function absences({ missing }: Pick<Capabilities, 'missing'>): {
     const word = ABILITIES[ability as Ability] ?? ability;
     reasons.set(why, [...(reasons.get(why) ?? []), word]);
   }
-  return [...reasons].map(([why, words]) => ({ what: listText(words), why }));
+  return [...reasons].map(([why, words]) => ({ what: listText(words, 'or'), why }));
 }
 
 export const can = ({ missing }: Pick<Capabilities, 'missing'>, ability: Ability): boolean =>
