@@ -116,8 +116,8 @@ function Member({ member, onEdit }: MemberProps) {
         {member.display_name || member.username}
         <div className={classes.quiet}>{member.username}</div>
       </Table.Td>
-      <Table.Td>{useText(member.use)}</Table.Td>
-      <Table.Td>
+      <Table.Td data-label="Uses now">{useText(member.use)}</Table.Td>
+      <Table.Td data-label="Own limit">
         {member.limit ? (
           <>
             {said(member.limit).join(', ') || 'none'}

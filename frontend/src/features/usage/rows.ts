@@ -61,7 +61,11 @@ export function shares(rows: readonly Row[]): number[] {
   return rows.map((row) => (most === 0 ? 0 : row[column] / most));
 }
 
-/** "0", "0.4", "12", "1,204": as many digits as one wants to know. */
+/** Less than this shows as nothing. */
+const LEAST = 0.05;
+
+/** "0", "<0.1", "0.4", "12", "1,204": as many digits as one wants to know. */
 export function hours(value: number, locale?: string): string {
+  if (value > 0 && value < LEAST) return `<${(0.1).toLocaleString(locale)}`;
   return value.toLocaleString(locale, { maximumFractionDigits: value < 10 ? 1 : 0 });
 }
