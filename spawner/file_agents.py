@@ -6,6 +6,7 @@ long download doesn't hold up the folder that somebody looks at meanwhile.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ from spawner.filedata import Deleted, Entry, Opened, Page, Piece, Room, Upload
 MAX_STREAMS = 6
 PIECE_S = 60.0
 LOOK_S = 20.0
+LEAVE_S = 2.0
 TOO_MANY = "You have too many downloads at once; wait until one is finished."
 
 Place = Mapping[str, Any]
@@ -120,7 +122,7 @@ class FileAgents(Agents):
         """A launcher for one stream; its reader may leave at any time. A user has so many, those
         that hang in a file system among them."""
         own = self._streams.setdefault(username, set())
-        own -= {channel for channel in own if channel.gone}
+        await _let_leave(own)
         if len(own) >= MAX_STREAMS:
             raise FileProblem("too-many", TOO_MANY)
         if not USERNAME.fullmatch(username):
@@ -142,6 +144,17 @@ class FileAgents(Agents):
             for channel in channels:
                 channel.close()
         await super().close()
+
+
+async def _let_leave(channels: set[Channel]) -> None:
+    """Take those out that have ended; if there are too many, give one that is about to a moment."""
+    channels -= {channel for channel in channels if channel.gone}
+    leaving = [asyncio.ensure_future(channel.wait()) for channel in channels if channel.ended]
+    if len(channels) >= MAX_STREAMS and leaving:
+        await asyncio.wait(leaving, timeout=LEAVE_S, return_when=asyncio.FIRST_COMPLETED)
+        channels -= {channel for channel in channels if channel.gone}
+    for wait in leaving:
+        wait.cancel()
 
 
 def file_pieces(channel: Channel, offset: int, length: int) -> AsyncGenerator[bytes]:

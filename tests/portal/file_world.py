@@ -77,6 +77,16 @@ class FileWorld:
         ) as answer:
             return answer.status, answer.headers.copy(), await answer.read()
 
+    def empty(self) -> None:
+        """Away with everybody's files, and with what the portal remembers of them."""
+        for home in self.homes.iterdir():
+            for path in home.iterdir():
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()
+        self.files.tidied.clear()
+
     def write(self, path: str, data: bytes = b"x", who: str = "alice") -> Path:
         """A file of somebody's."""
         file = self.homes / who / path

@@ -29,10 +29,19 @@ ODD_TEXT = "caf\uefe9"
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 
 
-@pytest.fixture
-async def world(slapd: Slapd, tmp_path: Path) -> AsyncIterator[FileWorld]:
-    async with file_world(slapd, tmp_path) as made:
+@pytest.fixture(scope="module")
+async def shared(
+    slapd: Slapd, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[FileWorld]:
+    async with file_world(slapd, tmp_path_factory.mktemp("files")) as made:
         yield made
+
+
+@pytest.fixture
+def world(shared: FileWorld) -> FileWorld:
+    """With empty homes, as if nobody had been there."""
+    shared.empty()
+    return shared
 
 
 def confined(headers: dict[str, str]) -> bool:
@@ -91,13 +100,11 @@ async def test_links_lead_to_where_things_are(world: FileWorld) -> None:
     assert (answer.status, answer.slug) == (409, "file-link")
 
 
-@pytest.mark.parametrize(
-    "path", ["..", "../bob", "/etc/passwd", "a/../../x", "x" * 300, "%00", "%ef%be%80%ef"]
-)
-async def test_paths_that_lead_nowhere(world: FileWorld, path: str) -> None:
-    for route in ("", "/entry", "/preview", "/download", "/text", "/image", "/archive"):
-        answer = await world.ask("GET", f"{route}?root=home&path={path}")
-        assert answer.status in {404, 422}, (route, answer)
+async def test_paths_that_lead_nowhere(world: FileWorld) -> None:
+    for path in ("..", "../bob", "/etc/passwd", "a/../../x", "x" * 300, "%00", "%ef%be%80%ef"):
+        for route in ("", "/entry", "/preview", "/download", "/text", "/image", "/archive"):
+            answer = await world.ask("GET", f"{route}?root=home&path={path}")
+            assert answer.status in {404, 422}, (path, route, answer)
     assert (await world.ask("GET", "?root=nowhere")).status == 422
 
 
@@ -162,6 +169,10 @@ async def test_only_so_many_streams_at_once(world: FileWorld) -> None:
     assert (await world.ask("GET", "?path=")).status == 200, "looking on goes on beside them"
     for one in held:
         one.close()
+    world.write("small")
+    async with asyncio.timeout(120):
+        while (await world.raw("GET", "/download?root=home&path=small"))[0] == 429:
+            await asyncio.sleep(0.05)
 
 
 async def test_previews_are_data(world: FileWorld) -> None:
@@ -255,7 +266,8 @@ async def test_deleted_and_brought_back(world: FileWorld) -> None:
     async with world.portal.app.state.db.session() as db:
         query = select(AuditEvent).where(AuditEvent.action == "file.delete")
         events = (await db.scalars(query)).all()
-    assert [event.target for event in events] == ["home:d", "home:d", "home:e"]
+    deleted = [event.target for event in events if event.target in {"home:d", "home:e"}]
+    assert deleted == ["home:d", "home:d", "home:e"]
 
 
 async def test_an_upload_goes_on_after_a_restart(
@@ -320,14 +332,13 @@ async def test_a_login_that_ends_ends_its_download(
 ) -> None:
     monkeypatch.setattr(file_answer, "STILL_EVERY_S", 0.0)
     world.write("large", bytes(64 << 20))
-    browser = world.people["alice"]
-    answer = await browser.http.get("/api/v1/files/download?root=home&path=large")
-    await answer.content.readexactly(1 << 20)
-    async with world.portal.browser() as other:
-        await other.login("alice")
-        assert (await browser.post("/api/v1/logout")).status in {200, 204}
-    with pytest.raises(aiohttp.ClientPayloadError):
-        await answer.read()
+    async with world.portal.browser() as browser:
+        await browser.login("alice")
+        answer = await browser.http.get("/api/v1/files/download?root=home&path=large")
+        await answer.content.readexactly(1 << 20)
+        assert (await browser.post("/api/v1/logout")).status == 204
+        with pytest.raises(aiohttp.ClientPayloadError):
+            await answer.read()
 
 
 async def test_a_place_that_hangs_holds_up_no_other(world: FileWorld) -> None:
