@@ -259,7 +259,10 @@ class TestCookiesBeside:
 
 # --- every route ----------------------------------------------------------------------------------
 
-PERSONAL = ("login", "logout", "reauth", "tokens", "second-factor", "me/password")
+PERSONAL = (
+    *("login", "logout", "reauth", "tokens", "second-factor", "me/password"),
+    "announcements/public",  # for whoever hasn't logged in
+)
 
 
 def concrete(route: RouteContext) -> str:
@@ -270,22 +273,23 @@ def api_routes() -> list[RouteContext]:
     return [route for route in routes() if path_of(route).startswith("/api/v1/")]
 
 
+ALWAYS = {"admin/": Scope.ADMIN, "groups/": Scope.ADMIN, "files": Scope.FILES}
+CHANGES = {"sessions": Scope.SESSIONS, "tensorboards": Scope.SESSIONS} | dict.fromkeys(
+    ("jobs", "templates", "estimates"), Scope.JOBS
+)
+
+
 def scope_wanted(method: str, path: str) -> Scope | None:
     """What a token needs by the rule in docs/security.md; None: none is taken."""
     rest = path.removeprefix("/api/v1/")
-    if rest.startswith(("admin/", "groups/")):
-        return Scope.ADMIN
     if rest.startswith(PERSONAL):
         return None
-    if rest.startswith("files"):
-        return Scope.FILES
+    for start, scope in ALWAYS.items():
+        if rest.startswith(start):
+            return scope
     if method in SAFE_METHODS:
         return Scope.READ
-    if rest.startswith(("sessions", "tensorboards")):
-        return Scope.SESSIONS
-    if rest.startswith(("jobs", "templates", "estimates")):
-        return Scope.JOBS
-    return None
+    return next((scope for start, scope in CHANGES.items() if rest.startswith(start)), None)
 
 
 @pytest.mark.parametrize("route", api_routes(), ids=name)
