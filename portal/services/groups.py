@@ -141,6 +141,7 @@ def _refuse_named(accounts: Accounts, name: str) -> None:
     settings = accounts.settings
     for setting, names in (
         ("ldap_admin_groups", settings.ldap_admin_groups),
+        ("ldap_viewer_groups", settings.ldap_viewer_groups),
         ("ldap_user_groups", settings.ldap_user_groups),
     ):
         if name in names:

@@ -11,11 +11,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, update
 
 from portal.db import Database, utcnow
-from portal.models import BatchJob, Job, JobState, Session, User, Wanted, new_id
-from portal.reconcile import Reconcile
+from portal.models import BatchJob, Job, JobsPolicy, JobState, Session, User, Wanted, new_id
+from portal.reconcile import VANISHED, Reconcile
 from portal.services.changes import Changes
 from portal.services.store import change
 from portal.services.unsettled import EVERYTHING_EVERY
@@ -32,6 +32,7 @@ class Slurm:
 
     shown: dict[int, JobInfo] = field(default_factory=dict)
     cancelled: list[int] = field(default_factory=list)
+    killed: list[int] = field(default_factory=list)
     away: bool = False
 
     async def jobs(self) -> list[JobInfo]:
@@ -48,6 +49,10 @@ class Slurm:
         if job_id not in self.shown:
             raise NotFound("gone")
         self.cancelled.append(job_id)
+
+    async def kill(self, job_id: int) -> None:
+        self.killed.append(job_id)
+        await self.cancel(job_id)
 
 
 @dataclass
@@ -268,6 +273,59 @@ async def test_someone_else_was_quicker(world: World, monkeypatch: pytest.Monkey
     monkeypatch.setattr(world.loop._watched, "write", meddle)
     assert await world.round() == set(ids)
     assert all([(await world.row(row_id)).reason for row_id in ids])
+
+
+# --- of someone disabled ------------------------------------------------------------------------
+
+
+async def disabled(world: World, jobs: JobsPolicy) -> None:
+    async with world.db.session() as db:
+        mine = update(User).where(User.id == world.user.id)
+        await db.execute(mine.values(disabled_at=utcnow(), disabled_jobs=jobs))
+        await db.commit()
+
+
+async def until_cancelled(world: World) -> None:
+    """Two rounds: the row is told to end, then Slurm."""
+    for _ in range(2):
+        await world.round(EVERYTHING_EVERY)
+        await world.acts()
+
+
+async def test_what_comes_late_ends_too(world: World) -> None:
+    """A request that was under way while its owner was disabled: found without being told."""
+    await disabled(world, JobsPolicy.LEAVE)
+    session = await world.add(Session, job_id=5)
+    job = await world.add(job_id=6, created_at=utcnow() + timedelta(seconds=1))
+    left = await world.add(job_id=7)
+    for number, row_id in ((5, session), (6, job), (7, left)):
+        world.show(number, row_id)
+    await world.look()
+    await until_cancelled(world)
+    assert set(world.slurm.cancelled) == {5, 6}
+    assert world.slurm.killed == [5], "a session closes at once"
+    assert (await world.row(left)).wanted is Wanted.RUN
+
+
+async def test_what_was_submitted_outside_is_cancelled_without_a_launcher(world: World) -> None:
+    """Nobody may be able to act as them any more."""
+    made = await world.add(job_id=6, external=True)
+    world.show(6, made)
+    world.agents.broken = True
+    await disabled(world, JobsPolicy.CANCEL)
+    await world.look()
+    await until_cancelled(world)
+    assert world.slurm.cancelled == [6]
+
+
+async def test_what_slurm_lost_is_not_submitted_again(world: World) -> None:
+    made = await world.add(job_id=6, environment="plain")
+    await disabled(world, JobsPolicy.LEAVE)
+    world.watcher.missing_since = lambda *_: utcnow() - VANISHED  # type: ignore[method-assign]
+    await world.look()
+    await world.round(EVERYTHING_EVERY)
+    await world.acts()
+    assert (await world.row(made)).wanted is Wanted.STOP
 
 
 # --- cancelling what Slurm never got ------------------------------------------------------------

@@ -319,6 +319,14 @@ class TestWhatIsShared:
         )
         assert (await world.status(world.bob), await world.listed(world.bob)) == (404, [])
 
+    async def test_it_ends_with_its_owners_account(self, world: World) -> None:
+        await world.share("bob")
+        alice = User.username == "alice"
+        await world.run(update(User).where(alice).values(disabled_at=utcnow()))
+        assert (await world.status(world.bob), await world.listed(world.bob)) == (404, [])
+        await world.run(update(User).where(alice).values(disabled_at=None))
+        assert await world.status(world.bob) == 200
+
     async def test_sharing_makes_it_known_before_it_ever_ran(self, world: World) -> None:
         await world.run(delete(Tensorboard))
         await world.share("bob")

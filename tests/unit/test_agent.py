@@ -284,6 +284,16 @@ async def test_idle_ones_are_closed_and_started_again(sudo: Sudo) -> None:
     await asyncio.gather(keeper, return_exceptions=True)
 
 
+async def test_one_is_dismissed(sudo: Sudo) -> None:
+    agents = sudo.agents(ECHOES)
+    pids = [(await agents.call(name, "ping"))["pid"] for name in ("alice", "bob")]
+    agents.dismiss("alice")
+    agents.dismiss("nobody")
+    await until(lambda: not Path(f"/proc/{pids[0]}").exists())
+    assert (await agents.call("bob", "ping"))["pid"] == pids[1]
+    await agents.close()
+
+
 async def test_closing_ends_them_all(sudo: Sudo) -> None:
     agents = sudo.agents(ECHOES)
     pids = [(await agents.call(name, "ping"))["pid"] for name in ("alice", "bob")]

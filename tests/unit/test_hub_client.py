@@ -156,6 +156,18 @@ async def test_only_logins_to_servers_are_revoked(fake: Fake, hub: Hub) -> None:
     assert await hub.revoke_tokens("nobody") == 0
 
 
+async def test_the_names_of_servers(fake: Fake, hub: Hub) -> None:
+    fake.answers["GET"] = (200, {"name": "alice", "servers": {"s1": {}, "s2": {}}})
+    assert await hub.server_names("alice") == ["s1", "s2"]
+    fake.answers["GET"] = (200, {"name": "alice"})
+    assert await hub.server_names("alice") == []
+    fake.answers["GET"] = (404, "")
+    assert await hub.server_names("alice") == []
+    fake.answers["GET"] = (503, "")
+    with pytest.raises(HubUnavailable):
+        await hub.server_names("alice")
+
+
 @pytest.mark.parametrize(("status", "gone"), [(204, True), (404, True), (500, False)])
 async def test_a_user_is_forgotten(fake: Fake, hub: Hub, status: int, gone: bool) -> None:
     fake.answers["DELETE"] = (status, "")

@@ -206,6 +206,21 @@ class TestHostile:
         assert parse.parse_sacct("\n", "#M#") == []
 
 
+@pytest.mark.parametrize(
+    ("shown", "user"),
+    [
+        ("alice 20001", "alice"),
+        ("nobody 20001", "20001"),  # whom the host doesn't know any more
+        ("20001 20001", "20001"),  # the same, as newer versions say it
+        ("nobody 65534", "nobody"),
+        ("alice", "alice"),
+    ],
+)
+def test_whose_job_it_is(shown: str, user: str) -> None:
+    (found,) = parse.parse_squeue(squeue_record("#M#", 1, shown, "RUNNING", "", "x"), "#M#")
+    assert found.user == user
+
+
 def squeue_record(mark: str, job_id: int, user: str, state: str, comment: str, name: str) -> str:
     """As squeue prints it: the last two cut and padded by bytes."""
     time = "2026-11-20T17:19:27"

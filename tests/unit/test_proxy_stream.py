@@ -194,6 +194,30 @@ async def test_a_browser_that_leaves_ends_the_request(headers_first: bool) -> No
         assert not browser.ended
 
 
+async def test_who_may_look_no_more_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer that has begun and takes long; asked again and again while it lasts."""
+    monkeypatch.setattr("portal.proxy.ASK_AGAIN_S", 0.01)
+    asked = 0
+
+    async def handler(request: web.BaseRequest) -> web.StreamResponse:
+        answer = web.StreamResponse()
+        await answer.prepare(request)
+        await answer.write(b"x")
+        await asyncio.Event().wait()
+        return answer
+
+    async def allowed() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked < 3
+
+    browser = Browser()
+    async with upstream(handler) as target, client() as session, asyncio.timeout(60):
+        response = Forwarded(session, exchange(target), PlainTextResponse("away", 503), allowed)
+        await response({"type": "http"}, browser.receive, browser.send)
+    assert (asked, browser.ended) == (3, False)
+
+
 async def test_a_body_that_breaks_off_does_not_look_whole() -> None:
     async def handler(request: web.BaseRequest) -> web.StreamResponse:
         answer = web.StreamResponse(headers={"Content-Length": "100"})

@@ -186,6 +186,22 @@ async def test_cancelling_with_slurm_down(commands: Commands) -> None:
         await commands.slurm().cancel(9)
 
 
+async def test_ending_at_once(commands: Commands) -> None:
+    """The program itself, with all that it started; then the job, which Slurm ends as ever."""
+    again = TELLS.replace("'w'", "'a'")
+    commands.make("scancel", again)
+    await commands.slurm().kill(9)
+    text = (commands.folder / "scancel.told").read_text()
+    first, end = json.JSONDecoder().raw_decode(text)
+    second, _ = json.JSONDecoder().raw_decode(text[end:])
+    assert (first[0], second[0]) == (["--batch", "--signal=KILL", "9"], ["--verbose", "9"])
+    commands.make("scancel", ENDED)
+    await commands.slurm().kill(9)
+    commands.make("scancel", DOWN)
+    with pytest.raises(Unreachable):
+        await commands.slurm().kill(9)
+
+
 async def test_a_new_time_limit(commands: Commands) -> None:
     commands.make("scontrol", TELLS)
     await commands.slurm().set_time_limit(9, 90)

@@ -6,7 +6,7 @@ Slurm is played by named behaviours; the ledger, which has no clock, is told the
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -343,6 +343,26 @@ class TestWatcher:
         watcher = Watcher(slurm)
         await asyncio.gather(*(watcher.look() for _ in range(100)))
         assert slurm.looks == 1
+
+    async def test_whose_name_is_gone_is_known_by_number(self) -> None:
+        """Of people whom the cluster's hosts don't know any more squeue has the number only."""
+        slurm = PlayedSlurm()
+        slurm.shown = [job(user="20001"), job(8, user="20002")]
+        watcher = Watcher(slurm)
+        asked: list[Collection[int]] = []
+
+        async def names(numbers: Collection[int]) -> Mapping[int, str]:
+            asked.append(set(numbers))
+            return {20001: "alice"}
+
+        watcher.names = names
+        await watcher.look()
+        assert watcher.by_uuid(*KEY) == job()
+        assert asked == [{20001, 20002}]
+        assert watcher.jobs[8].user == "20002"
+        slurm.shown = [job()]
+        await watcher.look()
+        assert len(asked) == 1, "nobody is asked where every name is known"
 
     async def test_a_look_that_had_begun_does_not_count(self) -> None:
         slurm = PlayedSlurm()
