@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -34,6 +35,7 @@ class FileAgents(Agents):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._streams: dict[str, set[Channel]] = {}
+        self._coming: Counter[str] = Counter()  # those that are about to be among them
 
     async def list_folder(self, username: str, place: Place, **wish: Any) -> Page:
         """A page; `wish` is what spawner/filer/listing.py takes."""
@@ -122,13 +124,17 @@ class FileAgents(Agents):
         """A launcher for one stream; its reader may leave at any time. A user has so many, those
         that hang in a file system among them."""
         own = self._streams.setdefault(username, set())
-        await _let_leave(own)
-        if len(own) >= MAX_STREAMS:
-            raise FileProblem("too-many", TOO_MANY)
         if not USERNAME.fullmatch(username):
             raise LauncherUnavailable("This user name can't be used on the cluster.")
-        channel = await self._start(username)
-        own.add(channel)
+        await _let_leave(own)
+        if len(own) + self._coming[username] >= MAX_STREAMS:
+            raise FileProblem("too-many", TOO_MANY)
+        self._coming[username] += 1
+        try:
+            channel = await self._start(username)
+            own.add(channel)
+        finally:
+            self._coming[username] -= 1
         try:
             yield channel
         finally:
