@@ -1,14 +1,13 @@
 import { Button, Checkbox, Group, Stack, Textarea, TextInput } from '@mantine/core';
-import { type FormEvent, useRef, useState } from 'react';
+import { useState } from 'react';
 import { ApiError, fieldMessage, sentence } from '@/api/problem';
 import type { AdminAnnouncement } from '@/api/types';
-import { useWithPassword } from '@/features/account/reauth';
 import { meanwhileText } from '@/features/admin/meanwhile';
+import { useSaving } from '@/features/admin/useSaving';
 import { clock } from '@/lib/clock';
 import { localTime } from '@/lib/time';
 import { useDraft } from '@/lib/useDraft';
 import { ChoiceCard } from '@/ui/ChoiceCard';
-import { Cancelled } from '@/ui/complain';
 import { Notice } from '@/ui/Notice';
 import { AnnouncementCard } from './AnnouncementCard';
 import classes from './Announcements.module.css';
@@ -17,7 +16,6 @@ import {
   changes,
   type Draft,
   draftOf,
-  type Errors,
   formErrors,
   LEVELS,
   MAX_TITLE,
@@ -41,117 +39,36 @@ export function AnnouncementForm({ before, onDone }: Props) {
   const { draft, setDraft, refused } = useDraft<Draft>(`announcement/${before?.id ?? 'new'}`, () =>
     before === null ? newDraft() : draftOf(before),
   );
-  const withPassword = useWithPassword();
-  const form = useRef<HTMLFormElement>(null);
-  const [errors, setErrors] = useState<Errors>({});
-  const [refusal, setRefusal] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-  const set = (change: Partial<Draft>): void => {
-    setErrors({});
-    setDraft({ ...draft, ...change });
-  };
 
   const save = async (): Promise<void> => {
-    if (base === null) return announce(toBody(draft));
-    const body = changes(base, draft);
-    if (Object.keys(body).length > 0) await editAnnouncement(base.id, base.version, body);
+    const body = base === null ? null : changes(base, draft);
+    if (base === null) await announce(toBody(draft));
+    else if (body && Object.keys(body).length > 0)
+      await editAnnouncement(base.id, base.version, body);
+    onDone();
   };
 
-  const fail = async (error: unknown): Promise<void> => {
-    if (error instanceof Cancelled) return;
+  const failed = async (error: unknown): Promise<void> => {
     refused(error);
-    setRefusal(error);
-    if (!(error instanceof ApiError && error.slug === 'changed-meanwhile')) return focusProblem();
-    const now = base && (await freshAnnouncement(base.id));
-    if (!base || !now) return;
+    const meanwhile = error instanceof ApiError && error.slug === 'changed-meanwhile';
+    const now = base !== null && meanwhile ? await freshAnnouncement(base.id) : undefined;
+    if (base === null || now === undefined) return;
     setDraft(rebased(base, now, draft));
     setBase(now);
   };
 
-  const submit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
-    if (busy) return;
-    const found = formErrors(draft);
-    setErrors(found);
-    setRefusal(null);
-    if (Object.keys(found).length > 0) return focusProblem();
-    setBusy(true);
-    try {
-      await withPassword(save);
-      onDone();
-    } catch (error) {
-      await fail(error);
-    } finally {
-      setBusy(false);
-    }
+  const saving = useSaving({ check: () => formErrors(draft), save, failed });
+  const set = (change: Partial<Draft>): void => {
+    saving.typed();
+    setDraft({ ...draft, ...change });
   };
-
-  const focusProblem = (): void => {
-    window.requestAnimationFrame(() =>
-      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(),
-    );
-  };
-
-  const named = FIELDS.some((field) => fieldMessage(refusal, field));
   return (
-    <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
+    <form ref={saving.form} onSubmit={(event) => void saving.submit(event)} noValidate>
       <Stack>
-        {refusal !== null && !named && <Refusal error={refusal} />}
-        <TextInput
-          label="Title"
-          maxLength={MAX_TITLE}
-          data-autofocus
-          value={draft.title}
-          onChange={(event) => set({ title: event.currentTarget.value })}
-          error={errors.title ?? fieldMessage(refusal, 'title')}
-        />
-        <Textarea
-          label="Text"
-          description="If there is more to say. Web addresses become links."
-          autosize={false}
-          rows={4}
-          value={draft.text}
-          onChange={(event) => set({ text: event.currentTarget.value })}
-          error={fieldMessage(refusal, 'text')}
-        />
-        <fieldset className={classes.levels}>
-          <legend>How much it matters</legend>
-          {(Object.keys(LEVELS) as Level[]).map((level) => (
-            <ChoiceCard
-              key={level}
-              group="level"
-              value={level}
-              checked={draft.level === level}
-              onChoose={() => set({ level })}
-              title={LEVELS[level].label}
-            >
-              {LEVELS[level].what}
-            </ChoiceCard>
-          ))}
-        </fieldset>
-        <div className={classes.times}>
-          <TextInput
-            type="datetime-local"
-            label="From"
-            description="Empty: at once."
-            value={draft.starts}
-            onChange={(event) => set({ starts: event.currentTarget.value })}
-            error={errors.starts_at ?? fieldMessage(refusal, 'starts_at')}
-          />
-          <TextInput
-            type="datetime-local"
-            label="Until"
-            description="Empty: until someone ends it."
-            value={draft.ends}
-            onChange={(event) => set({ ends: event.currentTarget.value })}
-            error={errors.ends_at ?? fieldMessage(refusal, 'ends_at')}
-          />
-        </div>
-        <Checkbox
-          label="Show it on the login page too, to anyone"
-          checked={draft.public}
-          onChange={(event) => set({ public: event.currentTarget.checked })}
-        />
+        <Refusal error={saving.refusal} />
+        <Words draft={draft} set={set} error={saving.error} />
+        <Levels level={draft.level} onChoose={(level) => set({ level })} />
+        <Times draft={draft} set={set} error={saving.error} />
         <section aria-label="Preview">
           <div className={classes.quiet}>Everyone will see:</div>
           <AnnouncementCard announcement={{ ...draft, title: draft.title.trim() || 'Its title' }} />
@@ -160,7 +77,7 @@ export function AnnouncementForm({ before, onDone }: Props) {
           <Button variant="default" onClick={onDone}>
             Cancel
           </Button>
-          <Button type="submit" loading={busy}>
+          <Button type="submit" loading={saving.busy}>
             {base === null ? (draft.starts === '' ? 'Announce' : 'Plan it') : 'Save'}
           </Button>
         </Group>
@@ -169,7 +86,90 @@ export function AnnouncementForm({ before, onDone }: Props) {
   );
 }
 
+/** What no field says. */
 function Refusal({ error }: { error: unknown }) {
+  const said = FIELDS.some((field) => fieldMessage(error, field) !== undefined);
+  if (error === null || said) return null;
   const meanwhile = meanwhileText(error, (at) => localTime(at, clock.now()));
   return <Notice tone="error">{meanwhile ?? sentence(error)}</Notice>;
+}
+
+interface PartProps {
+  draft: Draft;
+  set: (change: Partial<Draft>) => void;
+  error: (field: string) => string | undefined;
+}
+
+function Words({ draft, set, error }: PartProps) {
+  return (
+    <>
+      <TextInput
+        label="Title"
+        maxLength={MAX_TITLE}
+        data-autofocus
+        value={draft.title}
+        onChange={(event) => set({ title: event.currentTarget.value })}
+        error={error('title')}
+      />
+      <Textarea
+        label="Text"
+        description="If there is more to say. Web addresses become links."
+        autosize={false}
+        rows={4}
+        value={draft.text}
+        onChange={(event) => set({ text: event.currentTarget.value })}
+        error={error('text')}
+      />
+    </>
+  );
+}
+
+function Levels({ level: chosen, onChoose }: { level: Level; onChoose: (level: Level) => void }) {
+  return (
+    <fieldset className={classes.levels}>
+      <legend>How much it matters</legend>
+      {(Object.keys(LEVELS) as Level[]).map((level) => (
+        <ChoiceCard
+          key={level}
+          group="level"
+          value={level}
+          checked={chosen === level}
+          onChoose={() => onChoose(level)}
+          title={LEVELS[level].label}
+        >
+          {LEVELS[level].what}
+        </ChoiceCard>
+      ))}
+    </fieldset>
+  );
+}
+
+function Times({ draft, set, error }: PartProps) {
+  return (
+    <>
+      <div className={classes.times}>
+        <TextInput
+          type="datetime-local"
+          label="From"
+          description="Empty: at once."
+          value={draft.starts}
+          onChange={(event) => set({ starts: event.currentTarget.value })}
+          error={error('starts_at')}
+        />
+        <TextInput
+          type="datetime-local"
+          label="Until"
+          description="Empty: until someone ends it."
+          value={draft.ends}
+          onChange={(event) => set({ ends: event.currentTarget.value })}
+          error={error('ends_at')}
+        />
+      </div>
+      <Checkbox
+        label="Show it on the login page too, to anyone"
+        checked={draft.public}
+        onChange={(event) => set({ public: event.currentTarget.checked })}
+      />
+    </>
+  );
 }

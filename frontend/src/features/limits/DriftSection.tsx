@@ -71,19 +71,14 @@ function List({ items }: { items: readonly Drift[] }) {
   );
 }
 
+type How = 'mend' | 'accept';
+
 function Item({ item }: { item: Drift }) {
   const change = mayChange(useMe());
-  const [asking, setAsking] = useState<'mend' | 'accept' | null>(null);
-  const [last, setLast] = useState<'mend' | 'accept'>('mend');
-  const ask = (how: 'mend' | 'accept'): void => {
-    setLast(how);
-    setAsking(how);
-  };
-  const where = placeText(item);
   return (
     <Paper component="li" className={classes.item}>
       <div>
-        <div className={classes.where}>{where}</div>
+        <div className={classes.where}>{placeText(item)}</div>
         <div className={classes.quiet}>
           {item.field}
           {item.since && (
@@ -105,39 +100,46 @@ function Item({ item }: { item: Drift }) {
       </dl>
       {change && (
         <div className={classes.actions}>
-          <Button
-            variant="default"
-            size="compact-sm"
-            onClick={() => ask('mend')}
-            aria-label={`Mend ${item.field} of ${where}`}
-          >
-            Mend…
-          </Button>
-          {!item.accepted && (
-            <Button
-              variant="default"
-              size="compact-sm"
-              onClick={() => ask('accept')}
-              aria-label={`Accept ${item.field} of ${where}`}
-            >
-              Accept…
-            </Button>
-          )}
+          <Settle how="mend" item={item} />
+          {!item.accepted && <Settle how="accept" item={item} />}
         </div>
       )}
+    </Paper>
+  );
+}
+
+const WORDS: Record<How, { button: string; title: string; yes: string }> = {
+  mend: { button: 'Mend…', title: 'Mend it in Slurm?', yes: 'Mend it' },
+  accept: { button: 'Accept…', title: 'Accept what Slurm has?', yes: 'Accept it' },
+};
+
+function Settle({ how, item }: { how: How; item: Drift }) {
+  const [asking, setAsking] = useState(false);
+  const { button, title, yes } = WORDS[how];
+  const where = placeText(item);
+  return (
+    <>
+      <Button
+        variant="default"
+        size="compact-sm"
+        onClick={() => setAsking(true)}
+        aria-label={`${button.slice(0, -1)} ${item.field} of ${where}`}
+      >
+        {button}
+      </Button>
       <ConfirmDialog
-        title={last === 'mend' ? 'Mend it in Slurm?' : 'Accept what Slurm has?'}
-        opened={asking !== null}
-        onClose={() => setAsking(null)}
-        act={() => settleDrift(item.id, last)}
-        button={last === 'mend' ? 'Mend it' : 'Accept it'}
+        title={title}
+        opened={asking}
+        onClose={() => setAsking(false)}
+        act={() => settleDrift(item.id, how)}
+        button={yes}
       >
         <Text size="sm">
-          {last === 'mend'
+          {how === 'mend'
             ? `${where}: ${item.field} becomes “${item.wanted}” again, as the portal's limit says.`
             : `${where}: ${item.field} stays “${item.found}”, until the limit itself is changed.`}
         </Text>
       </ConfirmDialog>
-    </Paper>
+    </>
   );
 }

@@ -27,7 +27,6 @@ interface Props {
 export function LimitCard({ whose, title, about, limit, otherwise }: Props) {
   const change = mayChange(useMe());
   const id = useId();
-  const [removing, setRemoving] = useState(false);
   const [answer, setAnswer] = useState<LimitSet | null>(null);
   const [account, setAccount] = useState(false);
   const slurm = limit?.slurm ?? answer?.slurm;
@@ -49,17 +48,7 @@ export function LimitCard({ whose, title, about, limit, otherwise }: Props) {
         <Title order={2} size="h4" id={id}>
           {title}
         </Title>
-        {limit && change && (
-          <Button
-            variant="subtle"
-            color="red"
-            c="var(--bad)"
-            size="compact-sm"
-            onClick={() => setRemoving(true)}
-          >
-            Remove…
-          </Button>
-        )}
+        {limit && change && <Remove whose={whose} title={title} limit={limit} />}
       </div>
       {about && <p className={classes.about}>{about}</p>}
       {limit && (
@@ -88,22 +77,43 @@ export function LimitCard({ whose, title, about, limit, otherwise }: Props) {
       ) : (
         <Text size="sm">{(limit && said(limit).join(', ')) || 'No limit is set here.'}</Text>
       )}
-      {limit && (
-        <ConfirmDialog
-          title="Remove the limit?"
-          opened={removing}
-          onClose={() => setRemoving(false)}
-          act={() => removeLimit(whose, limit.version)}
-          button="Remove it"
-          keep="Keep it"
-          danger
-        >
-          <Text size="sm">
-            {title}: {said(limit).join(', ')}. What the portal told Slurm for it is taken back;
-            other limits go on.
-          </Text>
-        </ConfirmDialog>
-      )}
     </Paper>
+  );
+}
+
+interface RemoveProps {
+  whose: Whose;
+  title: string;
+  limit: Limit;
+}
+
+function Remove({ whose, title, limit }: RemoveProps) {
+  const [asking, setAsking] = useState(false);
+  return (
+    <>
+      <Button
+        variant="subtle"
+        color="red"
+        c="var(--bad)"
+        size="compact-sm"
+        onClick={() => setAsking(true)}
+      >
+        Remove…
+      </Button>
+      <ConfirmDialog
+        title="Remove the limit?"
+        opened={asking}
+        onClose={() => setAsking(false)}
+        act={() => removeLimit(whose, limit.version)}
+        button="Remove it"
+        keep="Keep it"
+        danger
+      >
+        <Text size="sm">
+          {title}: {said(limit).join(', ')}. What the portal told Slurm for it is taken back; other
+          limits go on.
+        </Text>
+      </ConfirmDialog>
+    </>
   );
 }

@@ -1,18 +1,25 @@
 import { Button, Stack, TextInput, type TextInputProps } from '@mantine/core';
-import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { ApiError, fieldMessage, sentence } from '@/api/problem';
-import { useWithPassword } from '@/features/account/reauth';
 import { meanwhileText } from '@/features/admin/meanwhile';
+import { useSaving } from '@/features/admin/useSaving';
 import { clock } from '@/lib/clock';
 import { localTime } from '@/lib/time';
 import { useDraft } from '@/lib/useDraft';
 import { useLive } from '@/live/store';
-import { Cancelled } from '@/ui/complain';
 import { Notice } from '@/ui/Notice';
-import { type Draft, draftOf, type Errors, formErrors, rebased, toValues } from './draft';
+import { type Draft, draftOf, formErrors, rebased, toValues } from './draft';
 import classes from './Limits.module.css';
 import { limitsChanged } from './queries';
-import { type Field, LISTS, NUMBERS, type Values, type Whose } from './shapes';
+import {
+  type Field,
+  LISTS,
+  type ListField,
+  NUMBERS,
+  type NumberField,
+  type Values,
+  type Whose,
+} from './shapes';
 import { FIELDS, LABELS } from './words';
 
 /** What is written down, and which version of it. */
@@ -55,88 +62,31 @@ export function LimitForm(props: Props) {
     draftOf(before, types),
   );
   const base = useBase(before, types, draft, setDraft);
-  const withPassword = useWithPassword();
-  const form = useRef<HTMLFormElement>(null);
-  const [errors, setErrors] = useState<Errors>({});
-  const [refusal, setRefusal] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-
-  const submit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
-    if (busy) return;
-    const found = formErrors(draft);
-    setErrors(found);
-    setRefusal(null);
-    if (Object.keys(found).length > 0) return focusProblem();
-    setBusy(true);
-    try {
-      await withPassword(() => onSave(toValues(draft, base), base?.version ?? null));
-    } catch (error) {
-      if (error instanceof Cancelled) return;
+  const saving = useSaving({
+    check: () => formErrors(draft),
+    save: () => onSave(toValues(draft, base), base?.version ?? null),
+    failed: async (error) => {
       refused(error);
-      setRefusal(error);
       if (error instanceof ApiError && error.status === 409) await limitsChanged();
-      focusProblem();
-    } finally {
-      setBusy(false);
-    }
-  };
-
-  const focusProblem = (): void => {
-    window.requestAnimationFrame(() =>
-      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(),
-    );
-  };
-
+    },
+  });
+  const { error, refusal } = saving;
   const set = (change: Partial<Draft>): void => {
-    setErrors({});
+    saving.typed();
     setDraft({ ...draft, ...change });
   };
-  const error = (name: string): string | undefined => errors[name] ?? fieldMessage(refusal, name);
-  const lists = LISTS.filter(offered);
+  const part: PartProps = { draft, set, error, hint };
 
   return (
-    <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
+    <form ref={saving.form} onSubmit={(event) => void saving.submit(event)} noValidate>
       <Stack>
         {refusal !== null && <Refusal error={refusal} shown={Object.keys(draft.types)} />}
-        <div className={classes.fields}>
-          {NUMBERS.filter(offered).map((field) => (
-            <TextInput
-              key={field}
-              {...COMMON}
-              inputMode="decimal"
-              label={`${LABELS[field]}${UNITS[field] ?? ''}`}
-              description={hint(field)}
-              placeholder={PLACEHOLDERS[field] ?? ''}
-              value={draft.numbers[field]}
-              onChange={(event) =>
-                set({ numbers: { ...draft.numbers, [field]: event.currentTarget.value } })
-              }
-              error={error(field)}
-            />
-          ))}
-        </div>
-        <Types types={types} draft={draft} set={set} error={error} hint={hint} />
-        {lists.length > 0 && (
-          <div className={classes.fields}>
-            {lists.map((field) => (
-              <TextInput
-                key={field}
-                {...COMMON}
-                label={`${LABELS[field]} that may be used`}
-                description={hint(field) || 'Names, with commas between.'}
-                value={draft.lists[field]}
-                onChange={(event) =>
-                  set({ lists: { ...draft.lists, [field]: event.currentTarget.value } })
-                }
-                error={error(field)}
-              />
-            ))}
-          </div>
-        )}
+        <Numbers fields={NUMBERS.filter(offered)} {...part} />
+        <Types types={types} {...part} />
+        <Names fields={LISTS.filter(offered)} {...part} />
         {props.children}
         <div className={classes.foot}>
-          <Button type="submit" loading={busy}>
+          <Button type="submit" loading={saving.busy}>
             Save
           </Button>
           {onCancel && (
@@ -171,13 +121,67 @@ function useBase(
   return base;
 }
 
-interface TypesProps {
-  /** those of the cluster, which may arrive after the form */
-  types: readonly string[];
+interface PartProps {
   draft: Draft;
   set: (change: Partial<Draft>) => void;
   error: (name: string) => string | undefined;
   hint: (field: Field) => string;
+}
+
+interface NumbersProps extends PartProps {
+  fields: readonly NumberField[];
+}
+
+function Numbers({ fields, draft, set, error, hint }: NumbersProps) {
+  return (
+    <div className={classes.fields}>
+      {fields.map((field) => (
+        <TextInput
+          key={field}
+          {...COMMON}
+          inputMode="decimal"
+          label={`${LABELS[field]}${UNITS[field] ?? ''}`}
+          description={hint(field)}
+          placeholder={PLACEHOLDERS[field] ?? ''}
+          value={draft.numbers[field]}
+          onChange={(event) =>
+            set({ numbers: { ...draft.numbers, [field]: event.currentTarget.value } })
+          }
+          error={error(field)}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface NamesProps extends PartProps {
+  fields: readonly ListField[];
+}
+
+function Names({ fields, draft, set, error, hint }: NamesProps) {
+  if (fields.length === 0) return null;
+  return (
+    <div className={classes.fields}>
+      {fields.map((field) => (
+        <TextInput
+          key={field}
+          {...COMMON}
+          label={`${LABELS[field]} that may be used`}
+          description={hint(field) || 'Names, with commas between.'}
+          value={draft.lists[field]}
+          onChange={(event) =>
+            set({ lists: { ...draft.lists, [field]: event.currentTarget.value } })
+          }
+          error={error(field)}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface TypesProps extends PartProps {
+  /** those of the cluster, which may arrive after the form */
+  types: readonly string[];
 }
 
 function Types({ types, draft, set, error, hint }: TypesProps) {

@@ -1,0 +1,67 @@
+import { type FormEvent, type RefObject, useRef, useState } from 'react';
+import { fieldMessage } from '@/api/problem';
+import { useWithPassword } from '@/features/account/reauth';
+import { Cancelled } from '@/ui/complain';
+import { focusFirstProblem } from '@/ui/focus';
+
+type Errors = Readonly<Partial<Record<string, string>>>;
+
+interface Asked {
+  /** what the form itself finds wrong, by field */
+  check: () => Errors;
+  /** rejects with the portal's refusal */
+  save: () => Promise<unknown>;
+  /** called with a refusal, before it is shown */
+  failed: (error: unknown) => unknown;
+}
+
+interface Saving {
+  form: RefObject<HTMLFormElement | null>;
+  busy: boolean;
+  /** what the portal said no with; null while there is nothing of the kind */
+  refusal: unknown;
+  submit: (event: FormEvent) => Promise<void>;
+  /** what is wrong with a field */
+  error: (field: string) => string | undefined;
+  /** something was typed: what the form itself complained of may be right now */
+  typed: () => void;
+}
+
+/** A form that is checked, saved once at a time, with the password if the portal wants it, and that
+ * shows at its fields why it was refused. */
+export function useSaving({ check, save, failed }: Asked): Saving {
+  const withPassword = useWithPassword();
+  const form = useRef<HTMLFormElement>(null);
+  const [errors, setErrors] = useState<Errors>({});
+  const [refusal, setRefusal] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    if (busy) return;
+    const found = check();
+    setErrors(found);
+    setRefusal(null);
+    if (Object.keys(found).length > 0) return focusFirstProblem(form);
+    setBusy(true);
+    try {
+      await withPassword(save);
+    } catch (error) {
+      if (error instanceof Cancelled) return;
+      await failed(error);
+      setRefusal(error);
+      focusFirstProblem(form);
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  return {
+    form,
+    busy,
+    refusal,
+    submit,
+    error: (field) => errors[field] ?? fieldMessage(refusal, field),
+    typed: () => setErrors({}),
+  };
+}
