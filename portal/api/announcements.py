@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, field_validator
 
-from portal.api.deps import Anyone, ClientIp, CurrentUser, FreshAdmin, PartsDep, Reader
+from portal.api.deps import Anyone, ClientIp, CurrentUser, FreshAdmin, NoToken, PartsDep, Reader
 from portal.db import utcnow
 from portal.models import Announcement, AnnouncementLevel
 from portal.parts import Parts
@@ -100,7 +100,7 @@ async def list_announcements(_user: CurrentUser, parts: PartsDep) -> Announcemen
     return Announcements(items=current(parts))
 
 
-@router.get("/announcements/public", dependencies=[Anyone])
+@router.get("/announcements/public", dependencies=[Anyone, NoToken])
 async def list_public_announcements(parts: PartsDep, response: Response) -> Announcements:
     """What those are shown who haven't logged in, or can't."""
     response.headers["Cache-Control"] = "no-store"
