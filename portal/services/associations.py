@@ -5,7 +5,7 @@ added or taken away where a limit names the accounts. Partitions that someone ma
 association of their own which takes no jobs, so that everything else still counts together.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -233,13 +233,16 @@ def shown(name: str, value: Any) -> str:
     if name == "mem":
         return f"{value / 1024:g} GB"
     if name == "MaxWall":
-        return f"{value} minutes"
+        return _length(value)
     return str(value)
 
 
-def in_words(figures: Mapping[str, Any], words: Callable[[str, Any], str] = shown) -> str:
-    """`GPUs at once: 1; Longest time: 60 minutes`."""
-    return "; ".join(f"{label(name)}: {words(name, value)}" for name, value in figures.items())
+def _length(minutes: int) -> str:
+    """`30 minutes`, `24 h`, `25 h 30 min`."""
+    hours, rest = divmod(minutes, 60)
+    if not hours:
+        return f"{rest} minutes"
+    return f"{hours} h {rest} min" if rest else f"{hours} h"
 
 
 def place_words(place: Place) -> str:

@@ -89,10 +89,15 @@ async def in_use(parts: Parts, username: str) -> InUseNow:
 
 
 async def in_use_together(parts: Parts, group: str) -> InUseNow:
-    """What a group's members have, and what the account that belongs to it holds."""
+    """What a group's members have; running jobs those of the account that belongs to it, or, where
+    there is none, of the members with all of theirs."""
     counts = await live_counts(parts, members_query(group))
     found = await parts.books.in_use()
     use = found.get((account_of(parts.settings, group), "")) if found is not None else None
+    if found is not None and use is None:
+        async with parts.db.session() as db:
+            names = set((await db.scalars(members_query(group))).all())
+        use = sum((one for (_, user), one in found.items() if user in names), InUse())
     return InUseNow(counts["sessions"], counts["jobs"], use)
 
 

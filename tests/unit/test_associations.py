@@ -11,6 +11,8 @@ from portal.services.associations import (
     Verdict,
     World,
     compare,
+    label,
+    shown,
     taken_for_told,
     wanted,
 )
@@ -156,6 +158,18 @@ def test_an_account_given_by_hand_later_is_shown_before_it_is_taken() -> None:
     assert verdict({HERE: ABSENT}, dict(told), {}, place=place).drift == {HERE: (ABSENT, PRESENT)}
     told = taken_for_told(place, {HERE: ABSENT}, False)
     assert verdict({HERE: ABSENT}, dict(told), {}, place=place).tell == {HERE: ABSENT}
+
+
+def test_figures_as_people_read_them() -> None:
+    figures = {"mem": 4096, "MaxWall": 1530, "gres/gpu:v100": 2, "QOS": ["high", "normal"]}
+    assert [(label(name), shown(name, value)) for name, value in figures.items()] == [
+        ("Memory at once", "4 GB"),
+        ("Longest time", "25 h 30 min"),
+        ("GPUs of type v100 at once", "2"),
+        ("QOS", "high, normal"),
+    ]
+    assert [shown("MaxWall", minutes) for minutes in (30, 1440)] == ["30 minutes", "24 h"]
+    assert shown("gres/gpu", None) == "no limit"
 
 
 # --- lines --------------------------------------------------------------------------------------
