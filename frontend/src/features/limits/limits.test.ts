@@ -15,7 +15,6 @@ import {
   sharedCounting,
   useText,
   valueText,
-  whoseText,
 } from './words';
 
 const NOTHING: Values = {
@@ -47,7 +46,6 @@ describe('a limit in words', () => {
     expect(originText({ scope: 'member', name: 'vision' })).toBe('as a member of vision');
     expect(originText({ scope: 'person', name: 'alice' }, 'alice')).toBe('own limit');
     expect(originText(null)).toBe('');
-    expect(whoseText({ scope: 'group', name: 'vision' })).toBe('vision, all members together');
   });
 
   it('says what counts instead of an empty field', () => {

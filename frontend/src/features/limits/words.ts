@@ -47,20 +47,6 @@ export function valueText(field: Field, value: unknown): string {
   return unit === undefined ? String(value) : plural(Number(value), unit);
 }
 
-/** Whose limits these are, as a heading. */
-export function whoseText({ scope, name }: Whose): string {
-  switch (scope) {
-    case 'default':
-      return 'Everybody, by default';
-    case 'member':
-      return `Each member of ${name}`;
-    case 'group':
-      return `${name}, all members together`;
-    case 'person':
-      return name;
-  }
-}
-
 /** Where a value comes from, as the end of a sentence; `person` is who reads or is read about. */
 export function originText(from: Whose | null, person?: string): string {
   if (from === null) return '';

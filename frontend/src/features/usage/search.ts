@@ -1,7 +1,6 @@
 /** What usage is shown, in the page's address. Pure. */
 
 export type By = 'person' | 'group' | 'month';
-export const BYS: readonly By[] = ['person', 'group', 'month'];
 
 export interface UsageSearch {
   /** months, as 2026-11; both belong to what is shown */
