@@ -240,7 +240,8 @@ async def _start_loops(app: FastAPI, stack: AsyncExitStack) -> None:
     accounts: Accounts = app.state.accounts
     reconcile = Reconcile(parts)
     stack.push_async_callback(reconcile.close)
-    closing = Closing(parts, accounts)
+    launchers = (parts.agents, *app.state.files.pools.values())
+    closing = Closing(parts, accounts, launchers)
     stack.push_async_callback(closing.close)
     loops: dict[str, Callable[[], Awaitable[None]]] = {
         "watcher": parts.watcher.run,

@@ -49,6 +49,7 @@ from portal.services.acts import Acts
 from portal.services.audit import Action, record
 from portal.services.changes import CLOSING, HOMES, RECONCILE
 from portal.services.store import change
+from spawner.agent import Agents
 
 log = structlog.get_logger(__name__)
 
@@ -107,8 +108,8 @@ async def end_row(parts: Parts, job: Job) -> None:
 class Closing:
     """The loop, for the application's lifespan: `run` until cancelled."""
 
-    def __init__(self, parts: Parts, accounts: Accounts) -> None:
-        self._parts, self._accounts = parts, accounts
+    def __init__(self, parts: Parts, accounts: Accounts, launchers: Sequence[Agents]) -> None:
+        self._parts, self._accounts, self._launchers = parts, accounts, launchers
         self._acts = Acts(lambda: parts.changes.notify(CLOSING), AGAIN)
         self._hub_forgot: dict[str, datetime] = {}  # whom, and as of which disabling
 
@@ -144,7 +145,8 @@ class Closing:
 
     async def _close(self, user: User, now: datetime) -> None:
         await self._end_rows(user)
-        self._parts.agents.dismiss(user.username)
+        for pool in self._launchers:
+            pool.dismiss(user.username)
         left = await still_open(self._parts.db, user)
         forgotten = self._hub_forgot.get(user.id) == user.disabled_at
         if not forgotten:
