@@ -116,19 +116,24 @@ async def _bounds(db: AsyncSession, wanted: Filter) -> tuple[int | None, int | N
 def _query(wanted: Filter, low: int | None, high: int | None, dialect: str) -> Select[AuditEvent]:
     query = select(AuditEvent).where(*_compared(wanted))
     number: ColumnElement[int] = AuditEvent.id.expression
+    order = number
     if dialect == "sqlite":
         if match := _match(wanted):
-            number = _SEARCH.c.rowid
+            number = order = _SEARCH.c.rowid
             query = query.join(_SEARCH, AuditEvent.id == number).where(
                 column("audit_search").op("MATCH")(match)
             )
     elif asked := _asked(wanted):
         query = query.where(column("words").op("@@")(func.to_tsquery("simple", asked)))
+        if " & " in asked:
+            # Each may be common and both together in no event: PostgreSQL would walk back through
+            # all events for the first page, unless the order is none that an index has.
+            order = number + 0
     if low is not None:
         query = query.where(number >= low)
     if high is not None:
         query = query.where(number <= high)
-    return query.order_by(number.desc())
+    return query.order_by(order.desc())
 
 
 def _compared(wanted: Filter) -> list[ColumnElement[bool]]:
