@@ -11,6 +11,7 @@ import { ApiError } from '@/api/problem';
 import { onLogoutElsewhere } from '@/features/account/otherTabs';
 import { needsEnrolment } from '@/features/account/secondFactor';
 import { readAuditSearch } from '@/features/audit/search';
+import { readFilesSearch } from '@/features/files/search';
 import { readLimitsSearch } from '@/features/limits/search';
 import { asFilter, type Filter } from '@/features/people/filters';
 import { type Filled, readFilled } from '@/features/submit/link';
@@ -157,6 +158,13 @@ const notRunningRoute = createRoute({
   ),
 });
 
+const filesRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/files',
+  validateSearch: readFilesSearch,
+  component: lazyRouteComponent(() => import('@/features/files/FilesPage'), 'FilesPage'),
+});
+
 const accountRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/account',
@@ -287,6 +295,7 @@ export const router = createRouter({
       jobLogRoute,
       jobTensorboardRoute,
       sharedRoute,
+      filesRoute,
       accountRoute,
       adminRoute,
       adminImagesRoute,

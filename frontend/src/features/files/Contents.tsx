@@ -1,0 +1,84 @@
+import { useState } from 'react';
+import { Notice } from '@/ui/Notice';
+import { NotebookCells } from './NotebookCells';
+import classes from './Preview.module.css';
+import { nameOf, readable } from './paths';
+import { imageAddress } from './queries';
+import type { At, Preview, Table } from './shapes';
+
+/** The beginning of a file. Whatever it is, it is shown as text or as an image, never as HTML. */
+export function Contents({ at, preview }: { at: At; preview: Preview }) {
+  return (
+    <>
+      <Kind at={at} preview={preview} />
+      {preview.truncated && (
+        <p className={classes.quiet}>This is only the beginning. Download it to see the rest.</p>
+      )}
+    </>
+  );
+}
+
+function Kind({ at, preview }: { at: At; preview: Preview }) {
+  const { kind, text, table, notebook } = preview;
+  if (kind === 'empty') return <p className={classes.quiet}>This file is empty.</p>;
+  if (kind === 'image') return <Image at={at} version={preview.version} />;
+  if (kind === 'csv' && table) return <Rows table={table} />;
+  if (kind === 'notebook' && notebook) return <NotebookCells notebook={notebook} />;
+  if (text !== null && text !== undefined) return <Plain text={text} />;
+  return <p className={classes.quiet}>This kind of file has no preview.</p>;
+}
+
+/** Scrolled text has to be reachable by keyboard. */
+export function Plain({ text, className = '' }: { text: string; className?: string | undefined }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
+    <pre className={`${classes.text} ${className}`} tabIndex={0}>
+      {text}
+    </pre>
+  );
+}
+
+function Image({ at, version }: { at: At; version: string }) {
+  const [broken, setBroken] = useState(false);
+  if (broken)
+    return <Notice tone="warning">This image can’t be shown. Download it to look at it.</Notice>;
+  return (
+    <img
+      className={classes.image}
+      src={imageAddress(at, version)}
+      alt={readable(nameOf(at.path))}
+      onError={() => setBroken(true)}
+    />
+  );
+}
+
+function Rows({ table }: { table: Table }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
+    <section className={classes.scroll} tabIndex={0} aria-label="Rows">
+      <table>
+        <thead>
+          <tr>
+            {table.columns.map((column, at) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: columns may have the same name
+              <th key={at} scope="col">
+                {column}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {table.rows.map((row, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows never change their places
+            <tr key={at}>
+              {row.map((value, column) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: as above
+                <td key={column}>{value}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

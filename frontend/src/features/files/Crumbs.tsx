@@ -1,0 +1,30 @@
+import { Link, useSearch } from '@tanstack/react-router';
+import classes from './Files.module.css';
+import { readable, steps } from './paths';
+import { goTo } from './search';
+import type { Root } from './shapes';
+
+/** The way from the root to here. */
+export function Crumbs({ root, path }: { root: Root; path: string }) {
+  const search = useSearch({ from: '/member/files' });
+  const way = [{ name: root.title, path: '' }, ...steps(path)];
+  return (
+    <nav aria-label="Folder">
+      <ol className={classes.crumbs}>
+        {way.map((step) => (
+          <li key={step.path}>
+            <Link
+              to="/files"
+              search={goTo(search, root.name, step.path)}
+              className={classes.crumb}
+              aria-current={step.path === path ? 'page' : undefined}
+              preload={false}
+            >
+              {readable(step.name)}
+            </Link>
+          </li>
+        ))}
+      </ol>
+    </nav>
+  );
+}

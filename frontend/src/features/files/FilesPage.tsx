@@ -1,0 +1,135 @@
+import { Paper, Progress, Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useSearch } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { sentence } from '@/api/problem';
+import { PageTitle } from '@/app/PageTitle';
+import { useMe } from '@/features/account/useMe';
+import { Notice } from '@/ui/Notice';
+import classes from './Files.module.css';
+import { FolderView } from './FolderView';
+import { rootsQuery } from './queries';
+import { goTo } from './search';
+import type { Root, Roots } from './shapes';
+import { roomOf } from './sizes';
+import { TrashView } from './TrashView';
+import { TryAgain } from './TryAgain';
+import { UploadList } from './UploadList';
+import { uploads } from './uploader';
+
+/** One's own files, on the places the site shows. */
+export function FilesPage() {
+  const { username } = useMe();
+  const asked = useQuery(rootsQuery);
+  useEffect(() => uploads.ownedBy(username), [username]);
+  return (
+    <>
+      <div className={classes.head}>
+        <PageTitle tab="Files">Files</PageTitle>
+      </div>
+      {asked.isPending && <Skeleton height={320} radius="lg" aria-label="Loading" />}
+      {asked.error && !asked.data && (
+        <TryAgain error={sentence(asked.error)} again={() => void asked.refetch()} />
+      )}
+      {asked.data && <Inside roots={asked.data} />}
+    </>
+  );
+}
+
+function Inside({ roots }: { roots: Roots }) {
+  const search = useSearch({ from: '/member/files' });
+  const root = search.root ? roots.items.find(({ name }) => name === search.root) : roots.items[0];
+  return (
+    <>
+      <div className={classes.head}>
+        <Places roots={roots} root={root} />
+        {root && <RoomLeft root={root} />}
+      </div>
+      <UploadList />
+      {root ? (
+        <Contents root={root} roots={roots} />
+      ) : (
+        <Paper className={classes.empty}>
+          There is no place “{search.root}” here. Choose one of those above.
+        </Paper>
+      )}
+    </>
+  );
+}
+
+function Contents({ root, roots }: { root: Root; roots: Roots }) {
+  const search = useSearch({ from: '/member/files' });
+  return (
+    <div className={classes.stack}>
+      {root.problem && <Notice tone="warning">{root.problem}</Notice>}
+      {search.trash ? (
+        <TrashView root={root} days={roots.trash_days} />
+      ) : (
+        <FolderView root={root} roots={roots} key={`${root.name}/${search.path ?? ''}`} />
+      )}
+    </div>
+  );
+}
+
+function Places({ roots, root }: { roots: Roots; root: Root | undefined }) {
+  const search = useSearch({ from: '/member/files' });
+  const here = (name: string, trash: boolean) =>
+    root?.name === name && (search.trash ?? false) === trash ? 'page' : undefined;
+  return (
+    <nav aria-label="Places">
+      <ul className={classes.places}>
+        {roots.items.map(({ name, title }) => (
+          <li key={name}>
+            <Link
+              to="/files"
+              search={goTo(search, name, '')}
+              className={classes.place}
+              aria-current={here(name, false)}
+              preload={false}
+            >
+              {title}
+            </Link>
+          </li>
+        ))}
+        {root && (
+          <li>
+            <Link
+              to="/files"
+              search={{ ...goTo(search, root.name, ''), trash: true }}
+              className={classes.place}
+              aria-current={here(root.name, true)}
+              preload={false}
+            >
+              Trash
+            </Link>
+          </li>
+        )}
+      </ul>
+    </nav>
+  );
+}
+
+const COLORS = { fine: 'tide', tight: 'yellow.8', full: 'red.8' };
+
+function RoomLeft({ root }: { root: Root }) {
+  const room = roomOf(root);
+  if (!room) return null;
+  return (
+    <div className={classes.room}>
+      <span className={classes.quiet}>{room.text}</span>
+      {room.percent !== null && (
+        <Progress
+          value={room.percent}
+          color={COLORS[room.level]}
+          size="sm"
+          aria-label={`Room in ${root.title}`}
+        />
+      )}
+      {room.level === 'full' && (
+        <Notice tone="warning">
+          Nothing more fits here. Delete something, then empty the trash.
+        </Notice>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,239 @@
+// biome-ignore-all lint/a11y/useSemanticElements: rows out of sight aren't drawn; a table would need them
+// biome-ignore-all lint/a11y/useFocusableInteractive: the grid has the focus, see aria-activedescendant
+import { Paper, UnstyledButton } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { type KeyboardEvent, type MouseEvent, useEffect, useRef } from 'react';
+import { Time } from '@/ui/Time';
+import { FileIcon } from './FileIcon';
+import classes from './Files.module.css';
+import { readable } from './paths';
+import { type FilesSearch, goTo, type Sort, sortBy } from './search';
+import { all, extend, moveTo, none, type Selection, toggle } from './selection';
+import { type Entry, isFolder } from './shapes';
+import { sizeText } from './sizes';
+import { remPx, useWindowed } from './useWindowed';
+
+const ROW_REM = 2.75;
+const SCREENFUL = 10;
+
+export interface GridActs {
+  open: (entry: Entry) => void;
+  up: () => void;
+  rename: (entry: Entry) => void;
+  remove: () => void;
+}
+
+interface Props {
+  root: string;
+  search: FilesSearch;
+  entries: readonly Entry[];
+  total: number;
+  label: string;
+  selection: Selection;
+  select: (selection: Selection) => void;
+  acts: GridActs;
+  /** what comes after the last entry is asked for */
+  more: () => void;
+}
+
+/** A folder's entries. One stop for the tab key; arrows move, space selects, Enter opens. */
+export function FolderGrid(props: Props) {
+  const { entries, total, label, selection, select, more } = props;
+  const body = useRef<HTMLDivElement>(null);
+  const { from, to } = useWindowed(body, entries.length, ROW_REM);
+  useEffect(() => {
+    if (to >= entries.length - SCREENFUL) more();
+  }, [to, entries.length, more]);
+  const chosenAll = entries.length > 0 && selection.paths.size >= entries.length;
+
+  const keys = useKeys(props, body);
+  const active = selection.active;
+  return (
+    <Paper
+      className={classes.grid}
+      role="grid"
+      aria-label={label}
+      aria-multiselectable
+      aria-rowcount={total + 1}
+      tabIndex={0}
+      onKeyDown={keys}
+      {...(active >= from && active < to ? { 'aria-activedescendant': rowId(active) } : {})}
+    >
+      <div role="rowgroup">
+        <div role="row" className={`${classes.row} ${classes.heads}`} aria-rowindex={1}>
+          <div className={classes.check} role="columnheader">
+            <input
+              type="checkbox"
+              aria-label="Select all"
+              checked={chosenAll}
+              onChange={() => select(chosenAll ? none(selection) : all(selection, entries))}
+            />
+          </div>
+          <Head column="name" search={props.search}>
+            Name
+          </Head>
+          <Head column="size" search={props.search} className={classes.size}>
+            Size
+          </Head>
+          <Head column="modified" search={props.search} className={classes.when}>
+            Changed
+          </Head>
+        </div>
+      </div>
+      <div role="rowgroup" ref={body}>
+        <div role="presentation" style={{ height: `${from * ROW_REM}rem` }} />
+        {entries.slice(from, to).map((entry, at) => (
+          <Row key={entry.path} entry={entry} row={from + at} {...props} />
+        ))}
+        <div role="presentation" style={{ height: `${(entries.length - to) * ROW_REM}rem` }} />
+      </div>
+    </Paper>
+  );
+}
+
+const rowId = (row: number): string => `file-row-${row}`;
+
+function useKeys(props: Props, body: { current: HTMLElement | null }) {
+  const { entries, selection, select, acts } = props;
+  const go = (event: KeyboardEvent, row: number): void => {
+    event.preventDefault();
+    const next = event.shiftKey ? extend(selection, entries, row) : moveTo(selection, entries, row);
+    select(next);
+    bringIntoSight(body.current, next.active);
+  };
+  return (event: KeyboardEvent): void => {
+    const { active } = selection;
+    const entry = entries[active];
+    const steps: Record<string, number> = {
+      ArrowDown: active + 1,
+      ArrowUp: active - 1,
+      PageDown: active + SCREENFUL,
+      PageUp: active - SCREENFUL,
+      Home: 0,
+      End: entries.length - 1,
+    };
+    const row = steps[event.key];
+    if (row !== undefined) {
+      if (!event.altKey) go(event, row);
+      return;
+    }
+    // a key pressed on a checkbox or a heading is theirs
+    if (event.target !== event.currentTarget) return;
+    if (event.key === ' ') select(toggle(selection, entries, active));
+    else if (event.key === 'a' && (event.ctrlKey || event.metaKey)) select(all(selection, entries));
+    else if (event.key === 'Escape') select(none(selection));
+    else if (event.key === 'Enter' && entry) acts.open(entry);
+    else if (event.key === 'F2' && entry) acts.rename(entry);
+    else if (event.key === 'Delete') acts.remove();
+    else if (event.key === 'Backspace') acts.up();
+    else return;
+    event.preventDefault();
+  };
+}
+
+/** Rows out of sight aren't drawn, so it is counted where the row would be. */
+function bringIntoSight(body: HTMLElement | null, row: number): void {
+  if (!body) return;
+  const height = remPx() * ROW_REM;
+  const top = body.getBoundingClientRect().top + row * height;
+  if (top < height) window.scrollBy({ top: top - height });
+  else if (top + 2 * height > window.innerHeight)
+    window.scrollBy({ top: top + 2 * height - window.innerHeight });
+}
+
+interface HeadProps {
+  column: Sort;
+  search: FilesSearch;
+  className?: string | undefined;
+  children: string;
+}
+
+function Head({ column, search, className, children }: HeadProps) {
+  const now = (search.sort ?? 'name') === column;
+  const way = search.desc ? 'descending' : 'ascending';
+  return (
+    <div role="columnheader" className={className} aria-sort={now ? way : 'none'}>
+      <Link
+        to="/files"
+        search={sortBy(search, column)}
+        className={classes.sort}
+        data-now={now}
+        replace
+        preload={false}
+      >
+        {children}
+        {now && <span aria-hidden="true">{search.desc ? ' ↓' : ' ↑'}</span>}
+      </Link>
+    </div>
+  );
+}
+
+interface RowProps extends Props {
+  entry: Entry;
+  row: number;
+}
+
+function Row({ entry, row, root, search, entries, selection, select, acts }: RowProps) {
+  const name = readable(entry.name);
+  const chosen = selection.paths.has(entry.path);
+  const click = (event: MouseEvent): void => {
+    if (event.shiftKey) select(extend(selection, entries, row));
+    else if (event.ctrlKey || event.metaKey) select(toggle(selection, entries, row));
+    else select(moveTo(selection, entries, row));
+  };
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the grid listens to the keys
+    <div
+      role="row"
+      id={rowId(row)}
+      className={classes.row}
+      aria-rowindex={row + 2}
+      aria-selected={chosen}
+      data-active={selection.active === row}
+      onClick={click}
+    >
+      <div role="gridcell" className={classes.check}>
+        <input
+          type="checkbox"
+          aria-label={`Select ${name}`}
+          tabIndex={-1}
+          checked={chosen}
+          onClick={(event) => event.stopPropagation()}
+          onChange={() => select(toggle(selection, entries, row))}
+        />
+      </div>
+      <div role="gridcell" className={classes.entry}>
+        <FileIcon entry={entry} />
+        {isFolder(entry) ? (
+          <Link
+            to="/files"
+            search={goTo(search, root, entry.path)}
+            className={classes.name}
+            title={name}
+            tabIndex={-1}
+            preload={false}
+          >
+            {name}
+          </Link>
+        ) : (
+          <UnstyledButton
+            className={classes.name}
+            title={name}
+            tabIndex={-1}
+            onClick={() => acts.open(entry)}
+          >
+            {name}
+          </UnstyledButton>
+        )}
+        {entry.is_link && <span className={classes.mark}>link</span>}
+        {!entry.readable && <span className={classes.mark}>locked</span>}
+      </div>
+      <div role="gridcell" className={classes.size}>
+        {entry.size_bytes === null || isFolder(entry) ? '–' : sizeText(entry.size_bytes)}
+      </div>
+      <div role="gridcell" className={classes.when}>
+        <Time at={entry.modified_at} />
+      </div>
+    </div>
+  );
+}

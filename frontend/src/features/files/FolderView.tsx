@@ -1,0 +1,269 @@
+import { Button, Checkbox, Paper, Skeleton } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useCallback, useMemo, useState } from 'react';
+import { sentence } from '@/api/problem';
+import { Notice } from '@/ui/Notice';
+import { SearchField } from '@/ui/SearchField';
+import { Crumbs } from './Crumbs';
+import { type Asked, FileDialogs } from './FileDialogs';
+import classes from './Files.module.css';
+import { FolderGrid } from './FolderGrid';
+import { PreviewPane } from './PreviewPane';
+import { folderOf, join, nameOf, readable } from './paths';
+import { folderQuery } from './queries';
+import { type FilesSearch, goTo, showing } from './search';
+import { NOTHING, none, type Selection } from './selection';
+import { type Entry, isFolder, type Root, type Roots } from './shapes';
+import { Toolbar } from './Toolbar';
+import { TryAgain } from './TryAgain';
+import { useDeleting } from './useDeleting';
+import { useDrop } from './useDrop';
+
+/** A folder: what is in it, and what is looked at. Another folder is another one of these. */
+export function FolderView({ root, roots }: { root: Root; roots: Roots }) {
+  const search = useSearch({ from: '/member/files' });
+  const path = search.path ?? '';
+  const open = search.show !== undefined;
+  return (
+    <div>
+      <Crumbs root={root} path={path} />
+      <div className={classes.split} data-open={open}>
+        <div className={classes.left}>
+          <Listing root={root} roots={roots} path={path} search={search} />
+        </div>
+        {search.show !== undefined && (
+          <PreviewPane
+            key={search.show}
+            at={{ root: root.name, path: join(path, search.show) }}
+            maxTextBytes={roots.max_text_bytes}
+          />
+        )}
+      </div>
+    </div>
+  );
+}
+
+interface Props {
+  root: Root;
+  roots: Roots;
+  path: string;
+  search: FilesSearch;
+}
+
+function useFolder({ root, path, search }: Props) {
+  const asked = useInfiniteQuery({
+    ...folderQuery(
+      { root: root.name, path },
+      {
+        sort: search.sort ?? 'name',
+        descending: search.desc ?? false,
+        hidden: search.hidden ?? false,
+        q: search.q ?? '',
+      },
+    ),
+    placeholderData: (before) => before,
+  });
+  const entries = useMemo(
+    () => asked.data?.pages.flatMap(({ items }) => items) ?? [],
+    [asked.data],
+  );
+  const { hasNextPage, isFetching, fetchNextPage, error } = asked;
+  const more = useCallback(() => {
+    if (hasNextPage && !isFetching && !error) void fetchNextPage();
+  }, [hasNextPage, isFetching, error, fetchNextPage]);
+  return { asked, entries, more };
+}
+
+function Listing(props: Props) {
+  const { root, path, search } = props;
+  const navigate = useNavigate();
+  const { asked, entries, more } = useFolder(props);
+  const [selection, select] = useState<Selection>(NOTHING);
+  const [dialog, ask] = useState<Asked | null>(null);
+  const chosen = useMemo(
+    () => entries.filter((entry) => selection.paths.has(entry.path)),
+    [entries, selection.paths],
+  );
+  const first = asked.data?.pages[0];
+  const writable = first?.writable ?? false;
+  const remove = useDeleting(root.name, ask, () => select(none));
+  const drop = useDrop(root.name, path, writable);
+  const go = (to: FilesSearch): void => void navigate({ to: '/files', search: to });
+  const active = entries[selection.active];
+  const targets = chosen.length > 0 || !active ? chosen : [active];
+  return (
+    <>
+      <Filter search={search} />
+      <Toolbar
+        root={root.name}
+        path={path}
+        writable={writable}
+        chosen={chosen}
+        ask={ask}
+        remove={() => remove(chosen.map((entry) => entry.path))}
+      />
+      <div className={classes.stack}>
+        <State {...props} asked={asked} count={entries.length} />
+        {first?.real && <RealPlace real={first.real} search={search} />}
+        {entries.length > 0 && (
+          <div className={classes.drop} data-says="Drop to upload here" {...drop}>
+            <FolderGrid
+              root={root.name}
+              search={search}
+              entries={entries}
+              total={first?.total ?? entries.length}
+              label={path === '' ? root.title : readable(nameOf(path))}
+              selection={selection}
+              select={select}
+              more={more}
+              acts={{
+                open: (entry: Entry) =>
+                  go(
+                    isFolder(entry)
+                      ? goTo(search, root.name, entry.path)
+                      : showing(search, entry.name),
+                  ),
+                up: () => path !== '' && go(goTo(search, root.name, folderOf(path))),
+                rename: (entry) => ask({ what: 'rename', entry }),
+                remove: () => remove(targets.map((entry) => entry.path)),
+              }}
+            />
+          </div>
+        )}
+        {first && entries.length === 0 && (
+          <div className={classes.drop} data-says="Drop to upload here" {...drop}>
+            <Empty search={search} writable={writable} />
+          </div>
+        )}
+      </div>
+      <Foot asked={asked} count={entries.length} chosen={chosen.length} />
+      <FileDialogs
+        asked={dialog}
+        close={() => ask(null)}
+        root={root}
+        roots={props.roots}
+        path={path}
+        done={() => select(none)}
+      />
+    </>
+  );
+}
+
+type Asking = ReturnType<typeof useFolder>['asked'];
+
+function State({ asked, count }: Props & { asked: Asking; count: number }) {
+  if (asked.isPending) return <Skeleton height={320} radius="lg" aria-label="Loading" />;
+  return (
+    <>
+      {asked.error && <TryAgain error={sentence(asked.error)} again={() => void asked.refetch()} />}
+      {asked.data?.pages[0]?.complete === false && count > 0 && (
+        <Notice tone="warning">
+          This folder is so large that not all of it could be gone through. Look for a name.
+        </Notice>
+      )}
+    </>
+  );
+}
+
+function Filter({ search }: { search: FilesSearch }) {
+  const navigate = useNavigate();
+  const { q, hidden, ...rest } = search;
+  const shown = hidden ? { hidden } : {};
+  return (
+    <search className={classes.bar}>
+      <SearchField
+        className={classes.find}
+        label="Find by name in this folder"
+        value={q ?? ''}
+        onSearch={(text) =>
+          void navigate({
+            to: '/files',
+            search: { ...rest, ...shown, ...(text === '' ? {} : { q: text }) },
+            replace: true,
+          })
+        }
+      />
+      <Checkbox
+        label="Hidden files"
+        checked={hidden ?? false}
+        onChange={(event) =>
+          void navigate({
+            to: '/files',
+            search: {
+              ...rest,
+              ...(q ? { q } : {}),
+              ...(event.currentTarget.checked ? { hidden: true } : {}),
+            },
+            replace: true,
+          })
+        }
+      />
+    </search>
+  );
+}
+
+function RealPlace({
+  real,
+  search,
+}: {
+  real: { root: string; path: string };
+  search: FilesSearch;
+}) {
+  return (
+    <Notice tone="info">
+      A link led here. To change something,{' '}
+      <Link to="/files" search={goTo(search, real.root, real.path)} preload={false}>
+        go to the folder itself
+      </Link>
+      .
+    </Notice>
+  );
+}
+
+function Empty({ search, writable }: { search: FilesSearch; writable: boolean }) {
+  const { q, ...rest } = search;
+  const navigate = useNavigate();
+  return (
+    <Paper className={classes.empty}>
+      <span>
+        {q
+          ? `No name in this folder has “${q}” in it.`
+          : writable
+            ? 'Nothing is here yet. Drop files here, or use the buttons above.'
+            : 'Nothing is here.'}
+      </span>
+      {q && (
+        <Button
+          variant="default"
+          onClick={() => void navigate({ to: '/files', search: rest, replace: true })}
+        >
+          Show everything
+        </Button>
+      )}
+    </Paper>
+  );
+}
+
+function Foot({ asked, count, chosen }: { asked: Asking; count: number; chosen: number }) {
+  const total = asked.data?.pages[0]?.total ?? 0;
+  const numbers = (n: number): string => n.toLocaleString('en');
+  const said = count < total ? `${numbers(count)} of ${numbers(total)}` : numbers(total);
+  return (
+    <div className={classes.foot}>
+      <span className={classes.quiet} role="status">
+        {count > 0 && `${said} ${total === 1 ? 'entry' : 'entries'}`}
+        {chosen > 0 && `, ${numbers(chosen)} selected`}
+      </span>
+      {asked.hasNextPage && (
+        <Button
+          variant="default"
+          loading={asked.isFetchingNextPage}
+          onClick={() => void asked.fetchNextPage()}
+        >
+          Show more
+        </Button>
+      )}
+    </div>
+  );
+}

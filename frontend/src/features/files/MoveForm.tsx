@@ -1,0 +1,101 @@
+import { NativeSelect, Skeleton, Text, UnstyledButton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { ApiError, sentence } from '@/api/problem';
+import { ConfirmForm } from '@/ui/ConfirmDialog';
+import { Notice } from '@/ui/Notice';
+import { move } from './actions';
+import { FileIcon } from './FileIcon';
+import classes from './Files.module.css';
+import { folderOf, isWithin, join, readable } from './paths';
+import { subfoldersQuery } from './queries';
+import { type At, type Entry, isFolder, type Roots } from './shapes';
+
+interface Props {
+  from: At;
+  roots: Roots;
+  entries: readonly Entry[];
+  close: () => void;
+  done: () => void;
+}
+
+/** Chooses a folder by walking to it, and moves what is selected there. */
+export function MoveForm({ from, roots, entries, close, done }: Props) {
+  const [to, setTo] = useState<At>(from);
+  const [left, setLeft] = useState(entries);
+  const same = to.root === from.root && to.path === from.path;
+  const into = left.find(
+    (entry) => entry.kind === 'folder' && to.root === from.root && isWithin(to.path, entry.path),
+  );
+  const act = async (): Promise<void> => {
+    let rest = left;
+    for (const entry of left) {
+      await move(
+        { root: from.root, path: entry.path },
+        { root: to.root, path: join(to.path, entry.name) },
+      ).catch((error: unknown) => {
+        throw named(entry, error);
+      });
+      rest = rest.filter((other) => other !== entry);
+      setLeft(rest);
+    }
+    done();
+  };
+  return (
+    <ConfirmForm onClose={close} button="Move here" disabled={same || into !== undefined} act={act}>
+      {roots.items.length > 1 && (
+        <NativeSelect
+          label="Place"
+          value={to.root}
+          onChange={(event) => setTo({ root: event.currentTarget.value, path: '' })}
+          data={roots.items.map(({ name, title }) => ({ value: name, label: title }))}
+        />
+      )}
+      <Text size="sm">
+        Move{' '}
+        {left.length === 1 && left[0] ? `“${readable(left[0].name)}”` : `${left.length} things`} to{' '}
+        <b>{to.path === '' ? title(roots, to.root) : readable(to.path)}</b>
+      </Text>
+      <Folders at={to} go={(path) => setTo({ root: to.root, path })} />
+      {into && <Notice tone="warning">A folder can’t be moved into itself.</Notice>}
+    </ConfirmForm>
+  );
+}
+
+const title = (roots: Roots, root: string): string =>
+  roots.items.find(({ name }) => name === root)?.title ?? root;
+
+/** Says of several which one it was. */
+const named = (entry: Entry, error: unknown): unknown =>
+  error instanceof ApiError
+    ? new ApiError(error.status, error.slug, `${readable(entry.name)}: ${error.message}`)
+    : error;
+
+function Folders({ at, go }: { at: At; go: (path: string) => void }) {
+  const { data, error, isPending } = useQuery(subfoldersQuery(at));
+  const folders = data?.items.filter(isFolder) ?? [];
+  return (
+    <>
+      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      <ul className={classes.pick} aria-label="Folders">
+        {at.path !== '' && (
+          <li>
+            <UnstyledButton onClick={() => go(folderOf(at.path))}>↑ One folder up</UnstyledButton>
+          </li>
+        )}
+        {folders.map((entry) => (
+          <li key={entry.path}>
+            <UnstyledButton onClick={() => go(entry.path)}>
+              <FileIcon entry={entry} />
+              {readable(entry.name)}
+            </UnstyledButton>
+          </li>
+        ))}
+        {isPending && <Skeleton height={120} aria-label="Loading" />}
+        {data && folders.length === 0 && (
+          <li className={classes.quiet}>No folders in here; it can still be moved to.</li>
+        )}
+      </ul>
+    </>
+  );
+}

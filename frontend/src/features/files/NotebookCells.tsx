@@ -1,0 +1,46 @@
+import { Plain } from './Contents';
+import classes from './Preview.module.css';
+import type { Cell, CellOutput, Notebook } from './shapes';
+
+/** A notebook's cells, to read. */
+export function NotebookCells({ notebook }: { notebook: Notebook }) {
+  if (notebook.cells.length === 0)
+    return <p className={classes.quiet}>This notebook has no cells.</p>;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
+    <section className={classes.cells} tabIndex={0} aria-label="Cells">
+      {notebook.cells.map((cell, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: cells never change their places
+        <CellView key={at} cell={cell} />
+      ))}
+    </section>
+  );
+}
+
+function CellView({ cell }: { cell: Cell }) {
+  const label =
+    cell.kind === 'code' ? `In [${cell.execution_count ?? ' '}]` : cell.kind === 'raw' ? 'Raw' : '';
+  return (
+    <div className={classes.cell}>
+      {label && <span className={classes.quiet}>{label}</span>}
+      {(cell.source !== '' || cell.kind === 'code') && (
+        <Plain text={cell.source} className={cell.kind === 'code' ? '' : classes.wrap} />
+      )}
+      {cell.outputs.map((output, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: outputs never change their places
+        <Output key={at} output={output} />
+      ))}
+    </div>
+  );
+}
+
+const IMAGES = ['image/png', 'image/jpeg'];
+
+function Output({ output }: { output: CellOutput }) {
+  const { kind, text, data_b64: data, image_type: type } = output;
+  if (kind === 'image' && data && type && IMAGES.includes(type))
+    return (
+      <img className={classes.image} src={`data:${type};base64,${data}`} alt="Output of the cell" />
+    );
+  return <Plain text={text ?? ''} className={kind === 'error' ? classes.error : ''} />;
+}

@@ -1,0 +1,103 @@
+import { Button, CloseButton, Paper, Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useEffect, useRef, useState } from 'react';
+import { sentence } from '@/api/problem';
+import { Time } from '@/ui/Time';
+import { Contents } from './Contents';
+import classes from './Preview.module.css';
+import { nameOf, readable } from './paths';
+import { downloadAddress, entryQuery, previewQuery } from './queries';
+import { showing } from './search';
+import { type At, type Entry, isFile } from './shapes';
+import { sizeText } from './sizes';
+import { TextEditor } from './TextEditor';
+import { TryAgain } from './TryAgain';
+
+interface Props {
+  at: At;
+  maxTextBytes: number;
+}
+
+/** What one file is and what is in it, beside the list. */
+export function PreviewPane({ at, maxTextBytes }: Props) {
+  const asked = useQuery(entryQuery(at));
+  const search = useSearch({ from: '/member/files' });
+  const navigate = useNavigate();
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
+  const { data: entry, error } = asked;
+  const close = (): void => void navigate({ to: '/files', search: showing(search, null) });
+  return (
+    <Paper
+      component="section"
+      className={classes.pane}
+      aria-label="Preview"
+      onKeyDown={(event) => {
+        const typing = event.target instanceof HTMLTextAreaElement;
+        if (event.key === 'Escape' && !typing) close();
+      }}
+    >
+      <div className={classes.top}>
+        <div>
+          <h2 className={classes.title} ref={heading} tabIndex={-1}>
+            {readable(nameOf(at.path))}
+          </h2>
+          {entry && <Facts entry={entry} />}
+        </div>
+        <CloseButton aria-label="Close the preview" onClick={close} />
+      </div>
+      {error && <TryAgain error={sentence(error)} again={() => void asked.refetch()} />}
+      {asked.isPending && <Skeleton height={200} mt="md" aria-label="Loading" />}
+      {entry && <Inside at={at} entry={entry} maxTextBytes={maxTextBytes} />}
+    </Paper>
+  );
+}
+
+function Facts({ entry }: { entry: Entry }) {
+  const size = entry.size_bytes === null ? '' : `${sizeText(entry.size_bytes)} · `;
+  return (
+    <p className={classes.quiet}>
+      {size}
+      {entry.owner} · {(entry.mode & 0o7777).toString(8).padStart(3, '0')} · changed{' '}
+      <Time at={entry.modified_at} />
+    </p>
+  );
+}
+
+function Inside({ at, entry, maxTextBytes }: Props & { entry: Entry }) {
+  const [editing, edit] = useState(false);
+  const looked = useQuery({
+    ...previewQuery(at, entry.version),
+    enabled: isFile(entry) && entry.readable && !editing,
+  });
+  if (!isFile(entry))
+    return <p className={classes.quiet}>This is no file that could be shown or downloaded.</p>;
+  if (!entry.readable)
+    return <p className={classes.quiet}>Its permissions don’t let you read it.</p>;
+  if (editing) return <TextEditor at={at} close={() => edit(false)} />;
+  const { data: preview, error } = looked;
+  const editable =
+    preview !== undefined &&
+    ['text', 'csv', 'empty'].includes(preview.kind) &&
+    preview.size_bytes <= maxTextBytes &&
+    entry.writable &&
+    !entry.is_link;
+  return (
+    <>
+      <div className={classes.acts}>
+        <Button component="a" href={downloadAddress(at)} download variant="default" size="sm">
+          Download
+        </Button>
+        {editable && (
+          <Button variant="default" size="sm" onClick={() => edit(true)}>
+            Edit
+          </Button>
+        )}
+      </div>
+      {error && <TryAgain error={sentence(error)} again={() => void looked.refetch()} />}
+      {looked.isPending && <Skeleton height={200} aria-label="Loading" />}
+      {preview && <Contents at={at} preview={preview} />}
+    </>
+  );
+}

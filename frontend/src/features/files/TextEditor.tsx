@@ -1,0 +1,169 @@
+import { Button, Group, Skeleton, Stack, Textarea } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useBlocker } from '@tanstack/react-router';
+import { type KeyboardEvent, useState } from 'react';
+import { ApiError, sentence } from '@/api/problem';
+import { useDraft } from '@/lib/useDraft';
+import { Notice } from '@/ui/Notice';
+import { readText, saveText } from './actions';
+import { Plain } from './Contents';
+import { forField, forFile, lineEnds } from './lines';
+import classes from './Preview.module.css';
+import type { At, FileText, TextIn } from './shapes';
+import { TryAgain } from './TryAgain';
+
+interface Props {
+  at: At;
+  close: () => void;
+}
+
+/** Edits a small text file as it is now. */
+export function TextEditor({ at, close }: Props) {
+  const asked = useQuery({
+    queryKey: ['files', 'text', at.root, at.path],
+    queryFn: () => readText(at),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+    retry: false,
+  });
+  if (asked.data) return <Editor at={at} close={close} read={asked.data} />;
+  if (asked.error)
+    return <TryAgain error={sentence(asked.error)} again={() => void asked.refetch()} />;
+  return <Skeleton height={200} mt="md" aria-label="Loading" />;
+}
+
+interface Draft {
+  text: string;
+  /** the version it began with */
+  version: string;
+  encoding: string;
+  ends: ReturnType<typeof lineEnds>;
+  before: string;
+}
+
+const begin = (read: FileText): Draft => ({
+  text: forField(read.text),
+  version: read.version,
+  encoding: read.encoding,
+  ends: lineEnds(read.text),
+  before: forField(read.text),
+});
+
+function Editor({ at, close, read }: Props & { read: FileText }) {
+  const { draft, setDraft, refused } = useDraft<Draft>(`files/${at.root}/${at.path}`, () =>
+    begin(read),
+  );
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<unknown>(null);
+  const [theirs, setTheirs] = useState<FileText | null>(null);
+  const changed = draft.text !== draft.before;
+  useStay(changed && !busy);
+
+  const save = async (version: string): Promise<void> => {
+    if (busy) return;
+    setBusy(true);
+    setProblem(null);
+    try {
+      const text = forFile(draft.text, draft.ends);
+      const encoding = draft.encoding as TextIn['encoding'];
+      await saveText({ ...at, text, encoding, version });
+      close();
+    } catch (error) {
+      refused(error);
+      setProblem(error);
+      if (error instanceof ApiError && error.slug === 'file-changed')
+        setTheirs(await readText(at).catch(() => null));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const keys = (event: KeyboardEvent): void => {
+    if (event.key !== 's' || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    if (changed) void save(draft.version);
+  };
+  return (
+    <Stack gap="sm" mt="md" onKeyDown={keys}>
+      {draft.ends === 'mixed' && (
+        <Notice tone="warning">
+          The lines of this file end in different ways. Saving makes them all end alike.
+        </Notice>
+      )}
+      {problem !== null && <Notice tone="error">{sentence(problem)}</Notice>}
+      {theirs && (
+        <Quicker
+          theirs={theirs}
+          busy={busy}
+          take={() => {
+            setDraft(begin(theirs));
+            setTheirs(null);
+            setProblem(null);
+          }}
+          keep={() => {
+            const { version } = theirs;
+            setTheirs(null);
+            void save(version);
+          }}
+        />
+      )}
+      <Textarea
+        className={classes.editor}
+        label={theirs ? 'Yours' : 'Text'}
+        value={draft.text}
+        onChange={(event) => setDraft({ ...draft, text: event.currentTarget.value })}
+        rows={20}
+        spellCheck={false}
+        autoCapitalize="none"
+        data-autofocus
+      />
+      <Group justify="flex-end">
+        <Button variant="default" onClick={close}>
+          {changed ? 'Don’t save' : 'Close'}
+        </Button>
+        <Button
+          loading={busy}
+          disabled={!changed || theirs !== null}
+          onClick={() => void save(draft.version)}
+        >
+          Save
+        </Button>
+      </Group>
+    </Stack>
+  );
+}
+
+interface QuickerProps {
+  theirs: FileText;
+  busy: boolean;
+  take: () => void;
+  keep: () => void;
+}
+
+/** Somebody saved it meanwhile: both are shown, and one is chosen. */
+function Quicker({ theirs, busy, take, keep }: QuickerProps) {
+  return (
+    <div className={classes.both}>
+      <p className={classes.quiet}>What is in the file now:</p>
+      <Plain text={theirs.text} />
+      <Group>
+        <Button variant="default" onClick={take}>
+          Take this, drop mine
+        </Button>
+        <Button variant="default" loading={busy} onClick={keep}>
+          Replace it with mine
+        </Button>
+      </Group>
+    </div>
+  );
+}
+
+/** Asks before typed text is left behind. A login that ends keeps it elsewhere (`useDraft`). */
+function useStay(unsaved: boolean): void {
+  useBlocker({
+    shouldBlockFn: ({ next }) =>
+      unsaved &&
+      next.pathname !== '/login' &&
+      !window.confirm('What you changed in this file isn’t saved. Leave it?'),
+    enableBeforeUnload: unsaved,
+  });
+}

@@ -1,0 +1,105 @@
+import { Button } from '@mantine/core';
+import { useRef } from 'react';
+import { Icon } from '@/ui/icons';
+import type { Asked } from './FileDialogs';
+import classes from './Files.module.css';
+import { archiveAddress, downloadAddress } from './queries';
+import { type Entry, isFile } from './shapes';
+import { uploads } from './uploader';
+
+/** what fits into an address on its way through a proxy */
+const LONGEST_ADDRESS = 6000;
+const MOST_NAMES = 200;
+
+interface Props {
+  root: string;
+  path: string;
+  writable: boolean;
+  chosen: readonly Entry[];
+  ask: (asked: Asked) => void;
+  remove: () => void;
+}
+
+/** What one can do here, and with what is selected. */
+export function Toolbar({ root, path, writable, chosen, ask, remove }: Props) {
+  const [only] = chosen.length === 1 ? chosen : [];
+  return (
+    <div className={classes.bar} role="toolbar" aria-label="Files">
+      {writable && chosen.length === 0 && (
+        <>
+          <UploadButton root={root} path={path} />
+          <Button
+            variant="default"
+            leftSection={<Icon name="plus" />}
+            onClick={() => ask({ what: 'folder' })}
+          >
+            New folder
+          </Button>
+        </>
+      )}
+      {chosen.length === 0 && (
+        <Button variant="default" component="a" href={archiveAddress({ root, path })} download>
+          Download all
+        </Button>
+      )}
+      {chosen.length > 0 && (
+        <>
+          <Download root={root} path={path} chosen={chosen} />
+          {only && (
+            <Button variant="default" onClick={() => ask({ what: 'rename', entry: only })}>
+              Rename
+            </Button>
+          )}
+          <Button variant="default" onClick={() => ask({ what: 'move', entries: chosen })}>
+            Move
+          </Button>
+          <Button variant="default" leftSection={<Icon name="trash" />} onClick={remove}>
+            Delete
+          </Button>
+        </>
+      )}
+    </div>
+  );
+}
+
+function UploadButton({ root, path }: { root: string; path: string }) {
+  const field = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <Button onClick={() => field.current?.click()}>Upload</Button>
+      <input
+        ref={field}
+        type="file"
+        multiple
+        hidden
+        aria-label="Files to upload"
+        onChange={({ currentTarget }) => {
+          uploads.add(root, path, [...(currentTarget.files ?? [])]);
+          currentTarget.value = '';
+        }}
+      />
+    </>
+  );
+}
+
+function Download({ root, path, chosen }: Pick<Props, 'root' | 'path' | 'chosen'>) {
+  const [only] = chosen.length === 1 ? chosen : [];
+  const address =
+    only && isFile(only)
+      ? downloadAddress({ root, path: only.path })
+      : archiveAddress(
+          { root, path },
+          chosen.map(({ name }) => name),
+        );
+  if (address.length > LONGEST_ADDRESS || chosen.length > MOST_NAMES)
+    return (
+      <span className={classes.quiet}>
+        Too many to download together: select fewer, or none to get the whole folder.
+      </span>
+    );
+  return (
+    <Button variant="default" component="a" href={address} download>
+      {only && isFile(only) ? 'Download' : 'Download as zip'}
+    </Button>
+  );
+}

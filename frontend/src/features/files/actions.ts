@@ -1,0 +1,117 @@
+/** What one can do with files. Each act leaves the lists as they then are. */
+import type { InfiniteData } from '@tanstack/react-query';
+import { api, unwrap } from '@/api/client';
+import { ApiError } from '@/api/problem';
+import { queryClient } from '@/app/queries';
+import { folderOf } from './paths';
+import { folderKey, ROOTS_KEY, trashKey } from './queries';
+import type { At, Entry, FolderPage, Problem, TextIn } from './shapes';
+
+const FEW_PAGES = 2;
+/** as many paths or ids as one request takes */
+const AT_ONCE = 200;
+
+/** Shows a folder anew. Of a list that was followed far down only the first page is asked for. */
+export function refresh(folder: At): void {
+  for (const [key, data] of queryClient.getQueriesData<InfiniteData<FolderPage, string | null>>({
+    queryKey: folderKey(folder),
+  })) {
+    if (data?.pages && data.pages.length > FEW_PAGES)
+      queryClient.setQueryData(key, {
+        pages: data.pages.slice(0, 1),
+        pageParams: data.pageParams.slice(0, 1),
+      });
+  }
+  void queryClient.invalidateQueries({ queryKey: folderKey(folder) });
+  void queryClient.invalidateQueries({ queryKey: ROOTS_KEY });
+  void queryClient.invalidateQueries({ queryKey: trashKey(folder.root) });
+}
+
+export async function makeFolder({ root, path }: At): Promise<Entry> {
+  const made = await unwrap(
+    api.POST('/api/v1/files/folders', { body: { root, path, parents: false } }),
+  );
+  refresh({ root, path: folderOf(path) });
+  return made;
+}
+
+export async function move(from: At, to: At, overwrite = false): Promise<Entry> {
+  const moved = await unwrap(
+    api.POST('/api/v1/files/move', {
+      body: { root: from.root, path: from.path, to_root: to.root, to_path: to.path, overwrite },
+    }),
+  );
+  refresh({ root: from.root, path: folderOf(from.path) });
+  refresh({ root: to.root, path: folderOf(to.path) });
+  return moved;
+}
+
+export interface Deleted {
+  ids: string[];
+  done: string[];
+  failed: { path: string; error: Problem }[];
+}
+
+/** Deletes; what could not be deleted comes back with its reason. Asks in pieces the API takes. */
+export async function remove(
+  root: string,
+  paths: readonly string[],
+  permanent = false,
+): Promise<Deleted> {
+  const outcome: Deleted = { ids: [], done: [], failed: [] };
+  try {
+    for (let at = 0; at < paths.length; at += AT_ONCE) {
+      const body = { root, paths: paths.slice(at, at + AT_ONCE), permanent };
+      const { items } = await unwrap(api.POST('/api/v1/files/delete', { body }));
+      for (const { path, trash_id, error } of items) {
+        if (error) outcome.failed.push({ path, error });
+        else outcome.done.push(path);
+        if (trash_id !== null) outcome.ids.push(trash_id);
+      }
+    }
+  } finally {
+    for (const folder of new Set(paths.map(folderOf))) refresh({ root, path: folder });
+  }
+  return outcome;
+}
+
+/** Brings things back from the trash; throws with the first reason if some stay there. */
+export async function restore(root: string, ids: readonly string[]): Promise<void> {
+  const problems: Problem[] = [];
+  try {
+    for (let at = 0; at < ids.length; at += AT_ONCE) {
+      const body = { root, ids: ids.slice(at, at + AT_ONCE) };
+      const { items } = await unwrap(api.POST('/api/v1/files/trash/restore', { body }));
+      problems.push(...items.flatMap(({ error }) => (error ? [error] : [])));
+    }
+  } finally {
+    void queryClient.invalidateQueries({ queryKey: ['files'] });
+  }
+  const [first] = problems;
+  if (!first) return;
+  const others = problems.length > 1 ? ` (and ${problems.length - 1} more)` : '';
+  throw new ApiError(409, 'not-restored', first.detail + others);
+}
+
+/** Empties the trash, or takes some things out of it for good. A large one takes several requests. */
+export async function emptyTrash(root: string, ids: readonly string[] | null): Promise<void> {
+  try {
+    for (;;) {
+      const body = { root, ids: ids === null ? null : [...ids] };
+      if ((await unwrap(api.POST('/api/v1/files/trash/empty', { body }))).done) return;
+    }
+  } finally {
+    void queryClient.invalidateQueries({ queryKey: trashKey(root) });
+    void queryClient.invalidateQueries({ queryKey: ROOTS_KEY });
+  }
+}
+
+export const readText = ({ root, path }: At) =>
+  unwrap(api.GET('/api/v1/files/text', { params: { query: { root, path } } }));
+
+export async function saveText(body: TextIn): Promise<Entry> {
+  const saved = await unwrap(api.PUT('/api/v1/files/text', { body }));
+  refresh({ root: body.root, path: folderOf(body.path) });
+  void queryClient.invalidateQueries({ queryKey: ['files', 'entry', body.root, body.path] });
+  return saved;
+}

@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest';
+import { forField, forFile, lineEnds } from './lines';
+import {
+  folderOf,
+  isWithin,
+  join,
+  nameOf,
+  nameProblem,
+  readable,
+  stemLength,
+  steps,
+} from './paths';
+import { goTo, readFilesSearch, showing, sortBy } from './search';
+import { all, extend, moveTo, NOTHING, toggle } from './selection';
+import { roomOf, sizeText } from './sizes';
+
+describe('paths', () => {
+  it('joins and parts', () => {
+    expect(join('', 'a')).toBe('a');
+    expect(join('a/b', 'c')).toBe('a/b/c');
+    expect(nameOf('a/b/c')).toBe('c');
+    expect(nameOf('c')).toBe('c');
+    expect(folderOf('a/b/c')).toBe('a/b');
+    expect(folderOf('c')).toBe('');
+    expect(folderOf('')).toBe('');
+    expect(steps('a/b')).toEqual([
+      { name: 'a', path: 'a' },
+      { name: 'b', path: 'a/b' },
+    ]);
+    expect(steps('')).toEqual([]);
+  });
+
+  it('knows what lies within', () => {
+    expect(isWithin('a/b', 'a')).toBe(true);
+    expect(isWithin('a', 'a')).toBe(true);
+    expect(isWithin('ab', 'a')).toBe(false);
+    expect(isWithin('x', '')).toBe(true);
+  });
+
+  it('writes out what has no shape', () => {
+    expect(readable('plain ü 数据.csv')).toBe('plain ü 数据.csv');
+    expect(readable('a\nb')).toBe('a\\nb');
+    expect(readable(`bad\uefe4`)).toBe('bad\\xe4');
+    expect(readable('exe\u202etxt')).toBe('exe\\u202etxt');
+    expect(readable('<img src=x>')).toBe('<img src=x>');
+  });
+
+  it('says what is wrong with a name', () => {
+    expect(nameProblem('notes.txt')).toBeNull();
+    expect(nameProblem('.hidden')).toBeNull();
+    expect(nameProblem('  ')).toContain('name');
+    expect(nameProblem('..')).toContain('not a name');
+    expect(nameProblem('a/b')).toContain('/');
+    expect(nameProblem('ü'.repeat(127))).toBeNull();
+    expect(nameProblem('ü'.repeat(128))).toContain('256 bytes');
+    expect(nameProblem('\uefe4'.repeat(255))).toBeNull();
+  });
+
+  it('selects all but the ending', () => {
+    expect(stemLength('model.tar.gz')).toBe(9);
+    expect(stemLength('.bashrc')).toBe(7);
+    expect(stemLength('Makefile')).toBe(8);
+  });
+});
+
+describe('sizes', () => {
+  it('are short', () => {
+    expect(sizeText(0)).toBe('0 bytes');
+    expect(sizeText(1)).toBe('1 byte');
+    expect(sizeText(1023)).toBe('1023 bytes');
+    expect(sizeText(1536)).toBe('1.5 KiB');
+    expect(sizeText(1024 * 1024 - 1)).toBe('1.0 MiB');
+    expect(sizeText(23 * 1024 ** 3)).toBe('23 GiB');
+  });
+
+  it('say how much room there is', () => {
+    expect(roomOf({ quota: null, free_bytes: null, total_bytes: null })).toBeNull();
+    expect(roomOf({ quota: null, free_bytes: 1024, total_bytes: 4096 })).toEqual({
+      text: '1.0 KiB free of 4.0 KiB',
+      percent: 75,
+      level: 'fine',
+    });
+    const quota = { used_bytes: 95, limit_bytes: 100, used_files: null, limit_files: null };
+    expect(roomOf({ quota, free_bytes: 9, total_bytes: 9 })).toMatchObject({ level: 'tight' });
+    const files = { used_bytes: 1, limit_bytes: 100, used_files: 10, limit_files: 10 };
+    expect(roomOf({ quota: files, free_bytes: 9, total_bytes: 9 })).toMatchObject({
+      level: 'full',
+      percent: 100,
+      text: '1 byte used of 100 bytes, 10 of 10 files',
+    });
+  });
+});
+
+describe('the address', () => {
+  it('is read with care', () => {
+    expect(readFilesSearch({ root: 'home', path: 2024, sort: 'name', desc: 'yes', x: 1 })).toEqual({
+      root: 'home',
+      path: '2024',
+    });
+    expect(readFilesSearch({ sort: 'size', desc: true, hidden: true, trash: true })).toEqual({
+      sort: 'size',
+      desc: true,
+      hidden: true,
+      trash: true,
+    });
+  });
+
+  it('keeps how things are shown', () => {
+    const now = { root: 'home', path: 'a', sort: 'size', desc: true, q: 'x', show: 'y' } as const;
+    expect(goTo(now, 'scratch', '')).toEqual({ root: 'scratch', sort: 'size', desc: true });
+    expect(showing(now, null)).not.toHaveProperty('show');
+    expect(showing({}, 'a')).toEqual({ show: 'a' });
+  });
+
+  it('turns round by the same column', () => {
+    expect(sortBy({}, 'name')).toEqual({ desc: true });
+    expect(sortBy({ desc: true }, 'name')).toEqual({});
+    expect(sortBy({ desc: true }, 'size')).toEqual({ sort: 'size' });
+    expect(sortBy({ sort: 'size' }, 'size')).toEqual({ sort: 'size', desc: true });
+  });
+});
+
+describe('the selection', () => {
+  const rows = ['a', 'b', 'c', 'd'].map((path) => ({ path }));
+
+  it('takes single ones and ranges', () => {
+    const one = toggle(NOTHING, rows, 1);
+    expect([...one.paths]).toEqual(['b']);
+    const range = extend(one, rows, 3);
+    expect([...range.paths]).toEqual(['b', 'c', 'd']);
+    expect(range.anchor).toBe(1);
+    expect([...toggle(range, rows, 2).paths]).toEqual(['b', 'd']);
+    expect(all(NOTHING, rows).paths.size).toBe(4);
+  });
+
+  it('stays inside the list', () => {
+    expect(moveTo(NOTHING, rows, 9).active).toBe(3);
+    expect(moveTo(NOTHING, rows, -2).active).toBe(0);
+    expect(toggle(NOTHING, rows, 9)).toBe(NOTHING);
+    expect([...extend(NOTHING, rows, 2).paths]).toEqual(['c']);
+  });
+});
+
+describe('line ends', () => {
+  it('come back as they were', () => {
+    const windows = 'a\r\nb\r\n';
+    expect(lineEnds(windows)).toBe('\r\n');
+    expect(forFile(forField(windows), lineEnds(windows))).toBe(windows);
+    expect(lineEnds('a\nb')).toBe('\n');
+    expect(lineEnds('a\r\nb\nc')).toBe('mixed');
+    expect(lineEnds('a\rb')).toBe('mixed');
+    expect(forField('a\rb\r\nc')).toBe('a\nb\nc');
+  });
+});

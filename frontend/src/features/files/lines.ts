@@ -1,0 +1,17 @@
+/** A field for text knows only "\n"; a file's own line ends come back when it is saved. */
+export type LineEnds = '\n' | '\r\n' | 'mixed';
+
+export function lineEnds(text: string): LineEnds {
+  const pairs = text.split('\r\n').length - 1;
+  const bare = text.replaceAll('\r\n', '');
+  if (bare.includes('\r')) return 'mixed';
+  if (pairs === 0) return '\n';
+  return bare.includes('\n') ? 'mixed' : '\r\n';
+}
+
+/** As a field shows it. */
+export const forField = (text: string): string => text.replace(/\r\n?/g, '\n');
+
+/** As the file has it. */
+export const forFile = (text: string, ends: LineEnds): string =>
+  ends === '\r\n' ? text.replaceAll('\n', '\r\n') : text;

@@ -1,0 +1,98 @@
+/** What the files pages ask the portal. */
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { api, unwrap } from '@/api/client';
+import { ApiError } from '@/api/problem';
+import type { Sort } from './search';
+import type { At } from './shapes';
+
+const FILES_KEY = ['files'] as const;
+export const ROOTS_KEY = [...FILES_KEY, 'roots'] as const;
+export const folderKey = ({ root, path }: At) => [...FILES_KEY, 'folder', root, path] as const;
+export const trashKey = (root: string) => [...FILES_KEY, 'trash', root] as const;
+
+const PAGE = 500;
+
+/** A file system that hangs was waited for long enough by the portal. */
+const onceMore = (failures: number, error: Error): boolean =>
+  failures < 1 && error instanceof ApiError && error.status === 0;
+
+export const rootsQuery = queryOptions({
+  queryKey: ROOTS_KEY,
+  queryFn: () => unwrap(api.GET('/api/v1/files/roots')),
+  retry: onceMore,
+});
+
+export interface Wish {
+  sort: Sort;
+  descending: boolean;
+  hidden: boolean;
+  q: string;
+}
+
+export const folderQuery = ({ root, path }: At, wish: Wish) =>
+  infiniteQueryOptions({
+    queryKey: [...folderKey({ root, path }), wish],
+    queryFn: ({ pageParam, signal }) =>
+      unwrap(
+        api.GET('/api/v1/files', {
+          params: { query: { root, path, ...wish, limit: PAGE, cursor: pageParam } },
+          signal,
+        }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.next_cursor,
+    retry: onceMore,
+    staleTime: 5_000,
+    // a long list isn't asked for again page by page each time one comes back to the window
+    refetchOnWindowFocus: ({ state }) => (state.data?.pages.length ?? 0) <= 2,
+  });
+
+/** A handful of folders inside a folder, for choosing where to. */
+export const subfoldersQuery = ({ root, path }: At) =>
+  queryOptions({
+    queryKey: [...folderKey({ root, path }), 'folders'],
+    queryFn: ({ signal }) =>
+      unwrap(api.GET('/api/v1/files', { params: { query: { root, path, limit: PAGE } }, signal })),
+    retry: onceMore,
+    staleTime: 0,
+  });
+
+export const previewQuery = ({ root, path }: At, version: string) =>
+  queryOptions({
+    queryKey: [...FILES_KEY, 'preview', root, path, version],
+    queryFn: ({ signal }) =>
+      unwrap(api.GET('/api/v1/files/preview', { params: { query: { root, path } }, signal })),
+    retry: onceMore,
+  });
+
+export const entryQuery = ({ root, path }: At) =>
+  queryOptions({
+    queryKey: [...FILES_KEY, 'entry', root, path],
+    queryFn: ({ signal }) =>
+      unwrap(api.GET('/api/v1/files/entry', { params: { query: { root, path } }, signal })),
+    retry: onceMore,
+    staleTime: 0,
+  });
+
+export const trashQuery = (root: string) =>
+  queryOptions({
+    queryKey: trashKey(root),
+    queryFn: ({ signal }) =>
+      unwrap(api.GET('/api/v1/files/trash', { params: { query: { root } }, signal })),
+    retry: onceMore,
+    staleTime: 0,
+  });
+
+/** Addresses the browser loads by itself. */
+export const imageAddress = ({ root, path }: At, version: string): string =>
+  `/api/v1/files/image?${new URLSearchParams({ root, path, v: version })}`;
+
+export const downloadAddress = ({ root, path }: At): string =>
+  `/api/v1/files/download?${new URLSearchParams({ root, path })}`;
+
+/** Some entries of a folder as one zip; without names the whole folder. */
+export function archiveAddress({ root, path }: At, names: readonly string[] = []): string {
+  const query = new URLSearchParams({ root, path, format: 'zip' });
+  for (const name of names) query.append('name', name);
+  return `/api/v1/files/archive?${query}`;
+}

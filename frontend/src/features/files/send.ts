@@ -1,0 +1,43 @@
+/** Sends one chunk. XMLHttpRequest, because only it tells how much has left. */
+import { ApiError, OFFLINE_MESSAGE, toApiError } from '@/api/problem';
+
+interface Sending {
+  /** the offset the portal then has; rejects with an ApiError */
+  answer: Promise<number>;
+  abort: () => void;
+}
+
+export function sendChunk(
+  id: string,
+  offset: number,
+  bytes: Blob,
+  progress: (sent: number) => void,
+): Sending {
+  const request = new XMLHttpRequest();
+  const answer = new Promise<number>((resolve, reject) => {
+    request.open('PUT', `/api/v1/files/uploads/${encodeURIComponent(id)}?offset=${offset}`);
+    request.setRequestHeader('content-type', 'application/octet-stream');
+    request.upload.onprogress = (event) => progress(event.loaded);
+    request.onerror = () => reject(new ApiError(0, 'offline', OFFLINE_MESSAGE));
+    request.onabort = () => reject(new ApiError(0, 'aborted', 'It was stopped.'));
+    request.onload = () => {
+      const body = readJson(request.responseText);
+      if (request.status === 200 && hasOffset(body)) resolve(body.offset);
+      else reject(toApiError(request.status, body, null));
+    };
+    request.send(bytes);
+  });
+  return { answer, abort: () => request.abort() };
+}
+
+/** undefined for what is no JSON: a proxy's page. */
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const hasOffset = (body: unknown): body is { offset: number } =>
+  typeof body === 'object' && body !== null && 'offset' in body && typeof body.offset === 'number';

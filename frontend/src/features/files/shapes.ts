@@ -1,0 +1,33 @@
+/** The shapes of the files API by the names these pages use. */
+import type { components } from '@/api/schema';
+
+type Schemas = components['schemas'];
+
+export type Roots = Schemas['RootsOut'];
+export type Root = Schemas['RootOut'];
+export type Place = Schemas['PlaceOut'];
+export type Entry = Schemas['EntryOut'];
+export type FolderPage = Schemas['FolderPage'];
+export type Preview = Schemas['PreviewOut'];
+export type Table = Schemas['TableOut'];
+export type Notebook = Schemas['NotebookPreview'];
+export type Cell = Schemas['CellOut'];
+export type CellOutput = Schemas['CellOutputOut'];
+export type FileText = Schemas['TextOut'];
+export type TextIn = Schemas['TextIn'];
+export type TrashItem = Schemas['TrashItem'];
+export type Upload = Schemas['UploadOut'];
+export type Problem = Schemas['ProblemOut'];
+
+/** A root, or a folder or file below it by its path without a leading "/". */
+export interface At {
+  root: string;
+  path: string;
+}
+
+/** What one gets by opening it: a link counts as what it leads to. */
+export const isFolder = (entry: Entry): boolean =>
+  entry.kind === 'folder' || entry.target_kind === 'folder';
+
+export const isFile = (entry: Entry): boolean =>
+  entry.kind === 'file' || entry.target_kind === 'file';

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import {
+  anotherName,
+  chunkOf,
+  type Event,
+  type Item,
+  isMoving,
+  newItem,
+  percentOf,
+  step,
+  waitMs,
+} from './upload';
+
+const following = (item: Item, ...events: Event[]): Item => events.reduce(step, item);
+const begun = (offset = 0): Event => ({ type: 'begun', id: 'u1', chunkBytes: 8, offset });
+const BEGIN: Event = { type: 'begin' };
+const fresh = (size = 20): Item => newItem(1, 'home', 'a/b.bin', size);
+
+describe('an upload', () => {
+  it('goes chunk by chunk to its end', () => {
+    let item = following(fresh(), BEGIN, begun());
+    expect(chunkOf(item)).toEqual([0, 8]);
+    item = following(item, { type: 'progress', inFlight: 4 });
+    expect(percentOf(item)).toBe(20);
+    item = following(item, { type: 'arrived', offset: 8 }, { type: 'arrived', offset: 16 });
+    expect(chunkOf(item)).toEqual([16, 20]);
+    item = following(item, { type: 'arrived', offset: 20 });
+    expect(item.state).toBe('finishing');
+    expect(percentOf(item)).toBe(99);
+    expect(following(item, { type: 'finished' })).toMatchObject({ state: 'done', message: null });
+  });
+
+  it('has nothing to send of an empty file', () => {
+    expect(following(fresh(0), BEGIN, begun()).state).toBe('finishing');
+  });
+
+  it('asks before it replaces', () => {
+    const taken: Event = { type: 'taken', replaceable: true, message: 'taken' };
+    const asking = following(fresh(), BEGIN, taken);
+    expect(asking).toMatchObject({ state: 'asking', replaceable: true });
+    expect(following(asking, { type: 'replace' })).toMatchObject({
+      state: 'waiting',
+      overwrite: true,
+    });
+    expect(following(asking, { type: 'rename', path: 'a/c' })).toMatchObject({
+      state: 'waiting',
+      path: 'a/c',
+      overwrite: false,
+    });
+    expect(following(asking, { type: 'cancel' }).state).toBe('gone');
+  });
+
+  it('goes on where the portal says after the network was lost', () => {
+    const lost = following(fresh(), BEGIN, begun(), { type: 'lost', message: 'offline' });
+    expect(lost).toMatchObject({ state: 'paused', waitsForNetwork: true, tries: 1 });
+    const again = following(lost, { type: 'resume' }, BEGIN, begun(5));
+    expect(again).toMatchObject({ state: 'sending', offset: 5, tries: 1, waitsForNetwork: false });
+    expect(following(again, { type: 'arrived', offset: 13 }).tries).toBe(0);
+  });
+
+  it('does not mind answers that come too late', () => {
+    const paused = following(fresh(), BEGIN, begun(), { type: 'pause', message: null });
+    expect(following(paused, { type: 'arrived', offset: 8 })).toBe(paused);
+    expect(following(paused, { type: 'lost', message: 'x' }).waitsForNetwork).toBe(false);
+    const gone = following(paused, { type: 'cancel' });
+    expect(following(gone, { type: 'resume' }, BEGIN, { type: 'finished' }).state).toBe('gone');
+  });
+
+  it('stays done', () => {
+    const done = following(fresh(), BEGIN, begun(20), { type: 'finished' });
+    expect(following(done, { type: 'cancel' }, { type: 'pause', message: null }).state).toBe(
+      'done',
+    );
+    expect(percentOf(done)).toBe(100);
+  });
+
+  it('pauses while it waits for its turn', () => {
+    const paused = following(fresh(), { type: 'pause', message: null });
+    expect(paused.state).toBe('paused');
+    expect(isMoving(paused)).toBe(false);
+    expect(following(paused, { type: 'resume' }).state).toBe('waiting');
+  });
+});
+
+describe('the little things', () => {
+  it('waits longer each time', () => {
+    expect([1, 2, 3, 20].map(waitMs)).toEqual([1000, 2000, 4000, 30_000]);
+  });
+
+  it('finds another name', () => {
+    expect(anotherName('a.csv')).toBe('a (2).csv');
+    expect(anotherName('a (2).csv')).toBe('a (3).csv');
+    expect(anotherName('.bashrc')).toBe('.bashrc (2)');
+    expect(anotherName('Makefile')).toBe('Makefile (2)');
+  });
+});

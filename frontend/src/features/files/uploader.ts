@@ -1,0 +1,216 @@
+/** The uploads of this tab. They go on while one looks at other pages; each chunk is asked for again
+ * when the network was lost. Two at a time. */
+import { api, unwrap } from '@/api/client';
+import { ApiError, sentence } from '@/api/problem';
+import { queryClient } from '@/app/queries';
+import { refresh } from './actions';
+import { folderOf } from './paths';
+import { sendChunk } from './send';
+import { chunkOf, type Event, type Item, isMoving, isOver, newItem, step, waitMs } from './upload';
+
+const AT_ONCE = 2;
+const CHECKSUM_AGAIN_MS = 1000;
+
+const files = new Map<number, File>();
+const aborts = new Map<number, () => void>();
+/** which run of an item counts: one that was paused and goes on has a new one */
+const runs = new Map<number, number>();
+const listeners = new Set<() => void>();
+let items: readonly Item[] = [];
+let owner: string | null = null;
+let nextKey = 1;
+let nextRun = 1;
+
+export const uploads = {
+  subscribe(listener: () => void): () => void {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  },
+  snapshot: (): readonly Item[] => items,
+  /** Whoever uses this tab now sees nothing of what somebody else had chosen before. */
+  ownedBy(username: string): void {
+    if (owner === username) return;
+    owner = username;
+    for (const item of items) aborts.get(item.key)?.();
+    files.clear();
+    set([]);
+  },
+  add(root: string, folder: string, chosen: readonly File[]): void {
+    const fresh = chosen.map((file) => {
+      const path = folder === '' ? file.name : `${folder}/${file.name}`;
+      const item = newItem(nextKey++, root, path, file.size);
+      files.set(item.key, file);
+      return item;
+    });
+    set([...items, ...fresh]);
+    pump();
+  },
+  tell(key: number, event: Event): void {
+    const before = find(key);
+    if (!before) return;
+    apply(key, event);
+    const stopped = event.type === 'pause' || event.type === 'cancel';
+    if (stopped) aborts.get(key)?.();
+    if (event.type === 'cancel' && before.id && before.state !== 'done') void giveUp(before.id);
+    pump();
+  },
+  /** Takes what is over off the list. */
+  clear(): void {
+    for (const item of items) if (isOver(item)) files.delete(item.key);
+    set(items.filter((item) => !isOver(item)));
+  },
+};
+
+const find = (key: number): Item | undefined => items.find((item) => item.key === key);
+
+function set(next: readonly Item[]): void {
+  items = next;
+  for (const listener of listeners) listener();
+}
+
+function apply(key: number, event: Event): Item | undefined {
+  set(items.map((item) => (item.key === key ? step(item, event) : item)));
+  return find(key);
+}
+
+/** Lets those begin whose turn it is. */
+function pump(): void {
+  let moving = items.filter(isMoving).length;
+  for (const { key, state } of items) {
+    if (moving >= AT_ONCE) return;
+    if (state !== 'waiting') continue;
+    moving += 1;
+    void run(key);
+  }
+}
+
+async function run(key: number): Promise<void> {
+  const mine = nextRun++;
+  runs.set(key, mine);
+  const counts = (): boolean => runs.get(key) === mine && find(key) !== undefined;
+  apply(key, { type: 'begin' });
+  try {
+    await begin(key, counts);
+    await sendAll(key, counts);
+    await finish(key, counts);
+  } catch (error) {
+    if (counts()) refused(key, error);
+  } finally {
+    if (counts()) aborts.delete(key);
+    pump();
+  }
+}
+
+async function begin(key: number, counts: () => boolean): Promise<void> {
+  const item = find(key);
+  if (item?.state !== 'beginning') return;
+  const { root, path, sizeBytes, overwrite } = item;
+  const upload = await unwrap(
+    item.id === null
+      ? api.POST('/api/v1/files/uploads', {
+          body: { root, path, size_bytes: sizeBytes, overwrite },
+        })
+      : api.GET('/api/v1/files/uploads/{upload_id}', { params: { path: { upload_id: item.id } } }),
+  );
+  const { id, chunk_bytes: chunkBytes, offset } = upload;
+  if (counts() && find(key)?.state === 'beginning')
+    apply(key, { type: 'begun', id, chunkBytes, offset: offset ?? 0 });
+  // paused or cancelled while it was being begun, when nobody knew its name yet
+  else if (item.id === null) await giveUp(id);
+}
+
+async function sendAll(key: number, counts: () => boolean): Promise<void> {
+  for (;;) {
+    const item = find(key);
+    const file = files.get(key);
+    if (!counts() || item?.state !== 'sending' || !item.id || !file) return;
+    const [from, to] = chunkOf(item);
+    const sending = sendChunk(item.id, from, file.slice(from, to), (sent) => {
+      if (counts()) apply(key, { type: 'progress', inFlight: Math.min(sent, to - from) });
+    });
+    aborts.set(key, sending.abort);
+    const arrived = await sending.answer;
+    if (counts()) apply(key, { type: 'arrived', offset: arrived });
+  }
+}
+
+async function finish(key: number, counts: () => boolean): Promise<void> {
+  for (;;) {
+    const item = find(key);
+    if (!counts() || item?.state !== 'finishing' || !item.id) return;
+    const { done } = await unwrap(
+      api.POST('/api/v1/files/uploads/{upload_id}/complete', {
+        params: { path: { upload_id: item.id } },
+        body: {},
+      }),
+    );
+    if (done) {
+      finished(key);
+      return;
+    }
+    await new Promise((resolve) => window.setTimeout(resolve, CHECKSUM_AGAIN_MS));
+  }
+}
+
+function finished(key: number): void {
+  const item = find(key);
+  if (!item) return;
+  apply(key, { type: 'finished' });
+  files.delete(key);
+  refresh({ root: item.root, path: folderOf(item.path) });
+  void queryClient.invalidateQueries({ queryKey: ['files', 'entry', item.root, item.path] });
+}
+
+/** Nothing answers, or what does is a proxy without a portal behind it, or a busy one. */
+const passes = ({ status, slug }: ApiError): boolean =>
+  status === 0 || status === 429 || (status >= 500 && status !== 507) || slug === 'file-busy';
+
+function refused(key: number, error: unknown): void {
+  if (!(error instanceof ApiError)) {
+    // a file that can't be read any more: it was moved or changed after it was chosen
+    apply(key, { type: 'fail', message: 'The file could not be read on your computer.' });
+  } else if (error.slug === 'aborted') return;
+  else if (error.slug === 'file-exists') {
+    const replaceable = error.more.replaceable === true;
+    apply(key, { type: 'taken', replaceable, message: error.message });
+  } else if (error.slug === 'wrong-offset') {
+    // what the portal has is asked for when it begins again
+    apply(key, { type: 'lost', message: sentence(error) });
+    apply(key, { type: 'resume' });
+  } else if (error.status === 401) {
+    apply(key, { type: 'pause', message: 'Your login has ended. Go on once you are back.' });
+  } else if (passes(error)) later(key, sentence(error));
+  else {
+    apply(key, { type: 'fail', message: sentence(error) });
+    const id = find(key)?.id;
+    if (id) void giveUp(id);
+  }
+}
+
+/** Tries again after a while, and as soon as the browser has its network back. */
+function later(key: number, message: string): void {
+  const item = apply(key, { type: 'lost', message });
+  if (!item?.waitsForNetwork) return;
+  const { tries } = item;
+  window.setTimeout(() => {
+    const now = find(key);
+    if (now?.waitsForNetwork && now.tries === tries) uploads.tell(key, { type: 'resume' });
+  }, waitMs(tries));
+}
+
+window.addEventListener('online', () => {
+  for (const { key, waitsForNetwork } of items)
+    if (waitsForNetwork) uploads.tell(key, { type: 'resume' });
+});
+
+/** Leaving the page would end them; the browser asks first. */
+window.addEventListener('beforeunload', (event) => {
+  if (items.some((item) => isMoving(item) || item.waitsForNetwork)) event.preventDefault();
+});
+
+/** What has come of it is deleted. If that fails, it goes by itself after `file_upload_days`. */
+async function giveUp(id: string): Promise<void> {
+  await unwrap(
+    api.DELETE('/api/v1/files/uploads/{upload_id}', { params: { path: { upload_id: id } } }),
+  ).catch(() => undefined);
+}
