@@ -120,7 +120,8 @@ class Browser:
         sent = {"Origin": self.origin, **(headers or {})} if method != "GET" else headers or {}
         sent = {name: value for name, value in sent.items() if value}
         async with self.http.request(method, path, json=json, headers=sent) as response:
-            is_json = response.content_type in {"application/json", "application/problem+json"}
+            kind = response.content_type
+            is_json = kind == "application/json" or kind.endswith("+json")
             body = await response.json(content_type=None) if is_json else await response.text()
             answer = Answer(response.status, response.headers.copy(), body)
         if self.app is not None and answer.status < 400:

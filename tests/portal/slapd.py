@@ -176,6 +176,7 @@ PEOPLE = "".join(
         person("system", 12),
         person("heidi", 20010),  # whose password a test changes
         person("judy", 20011),
+        person("kate", 20013),  # whose password an administrator resets
         person(
             "ivan",
             20012,

@@ -238,14 +238,14 @@ async def test_lock_unlock_and_a_new_password(here: Portal, carol: Browser) -> N
     assert (refused.status, refused.slug) == (409, "conflict")
     assert "your own" in refused.body["detail"]
     assert (await carol.post(f"{USERS}/locked/unlock")).body["locked"] is False
-    async with logged_in(here, "judy") as judy:
-        answer = await carol.post(f"{USERS}/judy/password")
+    async with logged_in(here, "kate") as kate:
+        answer = await carol.post(f"{USERS}/kate/password")
         assert answer.headers["Cache-Control"] == "no-store"
         assert answer.body["must_change"] is True
-        assert (await judy.get("/api/v1/me")).status == 401, "every browser is logged out"
+        assert (await kate.get("/api/v1/me")).status == 401, "every browser is logged out"
     for action in ("person.lock", "person.unlock"):
         assert len(await audited(here, action, "locked")) == 1
-    assert await audited(here, "person.password", "judy") == [
+    assert await audited(here, "person.password", "kate") == [
         {"actor": "carol", "must_change": True}
     ]
     for act in ("lock", "unlock", "password"):

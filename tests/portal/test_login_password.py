@@ -99,10 +99,10 @@ async def test_a_second_factor_still_follows(here: Portal, carol: Browser) -> No
 
 
 async def test_who_is_disabled_meanwhile_can_not_go_on(here: Portal, carol: Browser) -> None:
-    current = await made(carol, "halfway")
+    current = await made(carol, "midway")
     async with here.browser() as browser:
-        await browser.login("halfway", current)
-        assert (await carol.post(f"{USERS}/halfway/disable", {"jobs": "leave"})).status == 200
+        await browser.login("midway", current)
+        assert (await carol.post(f"{USERS}/midway/disable", {"jobs": "leave"})).status == 200
         assert (await change(browser, current)).status == 401
 
 
