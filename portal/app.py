@@ -193,11 +193,16 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 async def _open(settings: Settings, stack: AsyncExitStack) -> Parts:
-    catalog = Shelf(places(settings))
     db = Database(settings.database)
     stack.push_async_callback(db.close)
     if settings.migrates_at_start:
         await db.migrate()
+    return await open_parts(settings, db, stack)
+
+
+async def open_parts(settings: Settings, db: Database, stack: AsyncExitStack) -> Parts:
+    """The live objects over a database, with no loop running; the stack closes them."""
+    catalog = Shelf(places(settings))
     hub = await stack.enter_async_context(Hub(settings.hub_url, settings.hub_token))
     http = await stack.enter_async_context(
         aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False)

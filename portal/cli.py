@@ -1,4 +1,4 @@
-"""The command line: serve, migrate, check, openapi; users and groups (in files of their own).
+"""The command line: serve, migrate, check, openapi; what administrators do is in other files.
 
 These and app.py alone read the environment; everything else is handed its settings.
 """
@@ -11,7 +11,7 @@ import sys
 import typer
 
 from portal import check as checks
-from portal import cli_announcements, cli_audit, cli_groups, cli_leaving
+from portal import cli_announcements, cli_audit, cli_groups, cli_leaving, cli_limits, cli_usage
 from portal import logging as portal_logging
 from portal.app import bare_app, create_app
 from portal.cli_desk import load
@@ -28,6 +28,8 @@ app = typer.Typer(
 
 app.add_typer(cli_leaving.app, name="users")
 app.add_typer(cli_groups.app, name="groups")
+app.add_typer(cli_limits.app, name="limits")
+app.command()(cli_usage.usage)
 app.add_typer(cli_audit.app, name="audit")
 app.add_typer(cli_announcements.app, name="announcements")
 

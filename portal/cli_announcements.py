@@ -21,6 +21,7 @@ When = Annotated[
     datetime | None,
     typer.Option(formats=["%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d"], help="In UTC."),
 ]
+Text = Annotated[str | None, typer.Option(show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
@@ -59,14 +60,62 @@ def add(
     public: Annotated[bool, typer.Option("--public", help="On the login page too.")] = False,
 ) -> None:
     """Announce something; prints its id."""
-    if len(title) > MAX_TITLE or len(text) > MAX_TEXT:
-        raise typer.BadParameter(f"A title has at most {MAX_TITLE} characters, a text {MAX_TEXT}.")
+    _check_lengths(title, text)
     wish = Wish(title, level, text, in_utc(starts), in_utc(ends), public)
 
     async def work(desk: Desk) -> str:
         return (await announcements.add(desk.accounts.database, wish, desk.by)).id
 
-    typer.echo(run(work))
+    typer.echo(run(work, _option))
+
+
+def _check_lengths(title: str, text: str) -> None:
+    if len(title) > MAX_TITLE or len(text) > MAX_TEXT:
+        raise typer.BadParameter(f"A title has at most {MAX_TITLE} characters, a text {MAX_TEXT}.")
+
+
+def _option(field: str) -> str:
+    """How a field is called at the command line."""
+    return {"title": "the title"}.get(field, f"--{field.removesuffix('_at')}")
+
+
+@app.command()
+def edit(
+    announcement: Id,
+    title: Text = None,
+    text: Text = None,
+    level: Annotated[AnnouncementLevel | None, typer.Option(show_default=False)] = None,
+    starts: When = None,
+    ends: When = None,
+    no_end: Annotated[bool, typer.Option("--no-end", help="Until further notice.")] = False,
+    public: Annotated[
+        bool | None,
+        typer.Option("--public/--not-public", help="On the login page too.", show_default=False),
+    ] = None,
+) -> None:
+    """Change it; what isn't named stays."""
+    if no_end and ends is not None:
+        raise typer.BadParameter("Say --ends or --no-end, not both.")
+    _check_lengths(title or "", text or "")
+    named = {
+        "title": title,
+        "text": text,
+        "level": level,
+        "starts_at": in_utc(starts),
+        "ends_at": in_utc(ends),
+        "public": public,
+    }
+    values: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
+    if no_end:
+        values["ends_at"] = None
+    if not values:
+        raise typer.BadParameter("Say what to change, for example --ends.")
+
+    async def work(desk: Desk) -> None:
+        row = await announcements.get(desk.accounts.database, announcement)
+        await announcements.edit(desk.accounts.database, row.id, row.version, values, desk.by)
+
+    run(work, _option)
 
 
 @app.command()

@@ -38,20 +38,26 @@ class Desk:
     by: By
 
 
-def run(work: Callable[[Desk], Awaitable[T]]) -> T:
-    """Do the work. What is refused is told on stderr, with the field, and ends with status 1."""
+def run(work: Callable[[Desk], Awaitable[T]], option: Callable[[str], str] | None = None) -> T:
+    """Do the work. What is refused is told on stderr, with the field, and ends with status 1.
+    `option` says how a field is called at the command line."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     settings = load()
     _check_account(settings)
     try:
         return asyncio.run(_open(settings, work))
     except PortalError as error:
-        tell_refusal(error)
+        tell_refusal(error, option)
         raise typer.Exit(REFUSED) from error
 
 
-def tell_refusal(error: PortalError) -> None:
-    """On stderr: the sentence, and each field's own where that says more."""
+def tell_refusal(error: PortalError, option: Callable[[str], str] | None = None) -> None:
+    """On stderr: the sentence, and each field's own where that says more; or, where fields have
+    options, each option with its sentence."""
+    if option is not None and error.errors:
+        for one in error.errors:
+            typer.echo(f"{option(one.field)}: {one.message}", err=True)
+        return
     typer.echo(error.detail, err=True)
     for one in error.errors:
         if one.message != error.detail:

@@ -347,6 +347,11 @@ class Watcher:
                 log.warning("nodes are not known: %s %s", error.message, error.stderr[:300])
             await asyncio.sleep(self._pace.nodes_s)
 
+    async def survey(self) -> None:
+        """Nodes and partitions, once, for who doesn't run the loop. Raises SlurmError."""
+        partitions = await self._slurm.partitions()
+        self._see(ClusterInfo(await self._slurm.nodes(), partitions, self._now()))
+
     def _see(self, cluster: ClusterInfo) -> None:
         before, self.cluster = self.cluster, cluster
         same = before and (before.nodes, before.partitions) == (cluster.nodes, cluster.partitions)

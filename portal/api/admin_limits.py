@@ -196,11 +196,12 @@ async def accept_drift(
 
 
 def _drift_out(parts: PartsDep, slurm: SlurmLimitsDep) -> DriftOut:
-    items = [_drift_item(drift) for drift in slurm_drift.every(slurm)]
+    items = [drift_item(drift) for drift in slurm_drift.every(slurm)]
     return DriftOut(items=items, checked_at=parts.books.at, trouble=slurm.trouble)
 
 
-def _drift_item(drift: Drift) -> DriftItem:
+def drift_item(drift: Drift) -> DriftItem:
+    """One of them as administrators see it."""
     one, name = drift.standing, drift.name
     account, username, partition = one.place
     return DriftItem(

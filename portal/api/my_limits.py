@@ -1,7 +1,5 @@
 """Limits and use as people themselves and the leaders of groups see them; leaders set members'."""
 
-import csv
-import io
 import re
 from datetime import date, datetime
 from typing import Annotated, Any, Literal
@@ -35,9 +33,11 @@ from portal.api.limit_together import together_of
 from portal.db import utcnow
 from portal.errors import FieldError, invalid_input
 from portal.models import GROUP_NAME_LENGTH
+from portal.parts import Parts
 from portal.services import limit_changes, limit_views, use
 from portal.services.allowances import account_of
 from portal.services.changes import USE
+from portal.services.csv_cells import csv_lines
 
 router = APIRouter(tags=["limits"])
 
@@ -47,6 +47,8 @@ SETTLE_S = 12.0
 MONTH = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
 MOST_MONTHS = 120
 HOUR = 3600
+UsageBy = Literal["person", "group", "month"]
+Span = tuple[str | None, str | None]
 
 
 class MemberOut(BaseModel):
@@ -86,7 +88,7 @@ class UsageTotals(BaseModel):
     never; `counted_from` the first day that was read. Jobs that run count as far as they have
     come."""
 
-    by: Literal["person", "group", "month"]
+    by: UsageBy
     first: str
     last: str
     items: list[UsageRow]
@@ -153,7 +155,7 @@ async def put_member_limit(
 
 # --- use ----------------------------------------------------------------------------------------
 
-By = Annotated[Literal["person", "group", "month"], Query()]
+By = Annotated[UsageBy, Query()]
 Form = Annotated[Literal["json", "csv"], Query(alias="format")]
 From = Annotated[str | None, Query(alias="from", max_length=7)]
 To = Annotated[str | None, Query(max_length=7)]
@@ -205,12 +207,25 @@ async def get_my_usage(
 
 async def _usage(
     parts: PartsDep,
-    span: tuple[str | None, str | None],
-    by: Literal["person", "group", "month"],
+    span: Span,
+    by: UsageBy,
     form: str,
     person: str | None,
     group: str | None,
 ) -> UsageTotals | Response:
+    found = await usage_totals(parts, span, by, person, group)
+    if form != "csv":
+        return found
+    name = f"usage-{found.first}-{found.last}-{by}.csv"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return Response(usage_csv(found), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+async def usage_totals(
+    parts: Parts, span: Span, by: UsageBy, person: str | None, group: str | None
+) -> UsageTotals:
+    """Use between two months as they were typed, this month where none was. Raises InvalidInput
+    with the field `from` or `to`."""
     this = utcnow().date().replace(day=1)
     last = _month("to", span[1]) or this
     first = _month("from", span[0]) or min(last, this)
@@ -221,14 +236,11 @@ async def _usage(
     totals = await ask(parts, use.Wish(first, last, person, group))
     if last >= this:
         parts.changes.notify(USE)  # whoever looks again sees more
-    items = [_usage_row(used) for used in totals.rows]
-    if form == "csv":
-        return _csv(by, f"usage-{first:%Y-%m}-{last:%Y-%m}-{by}.csv", items)
     return UsageTotals(
         by=by,
         first=f"{first:%Y-%m}",
         last=f"{last:%Y-%m}",
-        items=items,
+        items=[_usage_row(used) for used in totals.rows],
         total=_usage_row(_sum(totals.rows)),
         as_of=totals.as_of,
         counted_from=totals.complete_from,
@@ -258,13 +270,7 @@ def _sum(rows: list[use.Used]) -> use.Used:
     return use.Used("", gpu, cpu, sum(one.jobs for one in rows))
 
 
-def _csv(by: str, name: str, items: list[UsageRow]) -> Response:
-    """For spreadsheets. A name that would begin a formula there gets an apostrophe before."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow([by, "gpu_hours", "cpu_hours", "jobs"])
-    for row in items:
-        plain = f"'{row.name}" if row.name[:1] in {"=", "+", "-", "@", "\t", "\r"} else row.name
-        writer.writerow([plain, row.gpu_hours, row.cpu_hours, row.jobs])
-    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
-    return Response(text.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
+def usage_csv(found: UsageTotals) -> str:
+    """For spreadsheets."""
+    rows = [(row.name, row.gpu_hours, row.cpu_hours, row.jobs) for row in found.items]
+    return csv_lines([(found.by, "gpu_hours", "cpu_hours", "jobs"), *rows])

@@ -164,6 +164,18 @@ def compare(place: Place, should: Told, told: Told, found: Told | None, accepted
     return verdict
 
 
+def differs(told: Told, found: Told | None, accepted: Told) -> dict[str, tuple[Any, Any]]:
+    """Of an association that somebody has changed: what Slurm was told and what it has, by name."""
+    now = {HERE: PRESENT, **found} if found is not None else {HERE: ABSENT}
+    only_existence = ABSENT in {told.get(HERE), now[HERE]}
+    return {
+        name: (value, now.get(name))
+        for name, value in told.items()
+        if now.get(name) != value and name not in accepted
+        if name == HERE or not only_existence
+    }
+
+
 def _compare_one(
     verdict: Verdict, name: str, should: Told, told: Told, now: Told, accepted: Told
 ) -> None:

@@ -220,6 +220,16 @@ def state_of(parts: Parts, slurm: SlurmLimits, row: Limit, members: Iterable[str
     return SlurmState("written", notes.strip())
 
 
+def kept_state(
+    parts: Parts, slurm: SlurmLimits, row: Limit, members: Iterable[str]
+) -> SlurmState | None:
+    """As above for who doesn't run the loop (`SlurmLimits.recall`): what Slurm refused or somebody
+    changed. None where there is neither, which doesn't say that Slurm has heard of it."""
+    found = state_of(parts, slurm, row, members)
+    drifted = any(one.drift for one in _concerned(parts, slurm, row, set(members)))
+    return found if found.state == "refused" or drifted else None
+
+
 def _concerned(parts: Parts, slurm: SlurmLimits, row: Limit, members: set[str]) -> list[Standing]:
     match row.scope:
         case LimitScope.PERSON:

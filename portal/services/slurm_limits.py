@@ -83,6 +83,7 @@ class SlurmLimits:
         self.standings: Mapping[Place, Standing] = {}
         self.by_user: Mapping[str, list[Standing]] = {}
         self.trouble: str | None = None
+        self._limits: Limits | None = None  # of the last round that could be
         self._round = asyncio.Lock()
         self._waiting: list[asyncio.Future[None]] = []
 
@@ -103,6 +104,15 @@ class SlurmLimits:
         self.parts.changes.notify(LIMITS)
         finished, _ = await asyncio.wait({done}, timeout=timeout_s)
         return bool(finished)
+
+    async def recall(self) -> None:
+        """What the last round kept, for who doesn't run the loop; what Slurm has yet to hear isn't
+        in it."""
+        standings = await self._load()
+        for one in standings.values():
+            if one.drift_since is not None:
+                one.drift = rules.differs(one.told, one.found, one.accepted)
+        self._show(standings)
 
     @asynccontextmanager
     async def between_rounds(self) -> AsyncIterator[None]:
@@ -129,6 +139,8 @@ class SlurmLimits:
     async def _compare_and_tell(self, *, asked: bool, news: bool) -> None:
         async with self.parts.db.session() as db:
             limits = await every_limit(db)
+        # by the command line, say: an administrator's change waits for nobody's turn
+        asked |= self._limits is not None and limits != self._limits
         standings = await self._load()
         if not standings and limits == Limits(None, {}, {}, {}):
             self._show({})
@@ -137,6 +149,7 @@ class SlurmLimits:
         await books.look(patient=not asked)
         in_slurm = {user for _, user, _ in books.found or () if user}
         people = await self.people.look(limits, in_slurm, news=news)
+        self._limits = limits
         now = utcnow()
         fresh = await asyncio.to_thread(self._compared, standings, people, limits, now)
         await self._write(standings, fresh)

@@ -3,17 +3,13 @@
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import structlog
-from typer.testing import CliRunner
 
-from portal.cli import app
-from portal.cli_desk import unix_user
+from tests.portal.command_line import ME, Run, command_line, write_config
 from tests.portal.conftest import MakeSettings, Portal, running_portal
 from tests.portal.people_world import audited, logged_in
 
@@ -21,17 +17,6 @@ pytest_plugins = ["tests.portal.people_fixtures"]
 pytestmark = pytest.mark.anyio
 
 ROOT = Path(__file__).parents[2]
-ME = f"cli:{unix_user()}"
-
-
-@dataclass(frozen=True)
-class Done:
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Awaitable[Done]]
 
 
 @pytest.fixture
@@ -45,30 +30,13 @@ async def here(
 
 @pytest.fixture
 def config(here: Portal, tmp_path: Path) -> Path:
-    """The running portal's own settings, in a file."""
-    lines = []
-    for name in sorted(here.settings.model_fields_set):
-        value = getattr(here.settings, name)
-        if value is not None:
-            text = str(value) if isinstance(value, Path) else value
-            lines.append(f"{name} = {json.dumps(text)}")
-    file = tmp_path / "portal.toml"
-    file.write_text("\n".join(lines))
-    return file
+    return write_config(here.settings, tmp_path / "portal.toml")
 
 
 @pytest.fixture
 def run(config: Path) -> Iterator[Run]:
-    """`await run("users", "list")`: the command in a thread of this process, for its start takes
-    longer than itself."""
-
-    async def portal(*arguments: str) -> Done:
-        env = {"PORTAL_CONFIG": str(config)}
-        found = await asyncio.to_thread(CliRunner().invoke, app, arguments, env=env)
-        return Done(found.exit_code, found.stdout, found.stderr)
-
-    yield portal
-    structlog.reset_defaults()  # a command silences the log of its process
+    with command_line(config) as made:
+        yield made
 
 
 async def test_as_a_process_of_its_own(config: Path) -> None:
