@@ -15,7 +15,7 @@ TIME = sa.DateTime(timezone=True)
 ID = sa.String(length=36)
 WHO = sa.String(length=100)
 NUMBERS = ("gpus", "sessions", "jobs", "cpus", "memory_gb", "time_limit_minutes")
-LISTS = ("gpus_by_type", "partitions", "accounts", "qos")
+LISTS = ("gpus_by_type", "partitions", "accounts", "qos", "held")
 
 
 def upgrade() -> None:

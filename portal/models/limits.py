@@ -14,7 +14,9 @@ class Limit(Base):
     """The limits of one person, one group, or everybody; a column that is null says nothing.
 
     `name` is a username, a group's name, or empty for the default. `gpus_by_type` maps a type to a
-    number; `partitions`, `accounts` and `qos` are lists of names.
+    number; `partitions`, `accounts` and `qos` are lists of names. `held` is what a group's leader
+    who has written this was held to: what an administrator, or the leader of another group, had
+    set before, by the field's name; after an administrator, all of it.
     """
 
     __tablename__ = "limits"
@@ -33,6 +35,7 @@ class Limit(Base):
     partitions: Mapped[list[Any] | None]
     accounts: Mapped[list[Any] | None]
     qos: Mapped[list[Any] | None]
+    held: Mapped[dict[str, Any] | None]
     updated_at: Mapped[datetime] = mapped_column(default=utcnow)
     updated_by: Mapped[str] = mapped_column(String(100))
     version: Mapped[int] = mapped_column(Integer, default=1)

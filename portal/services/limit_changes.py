@@ -26,10 +26,17 @@ from portal.errors import (
 from portal.models import GroupLeader, GroupMembership, Limit, LimitScope, User
 from portal.parts import Parts
 from portal.services import audit, limit_accounts
-from portal.services.allowances import account_of, concerning, figures, groups_of, sort_out
+from portal.services.allowances import (
+    Limits,
+    account_of,
+    concerning,
+    figures,
+    groups_of,
+    sort_out,
+)
 from portal.services.books import ROOT
 from portal.services.changes import LIMITS
-from portal.services.limit_rules import BY_TYPE, FIELDS, TOGETHER, Counted, Figures, beyond
+from portal.services.limit_rules import BY_TYPE, FIELDS, TOGETHER, Figures, beyond
 from spawner.parse_accounting import is_name
 
 MOST_NAMES = 100
@@ -61,12 +68,14 @@ async def _row(db: AsyncSession, scope: LimitScope, name: str) -> Limit | None:
 class Wish:
     """What somebody wants a limit to be. `version` is that which its editor saw: None for one that
     isn't there yet. `create_account`: for a group together, make its account where there is none.
+    `held`: what a leader is held to; None for an administrator, whose figures hold all leaders.
     """
 
     whom: tuple[LimitScope, str]
     given: Figures
     version: int | None = None
     create_account: bool = False
+    held: Figures | None = None
 
 
 async def put(parts: Parts, directory: Directory, by: audit.By, wish: Wish) -> Limit:
@@ -92,6 +101,8 @@ async def _set(parts: Parts, by: audit.By, wish: Wish) -> Limit:
             db.add(row)
         for field in FIELDS:
             setattr(row, field, _plain(getattr(wish.given, field)))
+        held = wish.given if wish.held is None else wish.held
+        row.held = {field: _plain(value) for field, value in held.said.items()}
         row.updated_at, row.updated_by = utcnow(), by.name
         made = {"account": account_of(parts.settings, name)} if wish.create_account else {}
         record(db, by, audit.Action.LIMIT_SET, wish.whom, before, wish.given.said, made)
@@ -253,23 +264,25 @@ async def _group_known(db: AsyncSession, name: str) -> bool:
 async def put_as_leader(
     parts: Parts, by: audit.By, group: str, username: str, given: Figures, version: int | None
 ) -> Limit:
-    """Set a member's own limit, within what the group has; what an administrator has set for them
-    a leader only lowers. Raises NotFound for who isn't a member, InvalidInput, ChangedMeanwhile."""
+    """Set a member's own limit, within what the group has; what an administrator, or the leader of
+    another group, has set for them a leader only lowers, however often. An administrator who
+    doesn't lead the group may do it too, and then it is an administrator's. Raises NotFound for
+    who isn't a member, InvalidInput, ChangedMeanwhile."""
     async with parts.db.session() as db:
         groups = await groups_of(db, username)
         if group not in groups:
             raise NotFound(f"{username[:100]} isn't a member of {group}, as far as is known here.")
-        rows = await concerning(db, username, {group})
+        rows = await concerning(db, username, groups)
         leaders = await _leaders(db, group)
     limits = sort_out(rows)
     mine = next((row for row in rows if row.scope is LimitScope.PERSON), None)
-    ceiling = _ceiling(limits.together.get(group), limits.effective("", {group}))
-    by_admin = mine is not None and mine.updated_by not in leaders
+    held = _held(mine, leaders) if mine is not None and by.name in leaders else Figures()
     await check(parts, LimitScope.PERSON, username, given)
-    problems = beyond(given, ceiling, figures(mine) if mine is not None and by_admin else None)
+    problems = beyond(given, _ceiling(limits, username, group, groups), held)
     if problems:
         raise invalid_input(problems)
-    return await _set(parts, by, Wish((LimitScope.PERSON, username), given, version))
+    above = held if by.name in leaders else None
+    return await _set(parts, by, Wish((LimitScope.PERSON, username), given, version, held=above))
 
 
 async def _leaders(db: AsyncSession, group: str) -> set[str]:
@@ -277,9 +290,20 @@ async def _leaders(db: AsyncSession, group: str) -> set[str]:
     return set((await db.scalars(query.where(GroupLeader.group_name == group))).all())
 
 
-def _ceiling(together: Figures | None, counted: Mapping[str, Counted]) -> Figures:
-    """The most that a leader may give: what all have together, else what each member has."""
-    said: dict[str, Any] = {name: one.value for name, one in counted.items()}
+def _held(mine: Limit, leaders: set[str]) -> Figures:
+    """What leaders of a group may only lower in a person's limit: all of one that somebody else has
+    written; of their own, or that of an administrator who leads the group too, what it keeps."""
+    return Figures(**(mine.held or {})) if mine.updated_by in leaders else figures(mine)
+
+
+def _ceiling(limits: Limits, username: str, group: str, groups: set[str]) -> Figures:
+    """The most that a leader may give a member of these groups: what all have together, else what
+    each member has, else what the person has from elsewhere."""
+    together = limits.together.get(group)
+    elsewhere = limits.effective(username, groups, own=False)
+    each = limits.members.get(group)
+    said = {name: counted.value for name, counted in elsewhere.items()}
+    said |= each.said if each else {}
     return Figures(**{**said, **(together.said if together else {})})
 
 

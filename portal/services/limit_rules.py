@@ -342,13 +342,14 @@ def _error(name: str, text: str) -> FieldError:
 
 def beyond(given: Figures, ceiling: Figures, before: Figures | None) -> list[FieldError]:
     """What of a limit is more than its group has, as far as `ceiling` says; and, where an
-    administrator has set the person's limit, `before`, more than that."""
+    administrator, or the leader of another group, has set the person's limit, `before`, more than
+    that."""
     found = []
     for name in FIELDS:
         value, most = getattr(given, name), getattr(ceiling, name)
         held = getattr(before, name) if before else None
         if held is not None and (value is None or _more(value, held)):
-            text = f"An administrator has set this: at most {_shown(held)}."
+            text = f"An administrator, or another group's leader, set this: at most {_shown(held)}."
             found.append(FieldError(name, text))
         elif value is not None and name in LISTS and most is None:
             text = "Only administrators can say this: the group has no such limit."

@@ -14,6 +14,7 @@ from portal.models import (
     Association,
     AuditEvent,
     GroupLeader,
+    GroupMembership,
     Job,
     Limit,
     UsageDay,
@@ -236,7 +237,56 @@ async def test_a_leader_limits_members_within_what_the_group_has(world: World) -
     await put(world, "/admin/limits/person/carol", gpus=1)
     version = (await world.ask("GET", "/admin/limits/person/carol", who="carol")).body["version"]
     raised = await world.ask("PUT", f"{path}/carol", {"gpus": 2, "version": version})
-    assert raised.body["errors"][0]["message"] == "An administrator has set this: at most 1."
+    assert raised.body["errors"][0]["message"].endswith("set this: at most 1.")
+
+
+async def leading(world: World, **groups: str) -> None:
+    """Who leads which group."""
+    async with world.parts.db.session() as db:
+        for username, group in groups.items():
+            found = await db.scalar(select(User.id).where(User.username == username))
+            db.add(GroupLeader(group_name=group, user_id=found, created_by="carol"))
+        await db.commit()
+
+
+@pytest.mark.parametrize("admin_leads", [False, True])
+async def test_what_an_administrator_set_holds_however_often_a_leader_saves(
+    world: World, admin_leads: bool
+) -> None:
+    await leading(world, alice="scientists", **({"carol": "scientists"} if admin_leads else {}))
+    await put(world, "/admin/limits/member/scientists", gpus=4, cpus=8)
+    await put(world, "/admin/limits/person/carol", gpus=2)
+    path = "/groups/scientists/limits/carol"
+
+    async def save(**body: Any) -> int:
+        found = await world.ask("GET", "/admin/limits/person/carol", who="carol")
+        return (await world.ask("PUT", path, {"version": found.body["version"], **body})).status
+
+    assert await save(gpus=4) == 422
+    assert await save(gpus=2) == 200
+    assert await save(gpus=4) == 422
+    assert await save(gpus=1, cpus=4) == 200
+    assert await save(gpus=3) == 422
+    assert await save() == 422
+    assert await save(gpus=2, cpus=9) == 422
+    assert await save(gpus=2, cpus=8) == 200  # one's own, and lowered ones, up to what was said
+    await put(world, "/admin/limits/person/carol", gpus=3)
+    assert await save(gpus=3) == 200
+    assert await save(gpus=4) == 422
+
+
+async def test_a_group_without_limits_lends_its_leader_no_more_than_members_have(
+    world: World,
+) -> None:
+    await leading(world, alice="visitors")
+    async with world.parts.db.session() as db:
+        carol = await db.scalar(select(User.id).where(User.username == "carol"))
+        db.add(GroupMembership(user_id=carol, name="visitors"))
+        await db.commit()
+    await put(world, "/admin/limits/member/scientists", gpus=2)
+    path = "/groups/visitors/limits/carol"
+    assert (await world.ask("PUT", path, {"gpus": 3})).status == 422
+    assert (await world.ask("PUT", path, {"gpus": 1})).status == 200
 
 
 # --- Slurm in its moods -------------------------------------------------------------------------

@@ -196,4 +196,7 @@ def test_what_an_administrator_has_set_a_leader_only_lowers() -> None:
     assert beyond(Figures(gpus=1), ceiling, set_) == []
     for more in (Figures(gpus=3), Figures()):
         (error,) = beyond(more, ceiling, set_)
-        assert (error.field, error.message) == ("gpus", "An administrator has set this: at most 2.")
+        assert (error.field, error.message) == (
+            "gpus",
+            "An administrator, or another group's leader, set this: at most 2.",
+        )
