@@ -24,6 +24,9 @@ export function Header() {
           <Link to="/jobs" className={classes.link}>
             Jobs
           </Link>
+          <Link to="/files" className={classes.link}>
+            Files
+          </Link>
           {seesAdmin(me) && (
             <Link to="/admin" className={classes.link}>
               Admin

@@ -1,7 +1,7 @@
 import { Link, useSearch } from '@tanstack/react-router';
 import classes from './Files.module.css';
 import { readable, steps } from './paths';
-import { goTo } from './search';
+import { EXACT, goTo } from './search';
 import type { Root } from './shapes';
 
 /** The way from the root to here. */
@@ -17,6 +17,8 @@ export function Crumbs({ root, path }: { root: Root; path: string }) {
               to="/files"
               search={goTo(search, root.name, step.path)}
               className={classes.crumb}
+              activeOptions={EXACT}
+              data-here={step.path === path}
               aria-current={step.path === path ? 'page' : undefined}
               preload={false}
             >

@@ -9,7 +9,7 @@ import { Notice } from '@/ui/Notice';
 import classes from './Files.module.css';
 import { FolderView } from './FolderView';
 import { rootsQuery } from './queries';
-import { goTo } from './search';
+import { EXACT, goTo } from './search';
 import type { Root, Roots } from './shapes';
 import { roomOf } from './sizes';
 import { TrashView } from './TrashView';
@@ -73,8 +73,11 @@ function Contents({ root, roots }: { root: Root; roots: Roots }) {
 
 function Places({ roots, root }: { roots: Roots; root: Root | undefined }) {
   const search = useSearch({ from: '/member/files' });
-  const here = (name: string, trash: boolean) =>
-    root?.name === name && (search.trash ?? false) === trash ? 'page' : undefined;
+  // the router takes every folder below for the place itself, so it is said here
+  const here = (name: string, trash: boolean) => {
+    const is = root?.name === name && (search.trash ?? false) === trash;
+    return { 'data-here': is, ...(is ? { 'aria-current': 'page' as const } : {}) };
+  };
   return (
     <nav aria-label="Places">
       <ul className={classes.places}>
@@ -84,7 +87,8 @@ function Places({ roots, root }: { roots: Roots; root: Root | undefined }) {
               to="/files"
               search={goTo(search, name, '')}
               className={classes.place}
-              aria-current={here(name, false)}
+              activeOptions={EXACT}
+              {...here(name, false)}
               preload={false}
             >
               {title}
@@ -97,7 +101,8 @@ function Places({ roots, root }: { roots: Roots; root: Root | undefined }) {
               to="/files"
               search={{ ...goTo(search, root.name, ''), trash: true }}
               className={classes.place}
-              aria-current={here(root.name, true)}
+              activeOptions={EXACT}
+              {...here(root.name, true)}
               preload={false}
             >
               Trash

@@ -7,7 +7,7 @@ import { Time } from '@/ui/Time';
 import { FileIcon } from './FileIcon';
 import classes from './Files.module.css';
 import { readable } from './paths';
-import { type FilesSearch, goTo, type Sort, sortBy } from './search';
+import { EXACT, type FilesSearch, goTo, type Sort, sortBy } from './search';
 import { all, extend, moveTo, none, type Selection, toggle } from './selection';
 import { type Entry, isFolder } from './shapes';
 import { sizeText } from './sizes';
@@ -158,6 +158,7 @@ function Head({ column, search, className, children }: HeadProps) {
         search={sortBy(search, column)}
         className={classes.sort}
         data-now={now}
+        activeOptions={EXACT}
         replace
         preload={false}
       >

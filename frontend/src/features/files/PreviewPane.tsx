@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { sentence } from '@/api/problem';
+import { focusPageIfLost } from '@/ui/focus';
 import { Time } from '@/ui/Time';
 import { Contents } from './Contents';
 import classes from './Preview.module.css';
@@ -27,7 +28,9 @@ export function PreviewPane({ at, maxTextBytes }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   const { data: entry, error } = asked;
-  const close = (): void => void navigate({ to: '/files', search: showing(search, null) });
+  const close = (): void => {
+    void navigate({ to: '/files', search: showing(search, null) }).then(focusPageIfLost);
+  };
   return (
     <Paper
       component="section"

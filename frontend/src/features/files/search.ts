@@ -61,3 +61,6 @@ export function showing(now: FilesSearch, name: string | null): FilesSearch {
   const { show, ...rest } = now;
   return name === null ? rest : { ...rest, show: name };
 }
+
+/** For links here: the router marks as current only what leads to just this address. */
+export const EXACT = { exact: true, includeSearch: true } as const;
