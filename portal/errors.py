@@ -5,6 +5,7 @@
         InvalidToken           401 login-required, of an access token
       WrongCredentials         401 wrong-credentials
         AccountLocked          401 wrong-credentials, another sentence
+          AccountDisabled      likewise
         PasswordExpired        401 wrong-credentials, another sentence
         WrongCode              401 wrong-code, of a second factor
       PasswordRequired         403 password-required
@@ -94,9 +95,11 @@ class LoginRequired(PortalError):
 
 
 class InvalidToken(LoginRequired):
-    def __init__(self) -> None:
+    def __init__(
+        self, detail: str = "This access token isn't valid. It may have expired or been revoked."
+    ) -> None:
         super().__init__(
-            "This access token isn't valid. It may have expired or been revoked.",
+            detail,
             headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
         )
 
@@ -109,6 +112,13 @@ class WrongCredentials(PortalError):
 
 class AccountLocked(WrongCredentials):
     title = "This account is locked"
+
+
+class AccountDisabled(AccountLocked):
+    title = "This account is switched off"
+
+    def __init__(self) -> None:
+        super().__init__("This account is switched off; ask your administrators.")
 
 
 class PasswordExpired(WrongCredentials):

@@ -30,7 +30,7 @@ from portal.services.audit import By, came_with_token
 from portal.services.files.roots import Files
 from portal.services.people import People
 from portal.services.people_import import Imports
-from portal.services.roles import leads, role_of
+from portal.services.roles import leads
 from portal.services.tokens import Scope
 from portal.settings import Settings
 
@@ -152,7 +152,7 @@ async def identity(
     user = found.user
     more = user.role is not Role.USER
     if more and await people.freshen(user.id, user.username, user.groups_at):
-        user.role = await role_of(database, user.id)
+        return await _identity(connection, settings, database)
     return found
 
 
@@ -164,7 +164,7 @@ async def _identity(connection: HTTPConnection, settings: Settings, database: Da
     cookie = connection.cookies.get(settings.cookie_name, "")
     found = await accounts.resume_any(database, settings, cookie)
     if found is None:
-        raise errors.LoginRequired
+        raise errors.LoginRequired(await accounts.why_closed(database, cookie))
     if accounts.must_enrol(found, settings):
         raise errors.EnrolmentRequired("Your role needs a second factor. Please set one up.")
     return Identity(found.user, session=found)
@@ -199,7 +199,7 @@ async def enrolling_session(
     cookie = connection.cookies.get(settings.cookie_name, "")
     found = await accounts.resume_any(database, settings, cookie)
     if found is None:
-        raise errors.LoginRequired
+        raise errors.LoginRequired(await accounts.why_closed(database, cookie))
     return found
 
 

@@ -9,6 +9,7 @@ from portal.api.deps import InternalSecret, LoopbackOnly, PartsDep, SettingsDep
 from portal.errors import LoginRequired, NotFound
 from portal.models import Role
 from portal.services import accounts, servers
+from portal.services.roles import may_enter
 
 router = APIRouter(prefix="/internal", include_in_schema=False)
 Username = Annotated[str, Path(max_length=64)]
@@ -58,9 +59,7 @@ async def known_user(username: Username, parts: PartsDep) -> KnownUser:
     user = await accounts.by_username(parts.db, username)
     if user is None:
         raise NotFound
-    return KnownUser(
-        name=user.username, admin=user.role is Role.ADMIN, active=user.disabled_at is None
-    )
+    return KnownUser(name=user.username, admin=user.role is Role.ADMIN, active=may_enter(user))
 
 
 @router.put("/servers/{username}/{name}", dependencies=[InternalSecret])

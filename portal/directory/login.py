@@ -2,6 +2,8 @@
 
 import secrets
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import structlog
@@ -20,8 +22,9 @@ from portal.directory.connections import (
 )
 from portal.directory.contract import Person
 from portal.directory.entries import one
-from portal.directory.mapping import Entry, Mapping
+from portal.directory.mapping import LOCKED, Entry, Mapping, first
 from portal.errors import (
+    AccountDisabled,
     AccountLocked,
     FieldError,
     InvalidInput,
@@ -37,6 +40,7 @@ from portal.ppolicy import (
     decode_control,
     decode_grace,
 )
+from portal.settings_directory import LOCKED_FOR_GOOD
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # ldap3 uses pyasn1's older names
@@ -70,7 +74,8 @@ def authenticate(
             # As much work as for someone who exists, so that time tells nobody who does.
             _bind_person(link, f"cn={secrets.token_hex(8)},{settings.ldap_user_base}", "-")
             raise WrongCredentials
-        must_change = _bind_person(link, entry["dn"], password, may_be_expired=one_time)
+        with _locked_as(mapping, entry, username):
+            must_change = _bind_person(link, entry["dn"], password, may_be_expired=one_time)
         link.bind_reader()
     if entry is None:
         raise WrongCredentials
@@ -92,15 +97,17 @@ def person_with_groups(servers: Servers, link: Link, entry: Entry, typed: str) -
 
 def change_password(link: Link, username: str, current: str, new: str) -> None:
     """As the person themselves, by the password modify operation."""
-    template = link.settings.ldap_user_dn_template
+    template, mapping = link.settings.ldap_user_dn_template, Mapping(link.settings)
     if template is not None:
         dn = template.format(username=escape_rdn(username))
+        _bind_person(link, dn, current, may_be_expired=True)
     else:
         entry = find_entry(link, username)
         if entry is None:
             raise WrongCredentials
         dn = entry["dn"]
-    _bind_person(link, dn, current, may_be_expired=True)
+        with _locked_as(mapping, entry, username):
+            _bind_person(link, dn, current, may_be_expired=True)
     with changing(link, "Your password may have been changed or not: try to log in with both."):
         link.connection.extend.standard.modify_password(
             dn, current, new, controls=[REQUEST_CONTROL]
@@ -133,6 +140,21 @@ def grace_left(result: Result) -> int:
     control = (result.get("controls") or {}).get(CONTROL_OID)
     value = control.get("value") if control else None
     return decode_grace(value) if isinstance(value, bytes) else 0
+
+
+@contextmanager
+def _locked_as(mapping: Mapping, entry: Entry, username: str) -> Iterator[None]:
+    """Why an account is locked, as far as its entry says: only that it is came with the refusal."""
+    try:
+        yield
+    except AccountLocked as error:
+        if mapping.person(entry, username).disabled:
+            raise AccountDisabled from error
+        if first(entry, LOCKED) == LOCKED_FOR_GOOD:
+            raise AccountLocked(
+                "An administrator has locked this account; ask your administrators to unlock it."
+            ) from error
+        raise
 
 
 def _bind_person(link: Link, dn: str, password: str, *, may_be_expired: bool = False) -> bool:

@@ -10,8 +10,8 @@ a web session in which they can only enrol.
 import asyncio
 import re
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -37,7 +37,7 @@ from portal.services.attempts import Attempt, Caller, counted
 from portal.services.audit import Action, record
 from portal.services.changes import HOMES, Changes
 from portal.services.hashes import hash_token
-from portal.services.roles import role_for
+from portal.services.roles import NOT_ADMITTED, is_admitted, may_enter, role_for
 from portal.settings import USERNAME_PATTERN, Settings
 
 TOUCH_EVERY = timedelta(minutes=1)
@@ -187,6 +187,8 @@ async def complete_login(
             raise errors.LoginRequired
         await db.delete(current)
         await _refuse_disabled(db, current.user, caller)
+        if not is_admitted(current.user):
+            await _refuse(db, current.user, {"why": "no group"}, NOT_ADMITTED, caller)
         session, token = _web_session(
             settings, current.user, caller, password_at=current.created_at
         )
@@ -276,7 +278,7 @@ async def half_login(database: Database, token: str, step: HalfLoginStep) -> Hal
         return None
     async with database.session() as db:
         half = await db.scalar(select(HalfLogin).where(HalfLogin.token_hash == hash_token(token)))
-    if half is None or half.awaits is not step or half.user.disabled_at is not None:
+    if half is None or half.awaits is not step or not may_enter(half.user):
         return None
     return half if utcnow() < half.expires_at else None
 
@@ -319,7 +321,7 @@ async def resume_any(
         session = await db.scalar(
             select(WebSession).where(WebSession.token_hash == hash_token(token))
         )
-        if session is None or session.user.disabled_at is not None:
+        if session is None or not may_enter(session.user):
             return None
         idle = now - session.last_seen_at
         if session.expires_at <= now or idle >= timedelta(hours=settings.web_session_idle_hours):
@@ -330,11 +332,22 @@ async def resume_any(
         return session
 
 
+async def why_closed(database: Database, token: str) -> str:
+    """What to tell someone whose cookie's token opens nothing, where it was theirs and another
+    login wouldn't help; "" for all else."""
+    if not 0 < len(token) <= MAX_TOKEN_LENGTH:
+        return ""
+    query = select(User).join(WebSession, WebSession.user_id == User.id)
+    async with database.session() as db:
+        user = await db.scalar(query.where(WebSession.token_hash == hash_token(token)))
+    return "" if user is None or is_admitted(user) else NOT_ADMITTED
+
+
 async def is_open(database: Database, settings: Settings, web_session_id: str) -> bool:
     """Whether a web session still is: for a stream, which was let in long ago."""
     async with database.session() as db:
         session = await db.get(WebSession, web_session_id)
-    if session is None or session.user.disabled_at is not None or must_enrol(session, settings):
+    if session is None or not may_enter(session.user) or must_enrol(session, settings):
         return False
     return utcnow() < session.expires_at
 
@@ -360,9 +373,7 @@ def admit(person: Person, settings: Settings) -> Role:
         raise errors.Forbidden("System accounts can't use this portal.")
     role = role_for(person.groups, settings)
     if role is None:
-        raise errors.Forbidden(
-            "Your account isn't in a group that may use this portal; ask your administrators."
-        )
+        raise errors.Forbidden(NOT_ADMITTED)
     return role
 
 
@@ -379,9 +390,22 @@ async def _check(
     is good for one change only, and then `must_change` says so."""
     attempt = Attempt(username, caller, refused, directory=accounts.directory)
     async with counted(accounts.database, accounts.settings, attempt):
-        person = await accounts.directory.authenticate(username, password, one_time=one_time)
+        async with _switched_off(accounts, username):
+            person = await accounts.directory.authenticate(username, password, one_time=one_time)
         admit(person, accounts.settings)
         return person
+
+
+@asynccontextmanager
+async def _switched_off(accounts: Accounts, username: str) -> AsyncIterator[None]:
+    """Whom an administrator has disabled here hears that: their directory says "locked"."""
+    try:
+        yield
+    except errors.AccountLocked as error:
+        user = await by_username(accounts.database, username.lower())
+        if user is not None and user.disabled_at is not None:
+            raise errors.AccountDisabled from error
+        raise
 
 
 async def _upsert(db: AsyncSession, settings: Settings, person: Person, caller: Caller) -> User:

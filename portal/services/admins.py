@@ -28,6 +28,10 @@ MOST_LOOKED_UP = 20
 NONE_LEFT = (
     "Nobody else who can log in administers this portal. Make someone else an administrator first."
 )
+NO_USE = (
+    "{name} isn't in a group that may use this portal, so a role would mean nothing. Put them in"
+    " such a group first."
+)
 
 Able = frozenset[str] | None
 """Ids of administrators of whom the directory says that they can log in; None: it wasn't asked."""
@@ -124,12 +128,17 @@ async def grant(
     """Give someone a role in the portal beside the directory's, or take it away (None). It counts
     at their next request.
 
-    Raises NotFound, LastAdmin; Conflict for the deleted, and where somebody would lower themselves.
+    Raises NotFound, LastAdmin; Conflict for the deleted, where somebody would lower themselves, and
+    for a role given to someone in no group that lets them in, of whom it would mean nothing.
     """
     await ensure(accounts, username)
+    if role is not None:
+        await _look_outside(accounts, username)
     async with keeping_one(accounts, username) as able, accounts.database.session() as db:
         await hold(db)
         user = await row_of(db, username)
+        if role is not None and not roles.is_admitted(user):
+            raise errors.Conflict(NO_USE.format(name=username))
         before, granted = user.role, user.granted_role
         role_then = roles.effective(user.directory_role, role)
         if before is Role.ADMIN and role_then is not Role.ADMIN:
@@ -144,6 +153,14 @@ async def grant(
         record(db, action, actor=by.actor, target=username, detail=detail, ip=by.ip)
         await db.commit()
     changes.notify(user.id)
+
+
+async def _look_outside(accounts: Accounts, username: str) -> None:
+    """Someone who is in no group that lets them in may have been put in one elsewhere."""
+    async with accounts.database.session() as db:
+        admitted = roles.is_admitted(await row_of(db, username))
+    if not admitted and accounts.directory.finds:
+        await persons.note_groups(accounts, username)
 
 
 def _words(old: Role | None, new: Role | None) -> dict[str, str | None]:

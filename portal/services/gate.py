@@ -18,6 +18,7 @@ from portal.db import Database, utcnow
 from portal.models import Job, JobKind, JobState, Role, Session, User, Wanted, WebSession
 from portal.services import accounts
 from portal.services.hashes import hash_token
+from portal.services.roles import MAY_ENTER
 from portal.settings import USERNAME_PATTERN, Settings
 
 SERVER_PATTERN = r"^[a-z](?:[a-z0-9]|-(?=[a-z0-9])){0,29}$"
@@ -125,7 +126,7 @@ def open_login(*columns: Any) -> Select[Any]:
             WebSession.token_hash == bindparam("token_hash"),
             WebSession.expires_at > bindparam("now"),
             WebSession.last_seen_at > bindparam("idle_since"),
-            User.disabled_at.is_(None),
+            MAY_ENTER,
             or_(WebSession.second_factor_at.is_not(None), *_MAY_DO_WITHOUT),
         )
     )

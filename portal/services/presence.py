@@ -3,7 +3,8 @@
 Who has left is not told to the portal: their entry is deleted, or switched off, by somebody else.
 Whom two looks in a row don't find, and who is found switched off, is shut out here as by an
 administrator (services/offboarding.py), their batch jobs left; when they are found again, the same
-person and in order, they are let in again. An administrator's own decision is never undone.
+person and in order, they are let in again. An administrator's own decision is never undone. Who is
+still there and in no group that lets in any more is another matter: services/admission.py.
 
 Nobody is shut out for what the directory doesn't say: a look that fails means nothing, one in which
 a fifth of all are gone is not believed, and each person is asked for once more by name.
@@ -22,7 +23,7 @@ from portal.directory.contract import Person
 from portal.errors import DirectoryUnavailable
 from portal.models import JobsPolicy, User
 from portal.parts import Parts
-from portal.services import closing, offboarding, people
+from portal.services import admission, closing, offboarding, people
 from portal.services.accounts import Accounts
 from portal.services.audit import Action, record
 from portal.services.changes import CLOSING
@@ -102,6 +103,7 @@ class Presence:
         for user in back.well:
             await self._let_in(user)
         await self._retire()
+        await admission.look(self._accounts, said.well)
 
     async def _users(self) -> Sequence[User]:
         """Everyone about whom the directory may decide."""

@@ -5,13 +5,29 @@ Who gives and takes roles, and that an administrator is left, is services/admins
 
 from collections.abc import Collection
 
-from sqlalchemy import select
+from sqlalchemy import and_, or_, select
 
 from portal.db import Database
 from portal.models import GroupLeader, Role, User
 from portal.settings import Settings
 
 _ORDER = tuple(Role)
+NOT_ADMITTED = "Your account isn't in a group that may use this portal; ask your administrators."
+IS_ADMITTED = or_(User.directory_role.is_not(None), User.groups_at.is_(None))
+"""`is_admitted`, in SQL."""
+MAY_ENTER = and_(User.disabled_at.is_(None), IS_ADMITTED)
+"""`may_enter`, in SQL."""
+
+
+def is_admitted(user: User) -> bool:
+    """Whether the groups that someone was in at the last look let them use the portal. True of
+    those never looked up: a login, their first, will say."""
+    return user.directory_role is not None or user.groups_at is None
+
+
+def may_enter(user: User) -> bool:
+    """Whether what was opened for someone, a login or a token, still opens anything."""
+    return user.disabled_at is None and is_admitted(user)
 
 
 def role_for(groups: Collection[str], settings: Settings) -> Role | None:

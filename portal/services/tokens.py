@@ -24,6 +24,7 @@ from portal.services import second_factor
 from portal.services.attempts import Caller
 from portal.services.audit import Action, record
 from portal.services.hashes import hash_token
+from portal.services.roles import NOT_ADMITTED, is_admitted, may_enter
 from portal.settings import Settings
 
 PREFIX = "dsp_"
@@ -96,8 +97,8 @@ _ENROLLED = exists().where(
 async def use(database: Database, settings: Settings, text: str) -> AccessToken:
     """The token that this text is, its user loaded; its last use is noted once a minute at most.
 
-    Raises InvalidToken for one that is unknown, revoked, expired or a disabled person's, and
-    EnrolmentRequired when its owner must first set up a second factor.
+    Raises InvalidToken for one that is unknown, revoked, expired or of someone disabled or in no
+    group that lets them in, and EnrolmentRequired when its owner must first set up a second factor.
     """
     if not well_formed(text):
         raise errors.InvalidToken
@@ -110,6 +111,8 @@ async def use(database: Database, settings: Settings, text: str) -> AccessToken:
         token, enrolled = row
         if token.expires_at <= now or token.user.disabled_at is not None:
             raise errors.InvalidToken
+        if not is_admitted(token.user):
+            raise errors.InvalidToken(NOT_ADMITTED)
         if second_factor.required_of(token.user, settings) and not enrolled:
             raise errors.EnrolmentRequired
         if token.last_used_at is None or now - token.last_used_at >= TOUCH_EVERY:
@@ -134,7 +137,7 @@ async def is_valid(database: Database, token_id: str) -> bool:
     """Whether a token still opens anything: for a stream, which was let in long ago."""
     async with database.session() as db:
         token = await db.get(AccessToken, token_id)
-    if token is None or token.user.disabled_at is not None:
+    if token is None or not may_enter(token.user):
         return False
     return utcnow() < token.expires_at
 

@@ -40,9 +40,13 @@ _BY_GROUP = exists().where(
 )
 # What its owner has taken off the list can't be taken back there any more: nobody else sees it.
 _ON_LIST = exists().where(_JOB.c.id == Tensorboard.parent_id, _JOB.c.removed_at.is_(None))
-# And what somebody disabled had shared ends with them.
+# And what somebody had shared who may not enter any more (services/roles.py) ends with them.
 _SHARER = aliased(User)
-_OWNER_MAY = exists().where(_SHARER.id == Tensorboard.user_id, _SHARER.disabled_at.is_(None))
+_OWNER_MAY = exists().where(
+    _SHARER.id == Tensorboard.user_id,
+    _SHARER.disabled_at.is_(None),
+    or_(_SHARER.directory_role.is_not(None), _SHARER.groups_at.is_(None)),
+)
 _IS_OWN = Tensorboard.user_id == User.id
 _SHARED = and_(_ON_LIST, _OWNER_MAY, or_(_BY_NAME, _BY_GROUP))
 

@@ -11,6 +11,7 @@ from portal.directory.changes import Change
 from portal.directory.contract import Edit, NewGroup, NewPerson
 from portal.directory.service import LdapDirectory
 from portal.errors import (
+    AccountDisabled,
     AccountLocked,
     Conflict,
     DirectoryChanged,
@@ -289,7 +290,7 @@ async def test_locked_until_unlocked(directory: LdapDirectory, name: str) -> Non
     await make(directory, name)
     for _ in range(2):  # each may be repeated
         await directory.lock(name)
-        with pytest.raises(AccountLocked):
+        with pytest.raises(AccountLocked, match="An administrator"):
             await directory.authenticate(name, PASSWORD)
     found = await directory.find(name)
     assert found is not None
@@ -308,7 +309,7 @@ async def test_disabling_holds_for_ssh_too_and_is_undone(
         found = await directory.find(name)
         assert found is not None
         assert (found.locked, found.disabled, found.shell) == (True, True, "/usr/sbin/nologin")
-    with pytest.raises(AccountLocked):
+    with pytest.raises(AccountDisabled):
         await directory.authenticate(name, PASSWORD)
     with pytest.raises(Conflict):
         await directory.unlock(name)

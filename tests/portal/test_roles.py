@@ -13,6 +13,7 @@ from portal.errors import LastAdmin
 from portal.models import Role, User
 from portal.origin import SAFE_METHODS
 from portal.services import admins, roles
+from portal.services.presence import Presence
 from tests.portal.conftest import Answer, Browser, Portal
 from tests.portal.people_world import GROUPS, USERS, RunHere, audited, logged_in
 from tests.portal.test_routes import methods, path_of
@@ -20,6 +21,7 @@ from tests.portal.test_tokens import api_routes, concrete
 
 pytest_plugins = ["tests.portal.people_fixtures"]
 pytestmark = pytest.mark.anyio
+NO_BOARD = "00000000-0000-4000-8000-000000000000"
 
 
 async def grant(admin: Browser, username: str, role: str | None) -> Answer:
@@ -223,3 +225,52 @@ async def test_leaders_see_their_own_group(here: Portal, carol: Browser, bob: Br
     assert none.status == 404
     assert len(await audited(here, "leader.add", "scientists")) == 1
     assert len(await audited(here, "leader.remove", "scientists")) == 1
+
+
+# --- in no group that lets in ---------------------------------------------------------------------
+
+
+async def test_who_is_taken_out_of_every_group_is_refused_at_the_next_request(
+    run_here: RunHere,
+) -> None:
+    """By the portal at once, changed elsewhere at the next look; and let in again likewise."""
+    async with run_here(ldap_user_groups=["scientists"]) as portal:
+        directory, accounts = portal.app.state.directory, portal.app.state.accounts
+        look = Presence(portal.app.state.parts, accounts).look
+        await directory.add_member("scientists", "bob")
+        async with logged_in(portal, "bob") as bob, logged_in(portal, "carol") as carol:
+            wish = {"name": "t", "scopes": ["read"], "expires_in_days": 1}
+            token = (await bob.post("/api/v1/tokens", wish)).body["token"]
+            shown = {"Authorization": f"Bearer {token}"}
+            try:
+                left = await carol.send("DELETE", f"{GROUPS}/scientists/members/bob")
+                assert left.status == 200, left
+                for answer in (
+                    await bob.get("/api/v1/me"),
+                    await bob.get("/api/v1/me", headers=shown),
+                ):
+                    assert (answer.status, answer.body["detail"]) == (401, roles.NOT_ADMITTED)
+                gate = {"X-Owner": "bob", "X-Server": "s1"}
+                assert (await bob.get("/internal/gate", headers=gate)).status == 401
+                assert (await bob.get(f"/tensorboard/{NO_BOARD}/")).status == 401
+                useless = await grant(carol, "bob", "admin")
+                assert (useless.status, useless.slug) == (409, "conflict")
+
+                await directory.add_member("scientists", "bob")
+                await look()
+                assert (await bob.get("/api/v1/me")).status == 200
+                await directory.remove_member("scientists", "bob")
+                assert (await bob.get("/api/v1/me")).status == 200, "nobody has looked"
+                await look()
+                assert (await bob.get("/api/v1/me")).status == 401
+                assert (await bob.login("bob")).status == 403
+            finally:
+                await directory.remove_member("scientists", "bob")
+
+
+async def test_an_admin_found_to_be_in_no_group_is_refused_at_once(run_here: RunHere) -> None:
+    async with run_here(ldap_user_groups=["nobodys"]) as portal, logged_in(portal, "carol") as one:
+        assert (await one.get(USERS)).status == 200
+        await change(portal, "carol", groups_at=utcnow() - timedelta(minutes=11))
+        portal.app.state.settings.ldap_admin_groups.clear()
+        assert (await one.get(USERS)).status == 401
