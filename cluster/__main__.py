@@ -45,6 +45,8 @@ def parser() -> argparse.ArgumentParser:
     entering.add_argument("--node", help="on this node; else on the head")
     entering.add_argument("--user", default="root")
     entering.add_argument("argv", nargs=argparse.REMAINDER)
+    own = commands.add_parser("portal", help="the portal's command line: portal users list")
+    own.add_argument("argv", nargs=argparse.REMAINDER)
     return top
 
 
@@ -73,7 +75,9 @@ def act(asked: argparse.Namespace, paths: Paths) -> None:
     elif asked.command == "credentials":
         print(json.dumps(credentials(ground_of(paths)), indent=1))
     elif asked.command == "exec":
-        execute(ground_of(paths), asked)
+        execute(ground_of(paths), asked.argv, asked.user, asked.node)
+    elif asked.command == "portal":
+        execute(ground_of(paths), portal_command(paths, asked.argv), "portal")
     else:
         name, _, node = asked.name.partition("@")
         ask(paths.control(node or "head"), asked.command, [name])
@@ -98,22 +102,25 @@ def credentials(ground: Ground) -> dict[str, object]:
     return {"base_url": ground.cluster.addresses.base_url, "users": users}
 
 
-def execute(ground: Ground, asked: argparse.Namespace) -> None:
+def portal_command(paths: Paths, argv: list[str]) -> list[str]:
+    """The portal's own program, with this cluster's settings."""
+    config = f"PORTAL_CONFIG={paths.etc / 'portal.toml'}"
+    return ["env", config, str(paths.venv / "bin" / "python"), "-I", "-m", "portal", *argv]
+
+
+def execute(ground: Ground, given: list[str], user: str, node: str | None = None) -> None:
     """Becomes the command: its exit status, terminal and signals are this program's."""
     paths = ground.paths
     head = namespaces.find_head(paths)
     if head is None:
         raise ClusterError("the cluster isn't up")
-    argv = asked.argv[1:] if asked.argv[:1] == ["--"] else asked.argv
+    argv = given[1:] if given[:1] == ["--"] else given
     env = {"PATH": PATH, "LC_ALL": "C.UTF-8", "SLURM_CONF": str(paths.slurm_conf)}
     env |= {name: os.environ[name] for name in ("TERM",) if name in os.environ}
-    look_up = namespaces.on_head(head, ["getent", "passwd", asked.user])
-    account = ROOT if asked.user == "root" else run(look_up)
+    look_up = namespaces.on_head(head, ["getent", "passwd", user])
+    account = ROOT if user == "root" else run(look_up)
     command = namespaces.as_user(account, env, argv or ["/bin/bash"])
-    if asked.node:
-        command = enter_node(ground, asked.node, command)
-    else:
-        command = namespaces.on_head(head, command)
+    command = enter_node(ground, node, command) if node else namespaces.on_head(head, command)
     os.execvp(command[0], command)  # noqa: S606  there is no shell to start
 
 
