@@ -16,6 +16,8 @@ from spawner.parse_accounting import Figures as Told
 
 HERE = "association"
 PRESENT, ABSENT = "present", "absent"
+AGAIN = "again"
+"""Of what Slurm was told: an administrator wants an association back that somebody took away."""
 CLOSED: Told = {HERE: PRESENT, "MaxSubmitJobs": 0}
 """The association of a partition that someone may not use."""
 
@@ -67,8 +69,15 @@ def _of_person(username: str, counted: Effective, places: list[Place], world: Wo
             result[base] = {HERE: PRESENT, **said}
         elif base in world.found and said:
             result[base] = dict(said)
+        elif account in known and said and _was_told(world.seen.get(base, {})):
+            result[base] = {HERE: PRESENT, **said}  # somebody took it away
         result |= _partitions(account, username, counted, places, said, world)
     return result
+
+
+def _was_told(told: Told) -> bool:
+    """Whether Slurm had an association with what the portal told it, and is to have it."""
+    return bool(told) and told.get(HERE) != ABSENT
 
 
 def _partitions(
@@ -148,6 +157,8 @@ def compare(place: Place, should: Told, told: Told, found: Told | None, accepted
     """`should` is what the limits want, `told` what Slurm was told last, `found` what it has (None:
     no such association), `accepted` what an administrator lets stand."""
     now = {HERE: PRESENT, **found} if found is not None else {HERE: ABSENT}
+    if found is None and told and should.get(HERE) == PRESENT:
+        told = {HERE: PRESENT, **told}  # one with figures was there
     verdict = Verdict()
     for name in {**told, **should}:
         if found is None and name != HERE and should.get(HERE) != PRESENT:
@@ -160,7 +171,7 @@ def compare(place: Place, should: Told, told: Told, found: Told | None, accepted
         elif now.get(name) == told[name] is not None:
             verdict.tell[name] = None  # else somebody has given it another value: it is theirs now
     if ABSENT in {should.get(HERE), now[HERE], verdict.tell.get(HERE)}:
-        _only_existence(verdict)
+        _only_existence(verdict, gone=now[HERE] == ABSENT)
     return verdict
 
 
@@ -197,12 +208,12 @@ def _compare_one(
 _NOTHING = object()
 
 
-def _only_existence(verdict: Verdict) -> None:
+def _only_existence(verdict: Verdict, *, gone: bool) -> None:
     """Of an association that is to go, or is gone, the figures don't matter."""
     for part in (verdict.drift, verdict.accepted):
         for name in [name for name in part if name != HERE]:
             del part[name]
-    if verdict.tell.get(HERE) == ABSENT:
+    if verdict.tell.get(HERE) == ABSENT or (gone and HERE not in verdict.tell):
         for name in [name for name in verdict.tell if name != HERE]:
             del verdict.tell[name]
 

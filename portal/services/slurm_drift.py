@@ -7,7 +7,7 @@ from typing import Any
 from portal.errors import NotFound
 from portal.models import Association
 from portal.services import audit
-from portal.services.associations import label, shown
+from portal.services.associations import AGAIN, HERE, PRESENT, label, shown
 from portal.services.slurm_limits import SlurmLimits, Standing
 
 
@@ -50,7 +50,10 @@ async def mend(slurm: SlurmLimits, by: audit.By, drift_id: str) -> None:
     drift = _of(slurm, drift_id)
 
     def apply(row: Association) -> None:
-        # as if Slurm had never heard of it, so that it is told
+        # as if Slurm had never heard of it, so that it is told; with an association its figures
+        if drift.name == HERE and drift.wanted == PRESENT:
+            row.written, row.accepted = {HERE: AGAIN}, {}
+            return
         row.written = {name: v for name, v in row.written.items() if name != drift.name}
         row.accepted = {name: v for name, v in row.accepted.items() if name != drift.name}
 

@@ -357,6 +357,27 @@ async def test_a_change_by_hand_is_shown_and_mended_or_accepted(world: World) ->
     assert rows[BASE] == {"gres/gpu": 3}
 
 
+async def test_an_association_removed_by_hand_is_shown_and_mended_or_accepted(world: World) -> None:
+    await put(world, "/admin/limits/person/bob", gpus=1)
+    rows, drift = world.accounting.rows, "/admin/drift"
+    settle = world.portal.app.state.slurm_limits.settle
+    del rows["research", "bob", ""]
+    await settle(30)
+    (item,) = (await world.ask("GET", drift, who="carol")).body["items"]
+    assert (item["username"], item["field"], item["wanted"], item["found"]) == (
+        "bob", "Association", "there is one", "there is none",
+    )  # fmt: skip
+    mended = await world.ask("POST", f"{drift}/{item['id']}/mend", who="carol")
+    assert (mended.status, mended.body["items"]) == (200, []), mended
+    assert rows["research", "bob", ""] == {"gres/gpu": 1}
+    del rows["research", "bob", ""]
+    await settle(30)
+    accepted = await world.ask("POST", f"{drift}/{item['id']}/accept", who="carol")
+    assert [one["accepted"] for one in accepted.body["items"]] == [True]
+    await put(world, "/admin/limits/person/bob", gpus=2)
+    assert ("research", "bob", "") not in rows
+
+
 async def test_accounts_come_and_go_but_not_under_running_jobs(world: World) -> None:
     await put(world, ALICE, accounts=["research"])
     assert ("teaching", "alice", "") not in world.accounting.rows

@@ -6,6 +6,7 @@ from typing import Any
 
 from portal.services.associations import (
     ABSENT,
+    AGAIN,
     HERE,
     PRESENT,
     Verdict,
@@ -137,11 +138,28 @@ def test_any_allowed_qos_may_be_the_default_one() -> None:
     assert verdict(should, {}, {"QOS": ["normal"]}).tell == should
 
 
-def test_an_association_that_is_gone_is_drift_only_where_the_limit_names_it() -> None:
-    should = {HERE: PRESENT, "gres/gpu": 1}
-    assert verdict(should, should, None).drift == {HERE: (PRESENT, ABSENT)}
-    assert verdict(should, {}, None).tell == should
-    assert verdict({"gres/gpu": 1}, {"gres/gpu": 1}, None) == Verdict()
+def test_an_association_that_is_gone_is_drift_and_given_again_with_its_figures() -> None:
+    told = {"gres/gpu": 1}
+    seen: dict[Place, dict[str, Any]] = {BASE: told}
+    left = {place: figures for place, figures in FOUND.items() if place != BASE}
+    should = wanted(world(left, seen, gpus=1))[BASE]
+    assert should == {HERE: PRESENT, "gres/gpu": 1}
+    first = verdict(should, told, None)
+    assert first == Verdict(told={HERE: PRESENT, **told}, drift={HERE: (PRESENT, ABSENT)})
+    assert verdict(should, first.told, None) == first
+    stands = verdict(should, first.told, None, {HERE: ABSENT})
+    assert (stands.tell, stands.drift, stands.accepted) == ({}, {}, {HERE: ABSENT})
+    assert verdict({**should, "gres/gpu": 2}, first.told, None).tell == {}  # while it is gone
+    assert verdict(should, {HERE: AGAIN}, None).tell == should  # mended
+    assert verdict(told, {HERE: AGAIN}, told) == Verdict(told=told)
+    assert verdict({}, first.told, None) == Verdict()  # the limit has ended
+
+
+def test_what_the_portal_took_away_or_what_lost_its_account_is_not_missed() -> None:
+    left = {place: figures for place, figures in FOUND.items() if place != BASE}
+    assert BASE not in wanted(world(left, {BASE: {HERE: ABSENT}}, gpus=1))
+    without = {place: figures for place, figures in left.items() if place[0] != "research"}
+    assert BASE not in wanted(world(without, {BASE: {"gres/gpu": 1}}, gpus=1))
 
 
 def test_a_closed_partition_is_opened_again_and_a_kept_account_stays() -> None:
