@@ -1,5 +1,6 @@
 """The audit: who did what to what, searched and taken away as a file."""
 
+import re
 import time
 from collections.abc import AsyncIterator
 from dataclasses import asdict
@@ -8,7 +9,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import StreamingResponse
-from pydantic import AwareDatetime, BaseModel
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
+from pydantic_core import PydanticCustomError
 
 from portal.api.deps import ClientIp, CurrentIdentity, Identity, PartsDep, Reader, still_open
 from portal.db import utcnow
@@ -75,6 +83,20 @@ class Actions(BaseModel):
 
 Words = Annotated[str, Query(max_length=200)]
 Text = Annotated[str | None, Query(max_length=200)]
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def _time(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    """A time with its zone, or a day, which is its beginning in UTC."""
+    is_day = isinstance(value, str) and DAY.fullmatch(value)
+    try:
+        return read(f"{value}T00:00:00Z" if is_day else value)
+    except ValidationError as error:
+        words = "Give a day, as 2026-01-31, or a time with its zone, as 2026-01-31T08:00:00Z."
+        raise PydanticCustomError("time", words) from error
+
+
+Time = Annotated[AwareDatetime, WrapValidator(_time)]
 
 
 def _filter(
@@ -83,11 +105,12 @@ def _filter(
     action: Text = None,
     target: Text = None,
     ip: Text = None,
-    since: Annotated[AwareDatetime | None, Query(alias="from")] = None,
-    until: Annotated[AwareDatetime | None, Query(alias="to")] = None,
+    since: Annotated[Time | None, Query(alias="from")] = None,
+    until: Annotated[Time | None, Query(alias="to")] = None,
 ) -> Filter:
     """`query`: words that begin words of the event. `action`: one, or all that begin alike, as
-    `token.`. `from` and `to` are times with their zone."""
+    `token.`. `from` and `to` are times with their zone, or days: the beginning of it, in
+    UTC."""
     return Filter(query, actor, action, target, ip, since, until)
 
 

@@ -232,6 +232,11 @@ async def test_it_is_found_by_time(filled: Browser) -> None:
     assert await found(filled, f"from={ago(-1)}") == []
     answer = await filled.get(f"{AUDIT}?from=2026-01-01T00:00:00")
     assert (answer.status, answer.body["errors"][0]["field"]) == (422, "from")
+    day = (utcnow() - timedelta(days=10)).date().isoformat()
+    assert await found(filled, f"to={day}") == []
+    assert await found(filled, f"from={day}&to={ago(8.5)}") == ["t1"]
+    (error,) = (await filled.get(f"{AUDIT}?to=zzz")).body["errors"]
+    assert error["field"] == "to" and error["message"].startswith("Give a day")
 
 
 async def test_pages_follow_each_other_without_a_gap(
