@@ -26,6 +26,7 @@ from spawner.runtimes import Container, Modules, Virtualenv
 from spawner.slurm import Slurm
 
 OPERATORS = {"Operator", "Administrator"}
+OPERATOR_ADVICE = "Run: sacctmgr modify user {account} set AdminLevel=Operator"
 NOBODY = "portal-check"
 PACKER = "mksquashfs"
 
@@ -40,18 +41,13 @@ class Finding:
 
 
 class Inspector(Slurm):
-    """Two questions that only this check asks."""
+    """A question that only this check asks."""
 
     async def private_data(self) -> set[str]:
         """What Slurm hides from ordinary users."""
         text = await self._ask(["scontrol", "show", "config"])
         found = re.search(r"^PrivateData\s*=\s*(\S+)", text, re.MULTILINE)
         return set(found.group(1).split(",")) if found else set()
-
-    async def admin_level(self, account: str) -> str:
-        """`None`, `Operator` or `Administrator`."""
-        question = ["sacctmgr", "--noheader", "--parsable2", "show", "user", account]
-        return (await self._ask([*question, "format=AdminLevel"])).strip()
 
 
 async def check(settings: Settings) -> AsyncIterator[Finding]:
@@ -111,7 +107,7 @@ async def _slurm(settings: Settings) -> list[Finding]:
         return [Finding("slurm"), Finding("slurm operator")]
     what = "hides other users' jobs from it, and it" if "jobs" in hidden else "lets it see jobs but"
     problem = f"{account} is no Slurm operator: Slurm {what} can't end or extend them"
-    advice = f"Run: sacctmgr modify user {account} set AdminLevel=Operator"
+    advice = OPERATOR_ADVICE.format(account=account)
     return [Finding("slurm"), Finding("slurm operator", problem, advice)]
 
 

@@ -132,6 +132,11 @@ class Slurm:
             ["sacctmgr", "--noheader", "--parsable2", "show", "cluster", "format=Cluster"]
         )
 
+    async def admin_level(self, account: str) -> str:
+        """`None`, `Operator` or `Administrator`."""
+        question = ["sacctmgr", "--noheader", "--parsable2", "show", "user", account]
+        return (await self._ask([*question, "format=AdminLevel"])).strip()
+
     async def reservations(self) -> tuple[ReservationInfo, ...]:
         """Every reservation, those that lie ahead too."""
         text = await self._ask(["scontrol", "--all", "--oneliner", "show", "reservation"])

@@ -27,7 +27,8 @@ ROOT = "root"
 
 class Books:
     """`found` are all associations as of `at`; both are None before the first answer. `trouble`
-    says why the last question had no answer."""
+    says why the last question had no answer; `denied`, whether Slurm refused what it was told last
+    because the portal may not."""
 
     def __init__(self, accounting: Accounting, watcher: Watcher) -> None:
         self.accounting = accounting
@@ -36,6 +37,7 @@ class Books:
         self.found: Mapping[Place, Figures] | None = None
         self.at: datetime | None = None
         self.trouble: str | None = None
+        self.denied = False
         self._facts_at: datetime | None = None
         self._in_use: Mapping[tuple[str, str], InUse] | None = None
         self._in_use_at: datetime | None = None

@@ -82,9 +82,14 @@ async def put(parts: Parts, directory: Directory, by: audit.By, wish: Wish) -> L
     """Set all of a limit's fields. Raises InvalidInput, NotFound for nobody, ChangedMeanwhile, and
     what making the account raises."""
     scope, name = wish.whom
+    if wish.create_account and scope is not LimitScope.GROUP:
+        text = "Only what a group has together has an account of its own."
+        raise invalid_input([FieldError("create_account", text)])
+    if not wish.given.said:
+        raise invalid_input([FieldError("gpus", "Say something, or remove the limit instead.")])
     await check(parts, scope, name, wish.given)
     await _check_whom(parts, directory, scope, name)
-    if wish.create_account and scope is LimitScope.GROUP:
+    if wish.create_account:
         await limit_accounts.create(parts, name)
     return await _set(parts, by, wish)
 

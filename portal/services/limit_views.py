@@ -261,6 +261,13 @@ def _notes(parts: Parts, row: Limit, said: Figures, mine: list[Standing]) -> lis
         account = account_of(parts.settings, row.name)
         if parts.books.found is not None and account not in parts.books.accounts:
             notes.append(f"Slurm has no account {account}: the portal alone minds this.")
+    if row.scope is LimitScope.GROUP and mine:
+        own, found = mine[0].place[0], parts.books.found
+        if found is not None and not any(a == own and user for a, user, _ in found):
+            notes.append(
+                f"Nobody has Slurm's account {own} yet, so that it binds no job: let the limit for"
+                " each member name it among the accounts, or add them with sacctmgr."
+            )
     accounts = {one.place[0] for one in mine if one.found is not None and not one.place[2]}
     if row.scope is LimitScope.PERSON and len(accounts) > 1:
         notes.append(f"Slurm counts each account by itself: {rules.names(accounts)}.")

@@ -6,6 +6,7 @@ portal's own /healthz at its public address, and only where that leads to this v
 
 import asyncio
 import contextlib
+import getpass
 import shutil
 import socket
 from collections.abc import Iterable
@@ -16,7 +17,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import structlog
 
-from portal.check import directory_advice, launcher
+from portal.check import OPERATOR_ADVICE, OPERATORS, directory_advice, launcher
 from portal.db import Database, sqlite_file, utcnow
 from portal.directory.contract import Directory
 from portal.hub import HubRefused, HubUnavailable
@@ -88,6 +89,12 @@ ADVICE = {
 }
 
 
+DENIED_ADVICE = (
+    "Look into slurmdbd's log, and whether its machine knows the account, with `id {account}`; then"
+    " restart slurmdbd. The portal tries again every minute."
+)
+
+
 @dataclass
 class Looks:
     """The looks at each part. Those that raise are failing, with what they raise as the message."""
@@ -131,12 +138,22 @@ class Looks:
         return {MAIN: Found(State.FAILING, text, advice, answered_at=watcher.at)}
 
     async def slurmdbd(self) -> Answer:
+        """Whether it answers, lets the portal write, and took what it was told last."""
+        account = getpass.getuser()
         try:
             await self.parts.slurm.accounting_answers()
+            level = await self.parts.slurm.admin_level(account)
         except SlurmError as error:
             said = error.stderr.strip().partition("\n")[0] or error.message
             text = f"No answer: {said[:300]}" if isinstance(error, Unreachable) else error.message
             return {MAIN: Found(State.FAILING, text, ADVICE[Part.SLURMDBD])}
+        if level not in OPERATORS:
+            text = f"It answers, but the portal's account {account} is no operator there:"
+            text += " limits aren't written to Slurm, and jobs can't be ended."
+            return {MAIN: Found(State.FAILING, text, OPERATOR_ADVICE.format(account=account))}
+        if self.parts.books.denied:
+            text = f"It calls {account} an operator, and refuses what the portal writes."
+            return {MAIN: Found(State.FAILING, text, DENIED_ADVICE.format(account=account))}
         return {MAIN: Found(State.OK, "It answers.")}
 
     async def nodes(self) -> Answer:

@@ -38,6 +38,8 @@ USERS_IN_A_LINE = 100
 LINES_AT_ONCE = 40
 ALONE = 10  # refused lines that are said again one by one, to hear why
 AGAIN = timedelta(minutes=5)  # after a refusal
+AGAIN_ALLOWED = timedelta(minutes=1)  # after one for want of rights, which may be slurmdbd's start
+DENIED = ("privilege", "permission denied")
 NOWHERE: frozenset[str] = frozenset()
 SILENT = "Slurm took it without a word, and shows something else."
 NO_ANSWER = "Slurm's accounting doesn't answer at the moment. It is told as soon as it does."
@@ -166,6 +168,7 @@ class SlurmLimits:
         for place in sorted(standings):
             by_user.setdefault(place[1], []).append(standings[place])
         self.standings, self.by_user = standings, by_user
+        self.parts.books.denied = any(_denied(one) for one in standings.values() if one.tell)
 
     def _compared(
         self,
@@ -319,7 +322,15 @@ def _standing(
 
 
 def _may_try(standing: Standing, now: datetime) -> bool:
-    return standing.refused is None or not standing.tried_at or now - standing.tried_at > AGAIN
+    if standing.refused is None or standing.tried_at is None:
+        return True
+    return now - standing.tried_at > (AGAIN_ALLOWED if _denied(standing) else AGAIN)
+
+
+def _denied(standing: Standing) -> bool:
+    """Whether Slurm refused it because the portal's account lacks its rights."""
+    said = (standing.refused or "").lower()
+    return any(word in said for word in DENIED)
 
 
 def _is_so(standing: Standing, found: Mapping[Place, Mapping[str, Any]]) -> bool:

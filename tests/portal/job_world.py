@@ -107,6 +107,10 @@ class FakeSlurm:
     async def accounting_answers(self) -> None:
         self._there()
 
+    async def admin_level(self, account: str) -> str:
+        self._there()
+        return "Operator"
+
     def _there(self) -> None:
         if self.away:
             raise Unreachable("Slurm did not answer.")

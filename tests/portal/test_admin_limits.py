@@ -108,6 +108,8 @@ async def test_a_limit_is_kept_written_and_recorded_with_what_changed(world: Wor
         (ALICE, {"qos": ["fast"]}, "qos", "There are: high, normal."),
         (ALICE, {"gpus_by_type": {"k80": 1}}, "gpus_by_type", "There are: v100."),
         (ALICE, {"partitions": []}, "partitions", "at least 1"),
+        (ALICE, {"gpus": 1, "create_account": True}, "create_account", "Only what a group has"),
+        (ALICE, {}, "gpus", "remove the limit"),
         ("/admin/limits/group/scientists", {"qos": ["high"]}, "qos", "each of its members"),
     ],
 )
@@ -210,7 +212,11 @@ async def test_a_group_has_for_each_member_and_for_all_together(world: World) ->
     }
     made = await put(world, "/admin/limits/group/scientists", gpus=4, create_account=True)
     assert made.body["slurm"]["state"] == "written", made
+    assert "Nobody has Slurm's account scientists yet" in made.body["slurm"]["message"]
     assert world.accounting.rows["scientists", "", ""] == {"gres/gpu": 4}
+    world.accounting.rows["scientists", "alice", ""] = {}
+    again = await put(world, "/admin/limits/group/scientists", gpus=4)
+    assert again.body["slurm"] == {"state": "written", "message": ""}
 
 
 async def test_a_leader_limits_members_within_what_the_group_has(world: World) -> None:

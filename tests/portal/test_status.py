@@ -143,15 +143,22 @@ async def played(portal: Portal) -> AsyncIterator[Any]:
     watcher = SimpleNamespace(
         stale_since=None, trouble=None, took_s=0.02, at=utcnow(), jobs={1: None}, cluster=None
     )
-    slurm = SimpleNamespace(version=_version, accounting_answers=_nothing)
+    slurm = SimpleNamespace(version=_version, accounting_answers=_nothing, admin_level=_operator)
+    books = SimpleNamespace(denied=False)
     agents = SimpleNamespace(answered_at=None, trouble=None)
     settings = portal.settings
-    parts = SimpleNamespace(watcher=watcher, slurm=slurm, agents=agents, settings=settings)
+    parts = SimpleNamespace(
+        watcher=watcher, slurm=slurm, agents=agents, settings=settings, books=books
+    )
     yield Looks(parts, portal.app.state.directory)  # type: ignore[arg-type]
 
 
 async def _version() -> str:
     return "22.05.8"
+
+
+async def _operator(account: str) -> str:
+    return "Operator"
 
 
 async def _nothing() -> None:
@@ -180,6 +187,21 @@ async def test_slurmdbd_that_is_away(played: Looks) -> None:
     played.parts.slurm.accounting_answers = away  # type: ignore[method-assign]
     found = (await played.slurmdbd())[""]
     assert (found.state, "refused" in found.message) == (State.FAILING, True)
+
+
+async def test_slurmdbd_that_lets_the_portal_write_nothing(played: Looks) -> None:
+    played.parts.books.denied = True
+    found = (await played.slurmdbd())[""]
+    assert (found.state, "restart slurmdbd" in found.advice) == (State.FAILING, True)
+
+    async def nobody(account: str) -> str:
+        return "None"
+
+    played.parts.slurm.admin_level = nobody  # type: ignore[method-assign]
+    found = (await played.slurmdbd())[""]
+    assert found.state is State.FAILING
+    assert "no operator" in found.message
+    assert "AdminLevel=Operator" in found.advice
 
 
 async def test_nodes_that_are_down(played: Looks) -> None:
