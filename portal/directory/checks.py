@@ -28,6 +28,12 @@ _RESERVED = frozenset(
         *("postfix", "mysql", "postgres", "www-data", "portal", "portalhub", "all", "none"),
     ]
 )
+_SYSTEM_FOLDERS = frozenset(
+    [
+        *("bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "lost+found", "proc"),
+        *("root", "run", "sbin", "sys", "tmp", "usr", "var"),
+    ]
+)
 _MAIL = re.compile(r"[!-~]+@[A-Za-z0-9.-]+")
 _PATH = re.compile(r"/[!-~]*")
 
@@ -67,7 +73,7 @@ def new_person(new: NewPerson, settings: Settings, local: Local) -> list[FieldEr
     found += _mail(new.email or "")
     found += _uid(new.uid, settings, local)
     found += _primary_gid(new.gid, settings)
-    found += _path("home", new.home)
+    found += _home(new.home, settings)
     found += _path("shell", new.shell)
     found += password(new.password)
     return found
@@ -83,7 +89,7 @@ def edit(change: Edit, settings: Settings) -> list[FieldError]:
         found += _text("display_name", change.display_name, MAX_DISPLAY_NAME)
     found += _mail(change.email or "")
     found += _primary_gid(change.gid, settings)
-    found += _path("home", change.home)
+    found += _home(change.home, settings)
     found += _path("shell", change.shell)
     return found
 
@@ -143,6 +149,18 @@ def _path(field: str, path: str | None) -> Iterator[FieldError]:
     whole = _PATH.fullmatch(path) and ":" not in path and len(path) <= MAX_PATH
     if not whole or str(PurePosixPath(path)) != path or ".." in path.split("/") or path == "/":
         yield FieldError(field, "This must be a whole path such as /home/ada, without spaces.")
+
+
+def _home(path: str | None, settings: Settings) -> Iterator[FieldError]:
+    """A home directory's owner may do all with it, and deleting a person may delete it."""
+    wrong = list(_path("home", path))
+    yield from wrong
+    if path is None or wrong:
+        return
+    home, usual = PurePosixPath(path), PurePosixPath(settings.ldap_home_template).parent
+    above = home == usual or home in usual.parents
+    if above or (home.parts[1] in _SYSTEM_FOLDERS and usual not in home.parents):
+        yield FieldError("home", f"{path} is a folder of the system's; choose one of the person's.")
 
 
 def _uid(uid: int | None, settings: Settings, local: Local) -> Iterator[FieldError]:

@@ -20,6 +20,7 @@ from portal.directory.changes import (
 )
 from portal.directory.connections import (
     NO_SUCH_OBJECT,
+    SUBTREE,
     SUCCESS,
     Link,
     Servers,
@@ -33,6 +34,7 @@ from portal.directory.mapping import (
     SURNAME,
     VERSION,
     Mapping,
+    conjunction,
     equals,
     first,
 )
@@ -91,7 +93,9 @@ def _check_new(link: Link, new: NewPerson) -> None:
         elif _own_group(link, new) and numbers.gids_in_use(link, [new.uid]):
             found.append(FieldError("uid", f"A group has the number {new.uid} already."))
     if new.gid is not None and not any(error.field == "gid" for error in found):
-        found += _gid_is_nobodys(link, new.gid)
+        found += _gid_is_wrong(link, new.gid)
+    if new.home is not None and not any(error.field == "home" for error in found):
+        found += _home_is_anothers(link, new.home)
     unknown = sorted(new.groups - groups.existing(link, sorted(new.groups)))
     found += [FieldError("groups", f"There is no group {name[:64]}.") for name in unknown]
     if found:
@@ -109,9 +113,27 @@ def _name_is_taken(link: Link, new: NewPerson) -> Iterable[FieldError]:
         )
 
 
-def _gid_is_nobodys(link: Link, gid: int) -> Iterable[FieldError]:
-    if gid != link.settings.ldap_primary_gid and not numbers.gids_in_use(link, [gid]):
+def _gid_is_wrong(link: Link, gid: int) -> Iterable[FieldError]:
+    if gid == link.settings.ldap_primary_gid:
+        return
+    if not numbers.gids_in_use(link, [gid]):
         yield FieldError("gid", f"No group has the number {gid}.")
+    for name in link.settings.ldap_admin_groups:
+        entry = groups.entry_of(link, name, [])
+        if entry is not None and Mapping(link.settings).group(entry).gid == gid:
+            message = f"{gid} is the number of {name}, which makes administrators: add them to it."
+            yield FieldError("gid", message)
+
+
+def _home_is_anothers(link: Link, home: str, username: str = "") -> Iterable[FieldError]:
+    settings, mapping = link.settings, Mapping(link.settings)
+    query = conjunction([mapping.people(), equals(settings.ldap_home_attribute, home)])
+    base, names = settings.ldap_user_base or "", mapping.person_attributes
+    for entry in link.search(base, query, SUBTREE, names, size_limit=2):
+        owner = mapping.person(entry, "").username
+        if owner != username.lower():
+            yield FieldError("home", f"This is the home directory of {owner}.")
+            return
 
 
 def _own_group(link: Link, new: NewPerson) -> bool:
@@ -243,7 +265,9 @@ def edit(servers: Servers, link: Link, username: str, wanted: Edit, version: str
     with change(servers, link) as making:
         found = checks.edit(wanted, link.settings)
         if wanted.gid is not None and not found:
-            found += _gid_is_nobodys(link, wanted.gid)
+            found += _gid_is_wrong(link, wanted.gid)
+        if wanted.home is not None and not found:
+            found += _home_is_anothers(link, wanted.home, username)
         if found:
             raise invalid_input(found)
         for _ in range(_TRIES):
