@@ -51,7 +51,13 @@ from portal.api.middleware import BodyLimit, OriginCheck, RequestIds, SecurityHe
 from portal.api.schema import api_schema
 from portal.db import Database
 from portal.directory import open_directory
-from portal.errors import SlurmUnreachable, install_error_handlers
+from portal.errors import (
+    DirectoryUnavailable,
+    DirectoryUnfinished,
+    PortalError,
+    SlurmUnreachable,
+    install_error_handlers,
+)
 from portal.hub import Hub
 from portal.metrics import CountRequests, Metrics
 from portal.parts import Parts
@@ -74,6 +80,7 @@ from portal.services.presence import Presence
 from portal.services.probes import open_status
 from portal.services.shelf import Shelf, places
 from portal.services.slurm_limits import SlurmLimits
+from portal.services.status import Part, Status
 from portal.settings import Settings
 from spawner.accounting import Accounting
 from spawner.agent import Agents
@@ -151,13 +158,20 @@ def bare_app() -> FastAPI:
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
     )
-    install_error_handlers(app)
+    install_error_handlers(app, lambda error: _look_again(app, error))
     for module in API_ROUTERS:
         app.include_router(module.router, prefix=API)
     for module in ROOT_ROUTERS:
         app.include_router(module.router)
     app.openapi = lambda: api_schema(app)  # type: ignore[method-assign]  # FastAPI's own way
     return app
+
+
+def _look_again(app: FastAPI, error: PortalError) -> None:
+    """A request has found out that the directory fails: its status needn't wait for its turn."""
+    if isinstance(error, DirectoryUnavailable | DirectoryUnfinished):
+        status: Status = app.state.status
+        status.hurry(Part.DIRECTORY)
 
 
 @asynccontextmanager

@@ -40,7 +40,7 @@
 It knows no database and no Slurm; services translate the spawner's errors into these.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -441,14 +441,16 @@ def from_http(error: HTTPException) -> PortalError:
     return found
 
 
-def install_error_handlers(app: FastAPI) -> None:
-    """Make every error of this application a problem document."""
+def install_error_handlers(app: FastAPI, failed: Callable[[PortalError], None]) -> None:
+    """Make every error of this application a problem document. `failed` hears of those that are
+    not the caller's."""
 
     @app.exception_handler(PortalError)
     async def _portal_error(_request: Request, error: PortalError) -> JSONResponse:
         if error.status >= 500:
             cause = getattr(error, "cause", None) or error.__cause__
             log.warning("unavailable", slug=error.slug, detail=error.detail, cause=str(cause)[:500])
+            failed(error)
         return problem_response(error)
 
     @app.exception_handler(RequestValidationError)

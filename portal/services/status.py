@@ -8,6 +8,7 @@ up: what hangs, hangs once. What is asked stands in probes.py.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -96,6 +97,7 @@ class Status:
     started_at: datetime = field(default_factory=utcnow)
     _items: dict[tuple[Part, str], Item] = field(default_factory=dict)
     _under_way: dict[Part, asyncio.Task[Answer]] = field(default_factory=dict)
+    _hurried: dict[Part, asyncio.Event] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for probe in self.probes:
@@ -124,12 +126,21 @@ class Status:
             if probe.part is part:
                 await self._look(probe)
 
+    def hurry(self, part: Part) -> None:
+        """Somebody has met a fault of a part: look at it soon, if it was thought to be well."""
+        if any(item.part is part and item.state is State.OK for item in self._items.values()):
+            self._hurried.setdefault(part, asyncio.Event()).set()
+
     async def _keep_asking(self, probe: Probe) -> None:
+        hurried = self._hurried.setdefault(probe.part, asyncio.Event())
         while True:
+            hurried.clear()
             await self._look(probe)
             states = {self._items[probe.part, name].state for name in self._names(probe)}
             well = states <= {State.OK}
-            await asyncio.sleep(probe.every_s if well else min(probe.every_s, AGAIN_S))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(probe.every_s if well else min(probe.every_s, AGAIN_S)):
+                    await hurried.wait()
 
     async def _look(self, probe: Probe) -> None:
         began = time.monotonic()

@@ -314,3 +314,25 @@ async def test_one_part_that_hangs_holds_up_no_other() -> None:
 def test_how_long_ago(past: timedelta, words: str) -> None:
     now = utcnow()
     assert ago(now - past, now) == words
+
+
+async def test_a_fault_that_somebody_meets_is_looked_at_at_once() -> None:
+    said, asked = [State.OK, State.FAILING], asyncio.Event()
+
+    async def ask() -> Answer:
+        state = said.pop(0)
+        if not said:
+            asked.set()
+        return {"": Found(state, "so")}
+
+    status = Status([Probe(Part.DIRECTORY, [""], ask, every_s=3600.0)])
+    loop = asyncio.create_task(status.run())
+    try:
+        async with asyncio.timeout(120):
+            while status.items[0].state is not State.OK:
+                await asyncio.sleep(0.01)
+            status.hurry(Part.DIRECTORY)
+            await asked.wait()
+    finally:
+        loop.cancel()
+        await asyncio.gather(loop, return_exceptions=True)
