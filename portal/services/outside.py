@@ -64,8 +64,13 @@ class Outside:
             return
         foreign = await self._foreign(new.values())
         watcher.disown(foreign)
-        await self._take([info for info in new.values() if info.uuid is None], now)
-        self._seen |= {key for key, info in new.items() if _name(info) not in foreign}
+        known = await self._take([info for info in new.values() if info.uuid is None], now)
+        # who has a job before they first come here has it counted as soon as they do
+        self._seen |= {
+            key
+            for key, info in new.items()
+            if _name(info) not in foreign and (info.uuid is not None or info.user in known)
+        }
 
     def history_due(self, now: datetime) -> bool:
         return self._history_at is None or now - self._history_at > HISTORY_EVERY
@@ -90,8 +95,8 @@ class Outside:
             await db.merge(Mark(name=MARK, at=now))
             await db.commit()
 
-    async def _take(self, infos: Iterable[JobInfo], now: datetime) -> None:
-        """Write a row for each job, or array, of someone we know."""
+    async def _take(self, infos: Iterable[JobInfo], now: datetime) -> set[str]:
+        """Write a row for each job, or array, of someone we know; whom of them that is."""
         users = await self._users({info.user for info in infos})
         groups: dict[str, list[JobInfo]] = {}
         for info in infos:
@@ -106,6 +111,7 @@ class Outside:
                 rows.append(_row(self._parts, users[group[0].user], identity, group, now))
         for user_id in await self._insert(rows):
             self._parts.changes.notify(user_id)
+        return set(users)
 
     async def _foreign(self, infos: Collection[JobInfo]) -> set[Name]:
         """The UUIDs, with their users, of which we have no job."""

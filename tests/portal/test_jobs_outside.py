@@ -12,8 +12,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
-from portal.models import new_id
+from portal.models import Job, Role, User, new_id
 from spawner.model import JobInfo, SlurmState
 from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
@@ -72,3 +73,20 @@ async def test_ones_own_job_is_no_other(world: World) -> None:
     show(world, 904, None)  # taken by the same round, or a later one
     await taken(world, 904)
     assert (await taken(world, found["job_id"]))["id"] == made["id"]
+
+
+async def test_jobs_from_before_somebodys_first_visit_are_taken_when_they_come(
+    world: World,
+) -> None:
+    show(world, 905, None, user="newcomer")
+    show(world, 906, None)
+    await taken(world, 906)  # the same look has passed over the other
+    async with world.parts.db.session() as db:
+        db.add(User(username="newcomer", display_name="N", role=Role.USER))
+        await db.commit()
+    async with asyncio.timeout(60):
+        while True:
+            async with world.parts.db.session() as db:
+                if await db.scalar(select(Job.id).where(Job.job_id == 905)):
+                    return
+            await asyncio.sleep(0.02)
