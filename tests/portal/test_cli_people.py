@@ -39,9 +39,10 @@ def run(config: Path) -> Iterator[Run]:
         yield made
 
 
-async def test_as_a_process_of_its_own(config: Path) -> None:
+@pytest.mark.parametrize("command", ["show", "list"])
+async def test_as_a_process_of_its_own(config: Path, command: str) -> None:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "portal", "users", "show", "p0007"),
+        *(sys.executable, "-m", "portal", "users", command, "p0007"),
         cwd=ROOT,
         env={"PORTAL_CONFIG": str(config), "PATH": "/usr/bin:/bin"},
         stdout=asyncio.subprocess.PIPE,
