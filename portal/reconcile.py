@@ -199,7 +199,12 @@ class Reconcile:
         await jobs.submit_again(self.parts, job.id, lost=job.job_id)
 
     async def _end_surplus(self, job: BatchJob) -> None:
-        await self._cancel(job, self._watched.surplus(job))
+        """By the row as it is now: since it was read its submission may have ended, and what looked
+        like a copy be the job itself. One without a number has no copies."""
+        async with self.parts.db.session() as db:
+            current = await db.get(BatchJob, job.id)
+        if current is not None and current.job_id is not None:
+            await self._cancel(current, self._watched.surplus(current))
 
     async def _cancel(self, job: Job, job_ids: set[int]) -> None:
         """End copies of a job that Slurm has, though it should not."""

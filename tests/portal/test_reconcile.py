@@ -417,3 +417,32 @@ async def test_another_id_in_the_meantime_is_not_overlooked(world: World) -> Non
     await world.round(timedelta(seconds=5))
     await world.acts()
     assert world.slurm.cancelled == [9]
+
+
+async def test_what_was_submitted_since_the_row_was_read_is_no_copy(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The request that submits ends in the middle of a round, and squeue shows its job by then."""
+    made = await world.add(state=JobState.SUBMITTING)
+    observe = world.loop._observe
+
+    async def overtaken(ids: list[str], now: datetime) -> list[Job]:
+        rows = await observe(ids, now)
+        await world.write(made, lambda row: setattr(row, "job_id", 7))
+        world.show(7, made)
+        await world.look()
+        return rows
+
+    monkeypatch.setattr(world.loop, "_observe", overtaken)
+    await world.round()
+    await world.acts()
+    assert world.slurm.cancelled == []
+
+
+async def test_a_second_copy_is_cancelled(world: World) -> None:
+    (made,) = await world.queued(1)
+    world.show(2, made)
+    await world.look()
+    await world.round()
+    await world.acts()
+    assert world.slurm.cancelled == [2]
