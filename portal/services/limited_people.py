@@ -3,10 +3,12 @@ an association in Slurm and is a person of the directory.
 
 Groups are those of the table of memberships, which logins and administrators keep; every few
 minutes the directory is asked for the members of each limited group, and whoever differs is looked
-up anew. While it doesn't answer, what it said last goes on.
+up anew. While it doesn't answer, what it said last goes on. Where it has said nothing yet, since the
+portal started, nobody but the portal's own users is known: of others nothing is concluded.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
@@ -29,6 +31,19 @@ STRANGERS_AGE = timedelta(minutes=15)
 LOOK_UPS = 50  # of people whose groups differ, in one round
 
 
+@dataclass(frozen=True)
+class Concerned:
+    """`people` are those whom some limit concerns, by username, and what counts for each. `sure_of`
+    are those of whom that is known, None for everyone."""
+
+    people: Mapping[str, Effective]
+    sure_of: frozenset[str] | None = None
+
+    def knows(self, username: str) -> bool:
+        """Whether it is known what counts for them, be it nothing."""
+        return self.sure_of is None or username in self.sure_of
+
+
 class LimitedPeople:
     """Answers who is limited by what; one instance, used by one loop."""
 
@@ -42,25 +57,28 @@ class LimitedPeople:
         self._strangers: dict[str, bool] = {}
         self._strangers_at: datetime | None = None
 
-    async def look(
-        self, limits: Limits, in_slurm: set[str], *, news: bool = False
-    ) -> Mapping[str, Effective]:
-        """Everyone whom some limit concerns, by username, and what counts for each. `news`: groups
-        may have changed."""
+    async def look(self, limits: Limits, in_slurm: set[str], *, news: bool = False) -> Concerned:
+        """Everyone whom some limit concerns. `news`: groups may have changed."""
         await self._ask_for_members(limits.groups, MEMBERS_AFTER_NEWS if news else MEMBERS_AGE)
+        sure = not self._directory.finds or limits.groups <= self._members.keys()
         users, groups = await self._known(limits.groups)
         for group, names in self._members.items():
             for username in names - users.keys():  # who has never been here
                 groups.setdefault(username, set()).add(group)
         everyone = {*users, *groups, *limits.people}
         if limits.default is not None:
-            everyone |= await self._of_the_directory(in_slurm - everyone)
+            strangers = in_slurm - everyone
+            everyone |= await self._of_the_directory(strangers)
+            sure = sure and (not self._directory.finds or strangers <= self._strangers.keys())
         found = {
             name: limits.effective(name, groups.get(name, set()))
             for name in everyone
             if users.get(name, True)
         }
-        return {name: counted for name, counted in found.items() if counted}
+        counts = {name: counted for name, counted in found.items() if counted}
+        if sure:
+            return Concerned(counts)
+        return Concerned({n: c for n, c in counts.items() if n in users}, frozenset(users))
 
     def accounts(self, limits: Limits) -> dict[str, Figures]:
         """What groups' members share, by the account that belongs to the group."""
@@ -87,15 +105,14 @@ class LimitedPeople:
             at = self._members_at.get(group)
             if not self._directory.finds or (at is not None and now - at < age):
                 continue
-            self._members_at[group] = now
             try:
                 self._members[group] = await self._directory.members(group)
             except NotFound:
                 self._members[group] = frozenset()
             except DirectoryUnavailable as error:
-                self._members.setdefault(group, frozenset())
                 log.warning("a group's members are not known", group=group, cause=error.cause[:300])
-                return
+                return  # asked again in the next round
+            self._members_at[group] = now
             await self._look_up_who_differs(group, self._members[group])
 
     async def _look_up_who_differs(self, group: str, members: frozenset[str]) -> None:
@@ -114,14 +131,15 @@ class LimitedPeople:
         if not self._directory.finds:
             return set()
         now = utcnow()
-        if self._strangers_at is None or now - self._strangers_at > STRANGERS_AGE:
-            self._strangers, self._strangers_at = {}, now
-        asked = sorted(usernames - self._strangers.keys())
+        again = self._strangers_at is None or now - self._strangers_at > STRANGERS_AGE
+        asked = sorted(usernames if again else usernames - self._strangers.keys())
         try:
             found = await self._directory.find_many(asked) if asked else {}
         except DirectoryUnavailable as error:
             log.warning("Slurm's users are not looked up", cause=error.cause[:300])
             return {name for name in usernames if self._strangers.get(name)}
+        if again:
+            self._strangers, self._strangers_at = {}, now
         for name in asked:
             uid = found[name].uid if name in found else None
             self._strangers[name] = uid is not None and uid >= self._settings.min_uid

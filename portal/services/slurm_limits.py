@@ -23,8 +23,7 @@ from portal.services import associations as rules
 from portal.services.allowances import Limits, every_limit
 from portal.services.associations import ABSENT, HERE, PRESENT, Verdict, World
 from portal.services.changes import LIMITS
-from portal.services.limit_rules import Effective
-from portal.services.limited_people import LimitedPeople
+from portal.services.limited_people import Concerned, LimitedPeople
 from spawner import parse_accounting as words
 from spawner.errors import SpawnerError
 from spawner.parse_accounting import Facts, Place
@@ -150,16 +149,16 @@ class SlurmLimits:
         books = self.parts.books
         await books.look(patient=not asked)
         in_slurm = {user for _, user, _ in books.found or () if user}
-        people = await self.people.look(limits, in_slurm, news=news)
+        concerned = await self.people.look(limits, in_slurm, news=news)
         self._limits = limits
         now = utcnow()
-        fresh = await asyncio.to_thread(self._compared, standings, people, limits, now)
+        fresh = await asyncio.to_thread(self._compared, standings, concerned, limits, now)
         await self._write(standings, fresh)
         due = [s for s in fresh.values() if s.tell and (asked or _may_try(s, now))]
         if due and books.facts is not None:
             await self._tell(due, books.facts)
             standings = fresh
-            fresh = await asyncio.to_thread(self._compared, standings, people, limits, utcnow())
+            fresh = await asyncio.to_thread(self._compared, standings, concerned, limits, utcnow())
             await self._write(standings, fresh)
         self._show(fresh)
 
@@ -173,11 +172,12 @@ class SlurmLimits:
     def _compared(
         self,
         before: Mapping[Place, Standing],
-        people: Mapping[str, Effective],
+        concerned: Concerned,
         limits: Limits,
         now: datetime,
     ) -> dict[Place, Standing]:
-        """Every association of interest as it now stands; pure but for the id of a new one."""
+        """Every association of interest as it now stands; pure but for the id of a new one. Those
+        of whom it isn't known what counts for them stay as they were."""
         books = self.parts.books
         found = books.found or {}
         cluster = self.parts.watcher.cluster
@@ -185,7 +185,7 @@ class SlurmLimits:
             return dict(before)
         should = rules.wanted(
             World(
-                people=people,
+                people=concerned.people,
                 accounts=self.people.accounts(limits),
                 found=found,
                 seen={place: standing.told for place, standing in before.items()},
@@ -197,6 +197,9 @@ class SlurmLimits:
         result = {}
         for place in {**before, **should}:
             old, want = before.get(place), should.get(place, {})
+            if old is not None and place[1] and not concerned.knows(place[1]):
+                result[place] = old
+                continue
             told = old.told if old else rules.taken_for_told(place, want, place[1] in named)
             accepted = old.accepted if old else {}
             verdict = rules.compare(place, want, told, found.get(place), accepted)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import delete, select
 
+from portal.directory.contract import Person
+from portal.errors import DirectoryUnavailable
 from portal.models import (
     Association,
     AuditEvent,
@@ -22,6 +24,7 @@ from portal.models import (
     User,
 )
 from portal.services import use
+from portal.services.limited_people import LimitedPeople
 from spawner.parse_accounting import InUse, JobTime
 from tests.portal.accounting_world import BUSY, FakeAccounting
 from tests.portal.conftest import Answer
@@ -405,9 +408,51 @@ async def test_slurms_users_who_were_never_here_have_the_default_but_not_its_own
     rows = world.accounting.rows
     rows |= {("research", name, ""): {} for name in ("frank", "portal", "ghost")}
     await put(world, "/admin/limits/default", gpus=1)
-    assert rows["research", "bob", ""] == {"gres/gpu": 1}
+    assert rows["research", "bob", ""] == rows["research", "frank", ""] == {"gres/gpu": 1}
     limited = {user for (_, user, _), figures in rows.items() if figures}
     assert not limited & {"root", "portal", "ghost", ""}
+
+
+class Silent:
+    """A directory that doesn't answer."""
+
+    finds = True
+
+    async def members(self, _name: str) -> frozenset[str]:
+        raise DirectoryUnavailable("away")
+
+    async def find_many(self, _usernames: Sequence[str]) -> dict[str, Person]:
+        raise DirectoryUnavailable("away")
+
+
+@pytest.mark.parametrize("path", ["default", "member/scientists"])
+async def test_after_a_restart_without_the_directory_nobody_is_let_off(
+    world: World, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has never been here is known by the directory alone: until it answers, what Slurm was
+    told of them stays. The portal's own users are known, and hear of changes."""
+    slurm, rows = world.portal.app.state.slurm_limits, world.accounting.rows
+    rows["research", "frank", ""] = {}
+    directory = world.portal.app.state.directory
+    with monkeypatch.context() as there:
+        there.setattr(slurm.people, "_members", {})
+        there.setattr(type(directory), "members", visited_by_frank)
+        await put(world, f"/admin/limits/{path}", gpus=1)
+        assert await slurm.settle(30)
+        assert rows["research", "frank", ""] == {"gres/gpu": 1}
+    people = world.portal.app.state.people
+    silent: Any = Silent()
+    monkeypatch.setattr(
+        slurm, "people", LimitedPeople(world.portal.settings, world.parts.db, silent, people)
+    )
+    await put(world, ALICE, gpus=3)
+    assert await slurm.settle(30)
+    assert rows["research", "frank", ""] == {"gres/gpu": 1}
+    assert rows[BASE] == {"gres/gpu": 3}
+
+
+async def visited_by_frank(_directory: Any, _name: str) -> frozenset[str]:
+    return frozenset({"frank"})
 
 
 # --- use ----------------------------------------------------------------------------------------
