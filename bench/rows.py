@@ -26,7 +26,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from bench.place import Failed
 from portal.db import Database, utcnow
 from portal.models import Job, JobKind, JobState, Role, Session, User, WebSession, new_id
-from portal.services.hashes import hash_token
+from portal.services.login.hashes import hash_token
 from spawner.model import Outcome
 from spawner.parse import squeue_format
 from spawner.reasons import explain_reason

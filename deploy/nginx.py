@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from portal.services.gate import SERVER_PATTERN, host_port, portal_address
+from portal.services.sessions.gate import SERVER_PATTERN, host_port, portal_address
 from portal.settings import USERNAME_PATTERN, Settings
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"

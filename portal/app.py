@@ -63,23 +63,23 @@ from portal.metrics import CountRequests, Metrics
 from portal.parts import Parts
 from portal.reconcile import Reconcile
 from portal.services import announcements as announcing
-from portal.services import use
-from portal.services.accounts import Accounts
-from portal.services.audit_keeping import AuditKeeping
-from portal.services.books import Books
+from portal.services.audit.audit_keeping import AuditKeeping
+from portal.services.catalog.importing import Importer
+from portal.services.catalog.shelf import Shelf, places
 from portal.services.changes import EVERYONE, RECONCILE
-from portal.services.closing import Closing
 from portal.services.files.roots import Files
 from portal.services.files.uploads import CHUNK_BYTES
-from portal.services.home_runs import HomeRuns
-from portal.services.importing import Importer
-from portal.services.limited_people import LimitedPeople
-from portal.services.people import People, names_of_numbers
-from portal.services.people_import import Imports
-from portal.services.presence import Presence
+from portal.services.limits import use
+from portal.services.limits.books import Books
+from portal.services.limits.limited_people import LimitedPeople
+from portal.services.limits.slurm_limits import SlurmLimits
+from portal.services.login.accounts import Accounts
+from portal.services.people.closing import Closing
+from portal.services.people.home_runs import HomeRuns
+from portal.services.people.people import People, names_of_numbers
+from portal.services.people.people_import import Imports
+from portal.services.people.presence import Presence
 from portal.services.probes import open_status
-from portal.services.shelf import Shelf, places
-from portal.services.slurm_limits import SlurmLimits
 from portal.services.status import Part, Status
 from portal.settings import Settings
 from spawner.accounting import Accounting

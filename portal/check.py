@@ -16,8 +16,8 @@ from portal.db import Database, sqlite_file
 from portal.directory import open_directory
 from portal.hub import Hub, HubError
 from portal.models import HomeTask
-from portal.services import homes
-from portal.services.shelf import Shelf, places
+from portal.services.catalog.shelf import Shelf, places
+from portal.services.people import homes
 from portal.settings import Settings
 from spawner.catalog import CatalogError, Environment, availability
 from spawner.errors import SlurmError

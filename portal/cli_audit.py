@@ -8,9 +8,9 @@ import typer
 
 from portal.api.admin_audit import EventOut, event_out
 from portal.cli_desk import Desk, as_json, in_utc, run, table
-from portal.services import audit_export, audit_search
-from portal.services.audit_export import Format
-from portal.services.audit_search import Filter
+from portal.services.audit import audit_export, audit_search
+from portal.services.audit.audit_export import Format
+from portal.services.audit.audit_search import Filter
 
 app = typer.Typer(help="Who did what, newest first.", no_args_is_help=True)
 

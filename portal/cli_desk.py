@@ -22,8 +22,8 @@ from pydantic import BaseModel
 from portal.db import Database, sqlite_file
 from portal.directory import open_directory
 from portal.errors import PortalError
-from portal.services.accounts import Accounts
-from portal.services.audit import By
+from portal.services.audit.audit import By
+from portal.services.login.accounts import Accounts
 from portal.settings import Settings, SettingsError, load_settings
 
 BAD_SETTINGS, REFUSED = 2, 1

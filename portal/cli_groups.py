@@ -7,7 +7,7 @@ import typer
 from portal.api.admin_groups import Group, GroupRow, row_out, show
 from portal.cli_desk import Desk, as_json, run, table
 from portal.directory.contract import NewGroup
-from portal.services import admins, groups
+from portal.services.people import admins, groups
 
 app = typer.Typer(help="Groups of the directory.", no_args_is_help=True)
 

@@ -9,8 +9,8 @@ import typer
 from portal.cli_desk import Desk, run
 from portal.cli_users import Username, app
 from portal.models import HomeTask, JobsPolicy, Role
-from portal.services import admins, offboarding
-from portal.services.offboarding import Leaving
+from portal.services.people import admins, offboarding
+from portal.services.people.offboarding import Leaving
 
 __all__ = ["app"]  # that of cli_users, and these commands with it
 

@@ -19,13 +19,13 @@ from portal.cli_desk import Desk, as_json, run, table
 from portal.errors import NotFound, field_errors, invalid_input
 from portal.models import Limit, LimitScope
 from portal.parts import Parts
-from portal.services import limit_changes, limit_views, slurm_drift
-from portal.services.allowances import figures
-from portal.services.limit_changes import Wish
-from portal.services.limit_rules import BY_TYPE, FIELDS, Figures
-from portal.services.limited_people import LimitedPeople
-from portal.services.people import People
-from portal.services.slurm_limits import SlurmLimits
+from portal.services.limits import limit_changes, limit_views, slurm_drift
+from portal.services.limits.allowances import figures
+from portal.services.limits.limit_changes import Wish
+from portal.services.limits.limit_rules import BY_TYPE, FIELDS, Figures
+from portal.services.limits.limited_people import LimitedPeople
+from portal.services.limits.slurm_limits import SlurmLimits
+from portal.services.people.people import People
 from spawner.errors import SlurmError
 
 app = typer.Typer(help="What people may use.", no_args_is_help=True)

@@ -13,9 +13,9 @@ import typer
 from portal.api.person_views import Person, PersonRow, row_out, show
 from portal.cli_desk import Desk, as_json, run, table, write_secret
 from portal.directory.contract import Edit, NewPerson, OneTimePassword
-from portal.services import csv_people, groups, people_import, person_changes, person_pages
-from portal.services.people_import import PeopleImport, Result
-from portal.services.person_pages import State
+from portal.services.people import csv_people, groups, people_import, person_changes, person_pages
+from portal.services.people.people_import import PeopleImport, Result
+from portal.services.people.person_pages import State
 
 app = typer.Typer(help="People of the directory and of the portal.", no_args_is_help=True)
 

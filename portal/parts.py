@@ -10,11 +10,11 @@ import aiohttp
 from portal.db import Database
 from portal.hub import Hub
 from portal.services.board import Board
-from portal.services.books import Books
+from portal.services.catalog.shelf import Shelf
 from portal.services.changes import Changes
-from portal.services.forecasts import Forecasts
-from portal.services.shelf import Shelf
-from portal.services.sofar import SoFar
+from portal.services.jobs.forecasts import Forecasts
+from portal.services.jobs.sofar import SoFar
+from portal.services.limits.books import Books
 from portal.settings import Settings
 from spawner.agent import Agents
 from spawner.slurm import Slurm

@@ -1,9 +1,9 @@
 """One loop: what should be, against what is. Every step can be repeated, after any crash.
 
-It reads the rows for which there may be something to do (services/unsettled.py), asks the watcher
-(never Slurm itself) what is, writes what follows, and starts acts: submit, hand to the hub, cancel,
-start a TensorBoard. An act runs beside the loop, one at a time for each thing; what fails is tried
-again at a later round.
+It reads the rows for which there may be something to do (services/slurm/unsettled.py), asks the
+watcher (never Slurm itself) what is, writes what follows, and starts acts: submit, hand to the hub,
+cancel, start a TensorBoard. An act runs beside the loop, one at a time for each thing; what fails
+is tried again at a later round.
 """
 
 import asyncio
@@ -26,21 +26,16 @@ from portal.models import (
     Wanted,
 )
 from portal.parts import Parts
-from portal.services import (
-    closing,
-    jobs,
-    launch,
-    lifecycle,
-    scalars,
-    tensorboards,
-    usage,
-)
-from portal.services.acts import Acts
 from portal.services.changes import EVERYONE, RECONCILE
-from portal.services.outside import Outside
+from portal.services.jobs import jobs, scalars
+from portal.services.jobs.outside import Outside
+from portal.services.people import closing
+from portal.services.slurm import launch, lifecycle, usage
+from portal.services.slurm.acts import Acts
+from portal.services.slurm.unsettled import LIVE, Unsettled, load
+from portal.services.slurm.watched import Watched
 from portal.services.store import change
-from portal.services.unsettled import LIVE, Unsettled, load
-from portal.services.watched import Watched
+from portal.services.tensorboards import tensorboards
 from spawner.errors import NotFound, SpawnerError
 
 log = structlog.get_logger(__name__)

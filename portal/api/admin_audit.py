@@ -22,12 +22,12 @@ from portal.api.deps import ClientIp, CurrentIdentity, Identity, PartsDep, Reade
 from portal.db import utcnow
 from portal.models import AuditEvent, Role
 from portal.parts import Parts
-from portal.services import audit_export, audit_search
-from portal.services.audit import Action, By
-from portal.services.audit_export import Format
-from portal.services.audit_search import Filter
-from portal.services.audit_titles import title
-from portal.services.roles import role_of
+from portal.services.audit import audit_export, audit_search
+from portal.services.audit.audit import Action, By
+from portal.services.audit.audit_export import Format
+from portal.services.audit.audit_search import Filter
+from portal.services.audit.audit_titles import title
+from portal.services.people.roles import role_of
 
 router = APIRouter(prefix="/admin/audit", tags=["admin"])
 RECHECK_S = 3.0

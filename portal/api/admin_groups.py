@@ -10,8 +10,8 @@ from portal.api.person_views import CapabilitiesOut, Username
 from portal.directory import contract
 from portal.directory.contract import MAX_QUERY_LENGTH, MAX_USERNAME_LENGTH, NewGroup
 from portal.models import Role
-from portal.services import groups, persons
-from portal.services.accounts import Accounts
+from portal.services.login.accounts import Accounts
+from portal.services.people import groups, persons
 
 router = APIRouter(tags=["groups"])
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from portal.api.deps import ClientIp, FreshAdmin, PartsDep, Reader
 from portal.models import ImageImport, ImportState, Wanted
-from portal.services import imports
+from portal.services.catalog import imports
 from portal.services.paging import cursor as cursor_of
 from portal.services.paging import read_cursor
 

@@ -10,8 +10,8 @@ from portal.api.person_views import Person, Username, show
 from portal.directory.contract import MAX_USERNAME_LENGTH
 from portal.errors import FieldError, invalid_input
 from portal.models import GROUP_NAME_LENGTH, HomeTask, JobsPolicy, Role
-from portal.services import admins, offboarding
-from portal.services.offboarding import MAX_WHY, Leaving
+from portal.services.people import admins, offboarding
+from portal.services.people.offboarding import MAX_WHY, Leaving
 
 router = APIRouter(prefix="/admin", tags=["admin"])
 

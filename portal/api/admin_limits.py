@@ -22,9 +22,9 @@ from portal.api.limit_schemas import (
 from portal.api.limit_together import together_of
 from portal.db import utcnow
 from portal.models import GROUP_NAME_LENGTH, LimitScope
-from portal.services import limit_changes, limit_views, slurm_drift
-from portal.services.associations import label
-from portal.services.slurm_drift import Drift
+from portal.services.limits import limit_changes, limit_views, slurm_drift
+from portal.services.limits.associations import label
+from portal.services.limits.slurm_drift import Drift
 
 router = APIRouter(prefix="/admin", tags=["limits"])
 

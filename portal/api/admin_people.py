@@ -28,10 +28,10 @@ from portal.api.person_views import (
 from portal.directory.contract import MAX_QUERY_LENGTH, MAX_USERNAME_LENGTH, Edit, NewPerson
 from portal.errors import ChangedMeanwhile, Problem
 from portal.models import HomeTask
-from portal.services import groups, people_import, person_changes, person_pages, persons
 from portal.services.changes import HOMES
-from portal.services.people_import import ImportState, Result
-from portal.services.person_pages import State
+from portal.services.people import groups, people_import, person_changes, person_pages, persons
+from portal.services.people.people_import import ImportState, Result
+from portal.services.people.person_pages import State
 
 router = APIRouter(prefix="/admin/users", tags=["admin"])
 

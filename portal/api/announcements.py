@@ -12,7 +12,7 @@ from portal.models import Announcement, AnnouncementLevel
 from portal.parts import Parts
 from portal.services import announcements
 from portal.services.announcements import Phase, Wish
-from portal.services.audit import By
+from portal.services.audit.audit import By
 from portal.services.paging import cursor as cursor_of
 from portal.services.paging import read_cursor
 

@@ -8,8 +8,8 @@ from pydantic import BaseModel
 
 from portal.api.deps import PartsDep, Reader
 from portal.parts import Parts
-from portal.services import recipes
-from portal.services.available import availability
+from portal.services.catalog.available import availability
+from portal.services.jobs import recipes
 from spawner.catalog import Environment
 from spawner.templates import Template
 

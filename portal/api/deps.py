@@ -24,14 +24,14 @@ from portal.db import Database, utcnow
 from portal.models import AccessToken, HalfLogin, HalfLoginStep, Role, User, WebSession
 from portal.origin import SAFE_METHODS
 from portal.parts import Parts
-from portal.services import accounts, tokens
-from portal.services.accounts import Accounts
-from portal.services.audit import By, came_with_token
+from portal.services.audit.audit import By, came_with_token
 from portal.services.files.roots import Files
-from portal.services.people import People
-from portal.services.people_import import Imports
-from portal.services.roles import leads
-from portal.services.tokens import Scope
+from portal.services.login import tokens, web_sessions
+from portal.services.login.accounts import Accounts
+from portal.services.login.tokens import Scope
+from portal.services.people.people import People
+from portal.services.people.people_import import Imports
+from portal.services.people.roles import leads
 from portal.settings import Settings
 
 ONLY_BROWSERS = "An access token can't do this. Use the portal's pages."
@@ -39,48 +39,22 @@ ONLY_BROWSERS = "An access token can't do this. Use the portal's pages."
 # --- the live objects ---------------------------------------------------------------------------
 
 
-def _settings(connection: HTTPConnection) -> Settings:
-    settings: Settings = connection.app.state.settings
-    return settings
+def _of_app(name: str) -> Callable[[HTTPConnection], Any]:
+    """A dependency: what the application made at its start and keeps by this name."""
+
+    def kept(connection: HTTPConnection) -> Any:
+        return getattr(connection.app.state, name)
+
+    return kept
 
 
-def _database(connection: HTTPConnection) -> Database:
-    database: Database = connection.app.state.db
-    return database
-
-
-def _parts(connection: HTTPConnection) -> Parts:
-    parts: Parts = connection.app.state.parts
-    return parts
-
-
-def _people(connection: HTTPConnection) -> People:
-    people: People = connection.app.state.people
-    return people
-
-
-def _accounts(connection: HTTPConnection) -> Accounts:
-    found: Accounts = connection.app.state.accounts
-    return found
-
-
-def _people_imports(connection: HTTPConnection) -> Imports:
-    found: Imports = connection.app.state.people_imports
-    return found
-
-
-def _files(connection: HTTPConnection) -> Files:
-    files: Files = connection.app.state.files
-    return files
-
-
-FilesDep = Annotated[Files, Depends(_files)]
-PartsDep = Annotated[Parts, Depends(_parts)]
-AccountsDep = Annotated[Accounts, Depends(_accounts)]
-PeopleImportsDep = Annotated[Imports, Depends(_people_imports)]
-SettingsDep = Annotated[Settings, Depends(_settings)]
-DatabaseDep = Annotated[Database, Depends(_database)]
-PeopleDep = Annotated[People, Depends(_people)]
+FilesDep = Annotated[Files, Depends(_of_app("files"))]
+PartsDep = Annotated[Parts, Depends(_of_app("parts"))]
+AccountsDep = Annotated[Accounts, Depends(_of_app("accounts"))]
+PeopleImportsDep = Annotated[Imports, Depends(_of_app("people_imports"))]
+SettingsDep = Annotated[Settings, Depends(_of_app("settings"))]
+DatabaseDep = Annotated[Database, Depends(_of_app("db"))]
+PeopleDep = Annotated[People, Depends(_of_app("people"))]
 
 
 async def _db(database: DatabaseDep) -> AsyncIterator[AsyncSession]:
@@ -162,10 +136,10 @@ async def _identity(connection: HTTPConnection, settings: Settings, database: Da
         came_with_token(token.name)
         return Identity(token.user, token=token)
     cookie = connection.cookies.get(settings.cookie_name, "")
-    found = await accounts.resume_any(database, settings, cookie)
+    found = await web_sessions.resume_any(database, settings, cookie)
     if found is None:
-        raise errors.LoginRequired(await accounts.why_closed(database, cookie))
-    if accounts.must_enrol(found, settings):
+        raise errors.LoginRequired(await web_sessions.why_closed(database, cookie))
+    if web_sessions.must_enrol(found, settings):
         raise errors.EnrolmentRequired("Your role needs a second factor. Please set one up.")
     return Identity(found.user, session=found)
 
@@ -197,9 +171,9 @@ async def enrolling_session(
 ) -> WebSession:
     """The caller's web session, even if a second factor is still missing: to set one up."""
     cookie = connection.cookies.get(settings.cookie_name, "")
-    found = await accounts.resume_any(database, settings, cookie)
+    found = await web_sessions.resume_any(database, settings, cookie)
     if found is None:
-        raise errors.LoginRequired(await accounts.why_closed(database, cookie))
+        raise errors.LoginRequired(await web_sessions.why_closed(database, cookie))
     return found
 
 
@@ -230,7 +204,7 @@ async def _half_login(
     connection: HTTPConnection, settings: Settings, database: Database, step: HalfLoginStep
 ) -> HalfLogin:
     cookie = connection.cookies.get(settings.cookie_name, "")
-    found = await accounts.half_login(database, cookie, step)
+    found = await web_sessions.half_login(database, cookie, step)
     if found is None:
         raise errors.LoginRequired("Please begin again with your user name and password.")
     return found
@@ -364,7 +338,9 @@ async def still_open(database: Database, settings: Settings, who: Identity) -> b
     """Whether what let a stream in still would."""
     if who.token is not None:
         return await tokens.is_valid(database, who.token.id)
-    return who.session is not None and await accounts.is_open(database, settings, who.session.id)
+    return who.session is not None and await web_sessions.is_open(
+        database, settings, who.session.id
+    )
 
 
 def loopback_only(connection: HTTPConnection) -> None:

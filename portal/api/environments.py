@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from portal.api.deps import CurrentUser, PartsDep
 from portal.api.views import ResourcesOut
 from portal.parts import Parts
-from portal.services.available import availability
+from portal.services.catalog.available import availability
 from spawner.catalog import Environment, Gpu
 from spawner.runtimes import Kind
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from portal.api.deps import JobsUser, PartsDep
 from portal.api.views import JobResourcesIn, ResourcesOut
-from portal.services import estimates
+from portal.services.jobs import estimates
 
 router = APIRouter(tags=["estimates"])
 Name = Annotated[str, Field(min_length=1, max_length=100)]

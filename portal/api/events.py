@@ -15,8 +15,9 @@ from portal.api.streams import PING, sse, sse_response
 from portal.api.views import SessionOut, sessions_out
 from portal.models import User
 from portal.parts import Parts
-from portal.services import jobs, sessions
 from portal.services.changes import EVERYONE
+from portal.services.jobs import jobs
+from portal.services.sessions import sessions
 
 router = APIRouter(tags=["events"])
 PING_S = 15.0

@@ -18,8 +18,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from portal import errors
 from portal.api.deps import Anyone, DatabaseDep, LoopbackOnly, SettingsDep
 from portal.models import JobState, Session
-from portal.services import accounts
-from portal.services.gate import (
+from portal.services.login import web_sessions
+from portal.services.sessions.gate import (
     Answer,
     Live,
     decide,
@@ -94,7 +94,7 @@ async def not_entered(
 ) -> Response:
     """Why this session can't be entered: log in, it is another's, it isn't running."""
     token = request.cookies.get(settings.cookie_name, "")
-    caller = await accounts.resume(database, settings, token, touch=False)
+    caller = await web_sessions.resume(database, settings, token, touch=False)
     username = caller.user.username if caller else None
     session = await newest(database, owner, server) if username == owner else None
     answer = decide(username, owner, server, Live.of(session)).answer

@@ -8,8 +8,9 @@ from pydantic import BaseModel
 from portal.api.deps import InternalSecret, LoopbackOnly, PartsDep, SettingsDep
 from portal.errors import LoginRequired, NotFound
 from portal.models import Role
-from portal.services import accounts, servers
-from portal.services.roles import may_enter
+from portal.services.login import accounts, web_sessions
+from portal.services.people.roles import may_enter
+from portal.services.sessions import servers
 
 router = APIRouter(prefix="/internal", include_in_schema=False)
 Username = Annotated[str, Path(max_length=64)]
@@ -47,7 +48,7 @@ class ServerState(BaseModel):
 async def whoami(request: Request, parts: PartsDep, settings: SettingsDep) -> Whoami:
     """Does not keep the web session alive: only its owner's own requests do."""
     token = request.cookies.get(settings.cookie_name, "")
-    session = await accounts.resume(parts.db, settings, token, touch=False)
+    session = await web_sessions.resume(parts.db, settings, token, touch=False)
     if session is None:
         raise LoginRequired
     return Whoami(name=session.user.username, admin=session.user.role is Role.ADMIN)

@@ -10,8 +10,9 @@ from pydantic import BaseModel
 from portal.api.views import ResourcesOut, TensorboardOut, environment_title
 from portal.models import BatchJob, JobState, Tensorboard
 from portal.parts import Parts
-from portal.services import scalars, tensorboards
-from portal.services.sofar import Metrics
+from portal.services.jobs import scalars
+from portal.services.jobs.sofar import Metrics
+from portal.services.tensorboards import tensorboards
 from spawner.model import Outcome
 
 

@@ -14,8 +14,9 @@ from portal.api.streams import sse_response
 from portal.api.views import JobResourcesIn
 from portal.models import BatchJob
 from portal.parts import Parts
-from portal.services import job_logs, jobs, shares, tensorboards
-from portal.services.recipes import Wish
+from portal.services.jobs import job_logs, jobs
+from portal.services.jobs.recipes import Wish
+from portal.services.tensorboards import shares, tensorboards
 
 router = APIRouter(tags=["jobs"])
 Task = Annotated[int | None, Query(ge=0, lt=1_000_000)]

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
-from portal.services.slurm_limits import SlurmLimits
+from portal.services.limits.slurm_limits import SlurmLimits
 
 
 def _slurm_limits(connection: HTTPConnection) -> SlurmLimits:

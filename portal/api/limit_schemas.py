@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from portal.models import Limit, LimitScope
-from portal.services import associations as rules
-from portal.services import limit_views as views
-from portal.services.limit_changes import MOST_NAMES, names_of
-from portal.services.limit_rules import FIELDS, Counted, Figures
-from portal.services.slurm_limits import Standing
+from portal.services.limits import associations as rules
+from portal.services.limits import limit_views as views
+from portal.services.limits.limit_changes import MOST_NAMES, names_of
+from portal.services.limits.limit_rules import FIELDS, Counted, Figures
+from portal.services.limits.slurm_limits import Standing
 
 Number = Annotated[int, Field(ge=0, le=1_000_000)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True)]

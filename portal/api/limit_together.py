@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from portal.api.limit_schemas import TogetherOut, limit_out, use_out
 from portal.models import Limit, LimitScope
 from portal.parts import Parts
-from portal.services import limit_views
-from portal.services.allowances import account_of
+from portal.services.limits import limit_views
+from portal.services.limits.allowances import account_of
 
 
 async def together_of(parts: Parts, rows: Iterable[Limit]) -> list[TogetherOut]:

@@ -24,12 +24,12 @@ from portal.api.deps import (
     password_is_fresh,
 )
 from portal.directory.contract import MAX_PASSWORD_LENGTH, MAX_USERNAME_LENGTH
-from portal.services import accounts
-from portal.services.accounts import LoggedIn
-from portal.services.attempts import Caller
-from portal.services.people import groups_of
-from portal.services.roles import led_by
-from portal.services.second_factor import MAX_CODE_LENGTH
+from portal.services.login import accounts, web_sessions
+from portal.services.login.accounts import LoggedIn
+from portal.services.login.attempts import Caller
+from portal.services.login.second_factor import MAX_CODE_LENGTH
+from portal.services.people.people import groups_of
+from portal.services.people.roles import led_by
 from portal.settings import Settings
 
 router = APIRouter(tags=["login"])
@@ -164,7 +164,7 @@ def _let_in(response: Response, settings: Settings, found: LoggedIn) -> LoginOut
     response.set_cookie(
         settings.cookie_name,
         found.token,
-        max_age=int(accounts.HALF_LOGIN.total_seconds()) if half else whole_s,
+        max_age=int(web_sessions.HALF_LOGIN.total_seconds()) if half else whole_s,
         path="/",
         secure=settings.secure_cookies,
         httponly=True,
@@ -191,11 +191,11 @@ async def logout(
 ) -> None:
     """End the web session, if there is one, and forget the cookie."""
     token = request.cookies.get(settings.cookie_name, "")
-    session = await accounts.resume_any(database, settings, token, touch=False)
+    session = await web_sessions.resume_any(database, settings, token, touch=False)
     if session is not None:
         await accounts.logout(database, session, caller)
     else:
-        await accounts.forget_half_login(database, token)
+        await web_sessions.forget_half_login(database, token)
     response.delete_cookie(
         settings.cookie_name,
         path="/",

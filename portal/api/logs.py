@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from portal.api.deps import Identity, still_open
 from portal.api.streams import PING, sse
 from portal.parts import Parts
-from portal.services.logs import CHUNK
+from portal.services.jobs.logs import CHUNK
 
 Stream = Literal["stdout", "stderr"]
 POLL_S = 1.0

@@ -16,7 +16,7 @@ from starlette.requests import HTTPConnection
 from portal.api.bearer import has_bearer
 from portal.errors import OriginRefused, TooLarge, problem_response
 from portal.origin import origin_allowed
-from portal.services.audit import is_request
+from portal.services.audit.audit import is_request
 from portal.settings import Settings
 
 Scope = MutableMapping[str, Any]

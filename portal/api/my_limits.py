@@ -34,10 +34,10 @@ from portal.db import utcnow
 from portal.errors import FieldError, invalid_input
 from portal.models import GROUP_NAME_LENGTH
 from portal.parts import Parts
-from portal.services import limit_changes, limit_views, use
-from portal.services.allowances import account_of
 from portal.services.changes import USE
 from portal.services.csv_cells import csv_lines
+from portal.services.limits import limit_changes, limit_views, use
+from portal.services.limits.allowances import account_of
 
 router = APIRouter(tags=["limits"])
 

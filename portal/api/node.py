@@ -15,7 +15,8 @@ from portal.db import utcnow
 from portal.errors import Gone
 from portal.models import Session, Tensorboard
 from portal.parts import Parts
-from portal.services import extending, nodes, tensorboards
+from portal.services.sessions import extending, nodes
+from portal.services.tensorboards import tensorboards
 
 router = APIRouter(prefix="/node", include_in_schema=False)
 

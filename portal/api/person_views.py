@@ -11,9 +11,9 @@ from portal import models
 from portal.directory import contract
 from portal.directory.contract import Ability
 from portal.models import AccountState, HomeState, HomeTask, JobsPolicy, Role
-from portal.services import homes, person_pages, persons
-from portal.services.accounts import Accounts
-from portal.services.closing import open_things
+from portal.services.login.accounts import Accounts
+from portal.services.people import homes, person_pages, persons
+from portal.services.people.closing import open_things
 
 Username = Annotated[
     str,

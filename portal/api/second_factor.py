@@ -16,7 +16,7 @@ from portal.api.deps import (
     SettingsDep,
 )
 from portal.api.login import CallerDep, CodeIn
-from portal.services import second_factor
+from portal.services.login import second_factor
 
 router = APIRouter(tags=["second factor"])
 NO_STORE = "no-store"

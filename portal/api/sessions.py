@@ -23,7 +23,7 @@ from portal.api.views import ResourcesIn, SessionOut, sessions_out
 from portal.errors import NotFound
 from portal.models import JobState, Session
 from portal.parts import Parts
-from portal.services import extending, notebooks, sessions
+from portal.services.sessions import extending, notebooks, sessions
 
 router = APIRouter(tags=["sessions"])
 

@@ -9,8 +9,10 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel
 
 from portal.api.deps import ClientIp, CurrentUser, JobsUser, PartsDep, PeopleDep, SessionsUser
-from portal.services import jobs, sessions, shares
-from portal.services.shares import SharedWith, Whom
+from portal.services.jobs import jobs
+from portal.services.sessions import sessions
+from portal.services.tensorboards import shares
+from portal.services.tensorboards.shares import SharedWith, Whom
 
 router = APIRouter(tags=["tensorboards"])
 Username = Annotated[str, Path(max_length=100)]

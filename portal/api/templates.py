@@ -9,8 +9,8 @@ from portal.api.deps import CurrentUser, JobsUser, PartsDep
 from portal.api.views import JobResourcesIn, ResourcesOut
 from portal.errors import NotFound
 from portal.parts import Parts
-from portal.services import recipes
-from portal.services.recipes import Wish
+from portal.services.jobs import recipes
+from portal.services.jobs.recipes import Wish
 from spawner.templates import Template
 
 NOTEBOOK = "application/x-ipynb+json"

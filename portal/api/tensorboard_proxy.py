@@ -14,9 +14,9 @@ from portal.api.gate import page, to_login, wants_page
 from portal.db import utcnow
 from portal.models import TensorboardState
 from portal.proxy import Exchange, Forwarded, request_headers
-from portal.services import tensorboards, viewers
-from portal.services.gate import host_port, keep
-from portal.services.viewers import Board
+from portal.services.sessions.gate import host_port, keep
+from portal.services.tensorboards import tensorboards, viewers
+from portal.services.tensorboards.viewers import Board
 from portal.settings import Settings, origin_of
 
 router = APIRouter(include_in_schema=False)

@@ -9,7 +9,9 @@ from portal.api.deps import ClientIp, CurrentUser, JobsUser, PartsDep, PeopleDep
 from portal.api.views import TensorboardOut
 from portal.errors import NotFound
 from portal.models import JobKind, JobState, TensorboardState
-from portal.services import jobs, sessions, tensorboards, viewers
+from portal.services.jobs import jobs
+from portal.services.sessions import sessions
+from portal.services.tensorboards import tensorboards, viewers
 
 router = APIRouter(tags=["tensorboards"])
 

@@ -10,8 +10,8 @@ from portal.api.deps import CurrentWebSession, DatabaseDep, FreshPassword, Setti
 from portal.api.login import CallerDep
 from portal.db import utcnow
 from portal.models import AccessToken
-from portal.services import tokens
-from portal.services.tokens import Scope, Wish
+from portal.services.login import tokens
+from portal.services.login.tokens import Scope, Wish
 
 router = APIRouter(tags=["tokens"])
 

@@ -7,7 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from portal.models import JobState, Session, Tensorboard, TensorboardState
 from portal.parts import Parts
-from portal.services import extending, tensorboards
+from portal.services.sessions import extending
+from portal.services.tensorboards import tensorboards
 from spawner.model import Outcome
 
 Name = Annotated[str, Field(max_length=64)]

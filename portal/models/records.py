@@ -63,7 +63,7 @@ class ImageImport(Base):
 
 class AuditEvent(Base):
     """Who did what to what. Rows are only ever added: the database refuses to change one, and to
-    delete any but those that retention (services/audit_keeping.py) lets go.
+    delete any but those that retention (services/audit/audit_keeping.py) lets go.
 
     `actor_id` is the user's, and stays when the user has gone: no foreign key. `token` is the
     name of the access token that the act came with, `request_id` what the answer's header and the

@@ -19,7 +19,7 @@ from portal.db import Database, utcnow
 from portal.errors import ChangedMeanwhile, FieldError, NotFound, invalid_input
 from portal.models import Announcement, AnnouncementLevel
 from portal.parts import Parts
-from portal.services.audit import Action, By, changed, record
+from portal.services.audit.audit import Action, By, changed, record
 from portal.services.changes import EVERYONE
 
 PAGE = 50

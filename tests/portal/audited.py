@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from portal.app import bare_app
 from portal.models import AuditEvent
-from portal.services import audit
+from portal.services.audit import audit
 
 SAFE = {"GET", "HEAD", "OPTIONS"}
 V1 = "/api/v1"

@@ -31,8 +31,8 @@ from portal.models import (
 )
 from portal.parts import Parts
 from portal.serve import server_config
-from portal.services.hashes import hash_token
-from portal.services.people import People
+from portal.services.login.hashes import hash_token
+from portal.services.people.people import People
 from portal.settings import Settings
 from tests.portal.gate_world import Answer, Upstream, read_answer, wait_until
 

@@ -11,8 +11,9 @@ from portal.db import utcnow
 from portal.directory.contract import Person
 from portal.errors import Forbidden
 from portal.models import AuditEvent, HalfLogin, User, WebSession
-from portal.services import accounts, roles
-from portal.services.audit import Action
+from portal.services.audit.audit import Action
+from portal.services.login import accounts, web_sessions
+from portal.services.people import roles
 from tests.portal.conftest import Browser, Portal
 from tests.portal.slapd import PASSWORD
 
@@ -61,12 +62,12 @@ class TestWebSession:
         await change_rows(portal, WebSession, last_seen_at=seen)
         token = next(morsel.value for morsel in alice.http.cookie_jar)
         database, settings = portal.app.state.db, portal.settings
-        assert await accounts.resume(database, settings, token, touch=False) is not None
+        assert await web_sessions.resume(database, settings, token, touch=False) is not None
         assert (await rows(portal, WebSession))[0].last_seen_at == seen
 
     @pytest.mark.parametrize("token", ["", "x", "x" * 43, "x" * 5000, "é", "a;b"])
     async def test_a_made_up_token_opens_nothing(self, portal: Portal, token: str) -> None:
-        assert await accounts.resume(portal.app.state.db, portal.settings, token) is None
+        assert await web_sessions.resume(portal.app.state.db, portal.settings, token) is None
 
     async def test_the_hash_is_no_token(self, portal: Portal, alice: Browser) -> None:
         assert (await alice.get("/api/v1/me")).status == 200

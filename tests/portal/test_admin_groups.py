@@ -6,8 +6,8 @@ import pytest
 
 from portal.errors import Conflict, LastAdmin
 from portal.models import GroupLeader
-from portal.services import groups, person_changes
-from portal.services.audit import By
+from portal.services.audit.audit import By
+from portal.services.people import groups, person_changes
 from tests.portal.conftest import Answer, Browser, Portal
 from tests.portal.people_world import GROUPS, USERS, RunHere, audited, fields, logged_in
 

@@ -23,8 +23,8 @@ from portal.models import (
     UsageRead,
     User,
 )
-from portal.services import use
-from portal.services.limited_people import LimitedPeople
+from portal.services.limits import use
+from portal.services.limits.limited_people import LimitedPeople
 from spawner.parse_accounting import InUse, JobTime
 from tests.portal.accounting_world import BUSY, FakeAccounting
 from tests.portal.conftest import Answer
@@ -169,7 +169,7 @@ async def test_of_two_sessions_at_once_one_is_refused(
     async def submitted(_parts: Any, _session: Any) -> None:
         """What becomes of it in Slurm isn't what this is about."""
 
-    monkeypatch.setattr("portal.services.launch.submit_session", submitted)
+    monkeypatch.setattr("portal.services.slurm.launch.submit_session", submitted)
     await put(world, ALICE, sessions=1)
     answers = await asyncio.gather(*(start(world) for _ in range(4)))
     assert sorted(answer.status for answer in answers) == [201, 409, 409, 409]

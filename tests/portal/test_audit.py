@@ -18,11 +18,12 @@ from portal.api.deps import Identity
 from portal.app import bare_app
 from portal.db import utcnow
 from portal.models import AuditEvent, Mark, Refusals, Role, User
-from portal.services import audit_search, refusals
-from portal.services.audit import Action, changed, record
-from portal.services.audit_keeping import MARK, AuditKeeping
-from portal.services.audit_titles import TITLES
+from portal.services.audit import audit_search
+from portal.services.audit.audit import Action, changed, record
+from portal.services.audit.audit_keeping import MARK, AuditKeeping
+from portal.services.audit.audit_titles import TITLES
 from portal.services.csv_cells import csv_lines
+from portal.services.login import refusals
 from tests.portal.audited import (
     NOT_RECORDED,
     RECORDED,

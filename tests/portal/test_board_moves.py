@@ -20,7 +20,7 @@ from portal.models import (
     User,
 )
 from portal.parts import Parts
-from portal.services import tensorboards
+from portal.services.tensorboards import tensorboards
 from portal.settings import Settings
 from spawner.channel import UserInfo
 from tests.portal.gate_portal import gate_settings

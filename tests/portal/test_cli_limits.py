@@ -26,7 +26,7 @@ BASE = ("research", "alice", "")
 async def world(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     """A portal whose loops look often."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("portal.services.slurm_limits.LOOK_S", 0.2)
+        patch.setattr("portal.services.limits.slurm_limits.LOOK_S", 0.2)
         patch.setattr("portal.services.announcements.REFRESH_S", 0.2)
         async with job_world(slapd, tmp_path_factory.mktemp("cli-limits")) as made:
             yield made

@@ -9,8 +9,8 @@ import pytest
 
 from portal.directory.contract import NewPerson
 from portal.errors import FieldError, InvalidInput
-from portal.services import csv_people
-from portal.services.csv_people import Known, Line
+from portal.services.people import csv_people
+from portal.services.people.csv_people import Known, Line
 from tests.portal.conftest import Answer, Browser, Portal
 from tests.portal.people_world import USERS, audited, fields, logged_in
 

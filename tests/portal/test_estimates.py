@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from portal.services import forecasts
+from portal.services.jobs import forecasts
 from spawner.errors import LauncherUnavailable, Rejected, Unreachable
 from spawner.model import JobInfo, SlurmState
 from tests.portal.job_world import World, job_world

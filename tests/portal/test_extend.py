@@ -17,7 +17,7 @@ from sqlalchemy import select, update
 
 from portal.db import utcnow
 from portal.models import AuditEvent, JobState, Session, Tensorboard, User, Wanted, new_id
-from portal.services.extending import Extension, offered, spoken
+from portal.services.sessions.extending import Extension, offered, spoken
 from spawner.errors import NotFound, Rejected, SlurmError, Unreachable
 from spawner.model import (
     ClusterInfo,

@@ -10,8 +10,8 @@ from sqlalchemy.dialects import sqlite
 
 from portal.db import utcnow
 from portal.models import JobState, Session, User, Wanted, WebSession
-from portal.services.gate import LOOK
-from portal.services.hashes import hash_token
+from portal.services.login.hashes import hash_token
+from portal.services.sessions.gate import LOOK
 from spawner.model import Outcome
 from tests.portal.gate_portal import TARGET, Real, problem
 from tests.portal.gate_world import HOME, PAGE, wait_until, world
@@ -75,7 +75,7 @@ def test_logins_that_are_over_open_nothing(real: Real) -> None:
     name = real.settings.cookie_name
     for token in ("expired", "idle", "", "x" * 5000, "token-of-alice2"):
         cookie = {"Cookie": f"{name}={token}"}
-        # two ways to ask the same: the gate's one query, and accounts.resume behind the page
+        # two ways to ask the same: the gate's one query, and web_sessions.resume behind the page
         assert real.gate("alice", headers=cookie).status == 401
         assert real.ask(HOME, headers=cookie).status == 401
     real.update(User, real.users["alice"].id, disabled_at=utcnow())

@@ -17,7 +17,7 @@ from sqlalchemy.exc import OperationalError
 from portal import check
 from portal.db import utcnow
 from portal.models import AuditEvent, ImageImport, ImportState, JobState, Session, User, Wanted
-from portal.services import importing
+from portal.services.catalog import importing
 from tests import registry as registries
 from tests.portal.conftest import Browser, MakeSettings, Portal, RunPortal
 from tests.registry import Registry, Relay

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import event
 
 from portal.models import BatchJob, JobState
-from portal.services import jobs
+from portal.services.jobs import jobs
 from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
 

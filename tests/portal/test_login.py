@@ -13,7 +13,7 @@ from sqlalchemy import select
 from structlog.testing import capture_logs
 
 from portal.models import AuditEvent, LoginFailure, WebSession
-from portal.services.audit import Action
+from portal.services.audit.audit import Action
 from tests.portal.conftest import Browser, Portal, RunPortal
 from tests.portal.slapd import PASSWORD, SUFFIX, Slapd, free_port
 

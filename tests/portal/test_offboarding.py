@@ -23,8 +23,8 @@ from portal.models import (
     Wanted,
     new_id,
 )
-from portal.services import closing
-from portal.services.presence import Presence
+from portal.services.people import closing
+from portal.services.people.presence import Presence
 from tests.portal.conftest import Answer, Browser, Portal
 from tests.portal.hub_played import PlayedHub, played_hub
 from tests.portal.people_world import USERS, RunHere, audited, fields, logged_in

@@ -17,8 +17,8 @@ from portal.db import Database, utcnow
 from portal.models import BatchJob, Job, JobsPolicy, JobState, Session, User, Wanted, new_id
 from portal.reconcile import VANISHED, Reconcile
 from portal.services.changes import Changes
+from portal.services.slurm.unsettled import EVERYTHING_EVERY
 from portal.services.store import change
-from portal.services.unsettled import EVERYTHING_EVERY
 from spawner.errors import LauncherUnavailable, NotFound, Unreachable
 from spawner.model import JobInfo, Outcome, SlurmState
 from spawner.watcher import Watcher

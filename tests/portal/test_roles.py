@@ -12,8 +12,8 @@ from portal.db import utcnow
 from portal.errors import LastAdmin
 from portal.models import Role, User
 from portal.origin import SAFE_METHODS
-from portal.services import admins, roles
-from portal.services.presence import Presence
+from portal.services.people import admins, roles
+from portal.services.people.presence import Presence
 from tests.portal.conftest import Answer, Browser, Portal
 from tests.portal.people_world import GROUPS, USERS, RunHere, audited, logged_in
 from tests.portal.test_routes import methods, path_of

@@ -23,9 +23,9 @@ from portal.models import (
     User,
     WebSession,
 )
-from portal.services import second_factor, totp
-from portal.services.audit import Action
-from portal.services.gate import look
+from portal.services.audit.audit import Action
+from portal.services.login import second_factor, totp
+from portal.services.sessions.gate import look
 from tests.portal.conftest import Answer, Browser, Portal, RunPortal
 from tests.portal.slapd import PASSWORD
 from tests.portal.test_routes import asked_paths

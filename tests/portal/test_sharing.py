@@ -22,8 +22,9 @@ from portal.models import (
     User,
     WebSession,
 )
-from portal.services import people, viewers
-from portal.services.hashes import hash_token
+from portal.services.login.hashes import hash_token
+from portal.services.people import people
+from portal.services.tensorboards import viewers
 from tests.portal.conftest import Browser, Portal, RunPortal
 from tests.portal.gate_world import Seen, Upstream, reply
 from tests.portal.slapd import free_port

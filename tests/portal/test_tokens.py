@@ -14,9 +14,9 @@ from portal.api import deps
 from portal.db import utcnow
 from portal.models import AccessToken, AuditEvent, SecondFactor, User, WebSession
 from portal.origin import SAFE_METHODS
-from portal.services import accounts
-from portal.services.audit import Action
-from portal.services.tokens import MAX_TOKENS, Scope, new_text, well_formed
+from portal.services.audit.audit import Action
+from portal.services.login import web_sessions
+from portal.services.login.tokens import MAX_TOKENS, Scope, new_text, well_formed
 from tests.portal.conftest import Answer, Browser, Portal, RunPortal
 from tests.portal.test_routes import calls, guards, methods, name, path_of, routes
 
@@ -195,7 +195,7 @@ class TestEnding:
         await make(alice, "read")
         (user,) = await rows(portal, User)
         async with portal.app.state.db.session() as db:
-            await accounts.end_all(db, user.id)
+            await web_sessions.end_all(db, user.id)
             await db.commit()
         assert await rows(portal, AccessToken) == []
         assert (await alice.get("/api/v1/me")).status == 401

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from portal.services.associations import (
+from portal.services.limits.associations import (
     ABSENT,
     AGAIN,
     HERE,
@@ -17,8 +17,8 @@ from portal.services.associations import (
     taken_for_told,
     wanted,
 )
-from portal.services.limit_rules import Figures, effective
-from portal.services.slurm_limits import Standing, lines_for
+from portal.services.limits.limit_rules import Figures, effective
+from portal.services.limits.slurm_limits import Standing, lines_for
 from spawner.parse_accounting import Facts, Place
 
 FACTS = Facts("demo", frozenset({"limits"}), frozenset({"cpu", "mem", "gres/gpu"}))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from portal.api.gate import explain, page
 from portal.models import JobState, Session, User, Wanted
-from portal.services.gate import SERVER_PATTERN, Answer, Decision, Live, decide, target_of
-from portal.services.sessions import NAME
+from portal.services.sessions.gate import SERVER_PATTERN, Answer, Decision, Live, decide, target_of
+from portal.services.sessions.sessions import NAME
 from spawner.model import Outcome
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portal.models import BatchJob, JobState, User, Wanted
-from portal.services import arrays, lifecycle, logs, outside, usage
-from portal.services.logs import read_piece
+from portal.services.jobs import arrays, logs, outside
+from portal.services.jobs.logs import read_piece
+from portal.services.slurm import lifecycle, usage
 from spawner import launcher, parse, parse_usage
 from spawner.model import JobInfo, JobUsage, Outcome, SlurmState
 

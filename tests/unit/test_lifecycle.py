@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from portal.models import JobState, Session, User, Wanted
-from portal.services import lifecycle
+from portal.services.slurm import lifecycle
 from spawner.model import JobInfo, Outcome, SlurmState
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

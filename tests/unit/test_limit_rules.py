@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portal.models import LimitScope
-from portal.services.limit_rules import (
+from portal.services.limits.limit_rules import (
     Allowance,
     Counted,
     Figures,

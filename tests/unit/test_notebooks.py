@@ -14,7 +14,7 @@ import pytest
 from portal.errors import HomeProblem
 from portal.models import Session, User
 from portal.parts import Parts
-from portal.services import notebooks
+from portal.services.sessions import notebooks
 from spawner import launcher
 from spawner.catalog import Catalog
 from spawner.errors import HomeUnavailable, SpawnerError

@@ -13,9 +13,9 @@ import pytest
 from portal.api.environments import environment_out
 from portal.errors import InvalidInput
 from portal.parts import Parts
-from portal.services import recipes
-from portal.services.available import NO_GPU
-from portal.services.launch import offered_environments
+from portal.services.catalog.available import NO_GPU
+from portal.services.jobs import recipes
+from portal.services.slurm.launch import offered_environments
 from spawner.catalog import Catalog
 from spawner.model import ClusterInfo, NodeInfo, PartitionInfo
 from spawner.templates import Template, load_templates

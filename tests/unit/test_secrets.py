@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from portal.services import tokens
-from portal.services.sealed import KEY_BYTES, SealBroken, key_of, seal, unseal
+from portal.services.login import tokens
+from portal.services.login.sealed import KEY_BYTES, SealBroken, key_of, seal, unseal
 
 KEY = b"k" * KEY_BYTES
 

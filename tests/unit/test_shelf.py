@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.services.shelf import Shelf
+from portal.services.catalog.shelf import Shelf
 from spawner.catalog import CatalogError, Environment, Places, availability, load_environment
 
 ENVIRONMENT = """\
@@ -187,7 +187,7 @@ async def test_what_nobody_has_thought_of_is_told_with_its_file(
             raise ZeroDivisionError("by nothing")
         return load_environment(path, places)
 
-    monkeypatch.setattr("portal.services.shelf.load_environment", load)
+    monkeypatch.setattr("portal.services.catalog.shelf.load_environment", load)
     shelf = open_shelf()
     assert list(shelf.environments) == ["plain"]
     file = site / "environments" / "mine.yaml"

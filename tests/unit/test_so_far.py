@@ -10,8 +10,8 @@ import pytest
 from portal.api.job_views import array_out
 from portal.models import BatchJob, JobState, User
 from portal.parts import Parts
-from portal.services import scalars
-from portal.services.sofar import EVERY_S, MOST_ARRAYS, REST, SoFar
+from portal.services.jobs import scalars
+from portal.services.jobs.sofar import EVERY_S, MOST_ARRAYS, REST, SoFar
 from spawner.errors import LauncherUnavailable
 
 pytestmark = pytest.mark.anyio

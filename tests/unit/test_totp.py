@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portal.services import totp
+from portal.services.login import totp
 
 SECRET = b"12345678901234567890"  # of RFC 4226, appendix D, and RFC 6238, appendix B
 NOW_S = 1_800_000_010.0

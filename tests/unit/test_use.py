@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from portal.services.use import Used, by_day, months_back
+from portal.services.limits.use import Used, by_day, months_back
 from spawner.parse_accounting import JobTime
 
 DAY = date(2026, 10, 31)

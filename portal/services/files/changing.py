@@ -14,7 +14,7 @@ from portal import errors
 from portal.db import Database
 from portal.errors import FieldError, PortalError, invalid_input
 from portal.models import User
-from portal.services.audit import Action, record
+from portal.services.audit.audit import Action, record
 from portal.services.files.roots import Files, Place, explaining
 from portal.settings_files import FileRoot
 from spawner.filedata import Deleted, Entry

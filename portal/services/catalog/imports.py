@@ -1,0 +1,237 @@
+"""Images that administrators import from registries into files: ask, look, cancel, delete.
+
+What is asked for here, services/catalog/importing.py does. Nothing else ever fetches an image:
+sessions and jobs find theirs in a file.
+"""
+
+import asyncio
+import os
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import and_, func, or_, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from portal.db import utcnow
+from portal.errors import Conflict, FieldError, NotFound, invalid_input
+from portal.models import ImageImport, ImportState, Job, JobKind, JobState, User, Wanted
+from portal.parts import Parts
+from portal.services.audit import audit
+from portal.services.changes import IMPORTS
+from portal.services.store import change
+from spawner.references import Reference, ReferenceProblem, check_file, parse_reference
+from spawner.runtimes import Container
+
+PAGE = 50
+LIVE = (ImportState.QUEUED, ImportState.RUNNING)
+OFF = (
+    "Importing images is off. To switch it on, let the setting image_import_dir name a folder that"
+    " the portal's account may write and that every node can read."
+)
+TAKEN = (
+    "There is an image of this name already. Choose another name, or say that this one replaces it."
+)
+UNDER_WAY = "An import into this file is under way. Wait for its end, or cancel it."
+SHADOWED = (
+    "The site's own image folder has a file of this name, and that one is used first. Choose"
+    " another name."
+)
+UNWRITABLE = (
+    "The folder that image_import_dir names isn't there, or the portal's account can't write to it."
+    " `portal check` says which."
+)
+KINDS = {JobKind.SESSION: "session", JobKind.JOB: "job"}
+
+
+@dataclass(frozen=True)
+class Image:
+    """A file in the import folder. `source` is the import that made it, None if nobody knows."""
+
+    file: str
+    size_bytes: int
+    modified_at: datetime
+    environments: list[str]
+    source: ImageImport | None
+
+
+def folder(parts: Parts) -> Path:
+    """Where imported images lie; raises Conflict where importing is off."""
+    found = parts.settings.image_import_dir
+    if found is None:
+        raise Conflict(OFF)
+    return found
+
+
+async def images(parts: Parts) -> list[Image]:
+    """Every image in the import folder, by name. Raises Conflict where it can't be read."""
+    where = folder(parts)
+    try:
+        files = await asyncio.to_thread(_files, where)
+    except OSError as error:
+        problem = f"The folder for imported images can't be read: {error.strerror}."
+        raise Conflict(problem) from error
+    sources = await _sources(parts, [name for name, _, _ in files])
+    return [
+        Image(name, size, at, environments_of(parts, where / name), sources.get(name))
+        for name, size, at in files
+    ]
+
+
+def _files(where: Path) -> list[tuple[str, int, datetime]]:
+    """(name, size, time) of what is whole: a file still being made has a name with a dot first."""
+    found = []
+    for path in sorted(where.iterdir()):
+        status = path.lstat()
+        if stat.S_ISREG(status.st_mode) and path.suffix == ".sif" and path.name[0] != ".":
+            at = datetime.fromtimestamp(status.st_mtime, UTC)
+            found.append((path.name, status.st_size, at))
+    return found
+
+
+async def _sources(parts: Parts, files: Sequence[str]) -> dict[str, ImageImport]:
+    """The last import that made each of these files."""
+    query = select(ImageImport).where(
+        ImageImport.state == ImportState.DONE, ImageImport.file.in_(files)
+    )
+    async with parts.db.session() as db:
+        rows = await db.scalars(query.order_by(ImageImport.ended_at))
+    return {row.file: row for row in rows}
+
+
+def environments_of(parts: Parts, image: Path) -> list[str]:
+    """The environments that run from this file."""
+    return sorted(
+        name
+        for name, environment in parts.catalog.environments.items()
+        if isinstance(environment.runtime, Container) and environment.runtime.image == image
+    )
+
+
+async def users_of(parts: Parts, image: Path) -> str:
+    """How many sessions and jobs run from this file, or wait to: `2 sessions and 1 job`; empty for
+    none."""
+    query = (
+        select(Job.kind, func.count())
+        .where(Job.environment.in_(environments_of(parts, image)), Job.state != JobState.ENDED)
+        .group_by(Job.kind)
+    )
+    async with parts.db.session() as db:
+        counts = dict((await db.execute(query)).all())
+    found = [(counts[kind], word) for kind, word in KINDS.items() if kind in counts]
+    return " and ".join(f"{number} {word}{'s' if number > 1 else ''}" for number, word in found)
+
+
+async def create(
+    parts: Parts, admin: User, *, reference: str, file: str, replace: bool, ip: str
+) -> ImageImport:
+    """Have an image imported. Raises InvalidInput with the field, and Conflict for a name that is
+    taken."""
+    where = folder(parts)
+    wanted = _valid(reference, file)
+    if not os.access(where, os.W_OK | os.X_OK):
+        raise Conflict(UNWRITABLE)
+    if (parts.settings.image_dir / file).exists():
+        raise invalid_input([FieldError("file", SHADOWED)])
+    if (where / file).exists():
+        if not replace:
+            raise Conflict(TAKEN, errors=[FieldError("file", TAKEN)])
+        if users := await users_of(parts, where / file):
+            raise Conflict(f"{file} can't be replaced now: {users} would lose it.")
+    row = ImageImport(
+        reference=wanted.text, file=file, replace=replace, requested_by=admin.username
+    )
+    async with parts.db.session() as db:
+        db.add(row)
+        detail = {"reference": wanted.text}
+        audit.record(db, audit.Action.IMAGE_IMPORT, actor=admin, target=file, detail=detail, ip=ip)
+        try:
+            await db.commit()
+        except IntegrityError as error:
+            raise Conflict(UNDER_WAY, errors=[FieldError("file", UNDER_WAY)]) from error
+    parts.changes.notify(IMPORTS)
+    return row
+
+
+def _valid(reference: str, file: str) -> Reference:
+    problems = []
+    try:
+        check_file(file)
+    except ReferenceProblem as error:
+        problems.append(FieldError("file", str(error)))
+    try:
+        found = parse_reference(reference)
+    except ReferenceProblem as error:
+        problems.insert(0, FieldError("reference", str(error)))
+    if problems:
+        raise invalid_input(problems)
+    return found
+
+
+async def page(parts: Parts, before: tuple[datetime, str] | None = None) -> list[ImageImport]:
+    """Imports, newest first; at most one more than PAGE."""
+    query = select(ImageImport)
+    if before is not None:
+        at, last = before
+        same = and_(ImageImport.created_at == at, ImageImport.id < last)
+        query = query.where(or_(ImageImport.created_at < at, same))
+    query = query.order_by(ImageImport.created_at.desc(), ImageImport.id.desc()).limit(PAGE + 1)
+    async with parts.db.session() as db:
+        return list((await db.scalars(query)).all())
+
+
+async def get(parts: Parts, import_id: str) -> ImageImport:
+    async with parts.db.session() as db:
+        found = await db.get(ImageImport, import_id)
+    if found is None:
+        raise NotFound("There is no such import.")
+    return found
+
+
+async def cancel(parts: Parts, admin: User, import_id: str, *, ip: str) -> ImageImport:
+    """Stop an import; it leaves nothing. Asking twice is no mistake. Raises NotFound, and Conflict
+    for one that has ended."""
+    row = await get(parts, import_id)
+    if row.state not in LIVE:
+        raise Conflict("This import has ended already.")
+
+    def apply(row: ImageImport) -> None:
+        row.wanted = Wanted.STOP
+        if row.state is ImportState.QUEUED:
+            row.state, row.ended_at = ImportState.CANCELLED, utcnow()
+
+    def also(db: AsyncSession, row: ImageImport) -> None:
+        detail, action = {"reference": row.reference}, audit.Action.IMAGE_CANCEL
+        audit.record(db, action, actor=admin, target=row.file, detail=detail, ip=ip)
+
+    changed = await change(parts.db, ImageImport, import_id, apply, also)
+    parts.changes.notify(IMPORTS)
+    return changed or row
+
+
+async def delete(parts: Parts, admin: User, file: str, *, ip: str) -> None:
+    """Delete an imported image. Raises NotFound for what isn't one, and Conflict while something
+    runs from it."""
+    where = folder(parts)
+    found = {image.file: image for image in await images(parts)}.get(file)
+    if found is None:
+        raise NotFound("There is no imported image of this name.")
+    if found.source is None:
+        raise Conflict("The portal didn't import this file: whoever put it there may remove it.")
+    if users := await users_of(parts, where / file):
+        raise Conflict(
+            f"{users[:1].upper()}{users[1:]} would lose this image. Wait for their end, or stop"
+            " them first."
+        )
+    async with parts.db.session() as db:
+        detail = {"reference": found.source.reference}
+        audit.record(db, audit.Action.IMAGE_DELETE, actor=admin, target=file, detail=detail, ip=ip)
+        try:
+            await asyncio.to_thread((where / file).unlink)
+        except OSError as error:
+            raise Conflict(f"This file can't be deleted: {error.strerror}.") from error
+        await db.commit()
+    await parts.catalog.refresh()

@@ -1,0 +1,1 @@
+"""Batch jobs: from a wish to a list with logs and results."""

@@ -1,0 +1,341 @@
+"""Batch jobs as their owner knows them: submit, list, look at, cancel, take off the list.
+
+A job's row, with all that is to be submitted, is written before Slurm hears of it. The request
+that wrote it submits it; when that comes to no certain end (Slurm or the portal died), the row
+stays as it is and the reconcile loop submits it once it is certain that Slurm hasn't got it.
+"""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import structlog
+from sqlalchemy import Select, String, and_, cast, or_, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import undefer
+
+from portal.db import utcnow
+from portal.errors import Conflict, LimitReached, NotFound, PortalError
+from portal.models import BatchJob, JobState, User, Wanted, new_id
+from portal.parts import Parts
+from portal.services import paging
+from portal.services.audit import audit
+from portal.services.changes import RECONCILE
+from portal.services.jobs import recipes
+from portal.services.jobs.recipes import Recipe, Wish
+from portal.services.limits import allowances
+from portal.services.slurm import launch
+from portal.services.store import change
+from spawner.errors import LauncherUnavailable, SpawnerError, Unreachable
+from spawner.model import Outcome
+
+log = structlog.get_logger(__name__)
+
+PAGE = 50
+ANSWER_WITHIN_S = 20.0  # a request that submits is answered by then, whatever Slurm does
+WAITS = "Slurm does not answer at the moment. The job is kept, and submitted when it does."
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which jobs of a list are wanted; `q` is found in names and Slurm's ids."""
+
+    state: Literal["live", "ended", "all"] = "all"
+    template: str | None = None
+    q: str | None = None
+    external: bool | None = None
+    cursor: str | None = None
+
+
+async def create(
+    parts: Parts, user: User, wish: Wish, key: str | None = None, ip: str = ""
+) -> BatchJob:
+    """Submit a job; the same wish under the same key is the same job.
+
+    Raises InvalidInput with the fields, Conflict for a key that came with another wish,
+    LimitReached, and what submitting raises while it is certain that Slurm has no job.
+    """
+    digest = _digest(wish)
+    if key is not None and (found := await _of_key(parts, user, key)) is not None:
+        return await _same(parts, found, digest)
+    job_id = new_id()
+    recipe = await recipes.prepare(parts, user, wish, job_id)
+    row = _row(parts, user, wish, recipe, job_id, digest, key)
+    async with parts.db.session() as db:
+        try:
+            await allowances.check_room(db, user, recipe.allowance, jobs=row.array_size or 1)
+        except LimitReached:
+            found = await _of_key(parts, user, key) if key is not None else None
+            if found is None:
+                raise
+            return await _same(parts, found, digest)  # it is this one that is there meanwhile
+        db.add(row)
+        detail = {"template": recipe.template, "resources": recipe.kept_resources}
+        target = f"{user.username}/{recipe.name}"
+        audit.record(db, audit.Action.JOB_SUBMIT, actor=user, target=target, detail=detail, ip=ip)
+        try:
+            await db.commit()
+        except IntegrityError:
+            await db.rollback()
+            found = await _of_key(parts, user, key) if key is not None else None
+            if found is None:
+                raise
+            return await _same(parts, found, digest)
+    parts.changes.notify(user.id)
+    await _submitted(parts, await with_script(parts, row))
+    return await get(parts, user, job_id)
+
+
+def _row(
+    parts: Parts, user: User, wish: Wish, recipe: Recipe, job_id: str, digest: str, key: str | None
+) -> BatchJob:
+    rendered = recipe.rendered
+    tasks = [
+        {"index": index, "state": JobState.SUBMITTING, "parameters": parameters}
+        for index, parameters in enumerate(recipe.tasks or [])
+    ]
+    return BatchJob(
+        id=job_id,
+        user_id=user.id,
+        owner_id=user.id,
+        name=recipe.name,
+        environment=recipe.environment,
+        resources=recipe.kept_resources,
+        cluster=parts.settings.cluster_name,
+        template=recipe.template,
+        parameters=recipe.parameters,
+        script=rendered.script,
+        source=wish.script,
+        files=dict(rendered.files),
+        body_hash=digest,
+        idempotency_key=key,
+        logdir=_checked_logdir(wish.logdir, recipe.workdir) or rendered.logdir,
+        workdir=recipe.workdir,
+        array_size=rendered.array,
+        requeue=rendered.requeue,
+        signal=rendered.signal,
+        tasks=tasks if rendered.array else None,
+    )
+
+
+def _checked_logdir(logdir: str | None, home: str) -> str | None:
+    """The folder that TensorBoard is to show; the job's own PORTAL_LOGDIR stays what it is."""
+    if logdir is None:
+        return None
+    return launch.checked_path("logdir", logdir, home)
+
+
+def _digest(wish: Wish) -> str:
+    """The same for the same wish: what an Idempotency-Key stands for."""
+    text = json.dumps(asdict(wish), sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+async def _of_key(parts: Parts, user: User, key: str) -> BatchJob | None:
+    query = select(BatchJob).where(BatchJob.owner_id == user.id, BatchJob.idempotency_key == key)
+    async with parts.db.session() as db:
+        return (await db.scalars(query)).first()
+
+
+async def _same(parts: Parts, found: BatchJob, digest: str) -> BatchJob:
+    if found.body_hash != digest:
+        raise Conflict("This Idempotency-Key has been used for another job.")
+    if found.id in parts.submitting:
+        await _wait(parts, found.id)
+        return await get(parts, found.user, found.id)
+    return found
+
+
+# --- submitting ---------------------------------------------------------------------------------
+
+
+async def _submitted(parts: Parts, row: BatchJob) -> None:
+    """Submit in a task of its own, which goes on if the request is given up, and wait for it."""
+    parts.submitting[row.id] = asyncio.create_task(_first_try(parts, row), name=f"submit {row.id}")
+    await _wait(parts, row.id)
+
+
+async def _wait(parts: Parts, job_id: str) -> None:
+    """Until the submission is over, or the request must be answered. Raises what Slurm refused."""
+    task = parts.submitting.get(job_id)
+    if task is not None:
+        done, _ = await asyncio.wait({task}, timeout=ANSWER_WITHIN_S)
+        if done and (refused := task.result()) is not None:
+            raise refused
+
+
+async def _first_try(parts: Parts, row: BatchJob) -> PortalError | None:
+    """Submit a new row; what Slurm surely refused leaves no row. Returns the refusal."""
+    try:
+        await launch.submit_job(parts, row)
+    except SpawnerError as error:
+        if isinstance(error, Unreachable | LauncherUnavailable):
+            await _say(parts, row, WAITS)
+            return None
+        await _forget(parts, row)
+        return launch.explained(error)
+    finally:
+        parts.submitting.pop(row.id, None)
+        parts.changes.notify(row.user_id, row.id, RECONCILE)
+    return None
+
+
+async def submit_again(parts: Parts, job_id: str, lost: int | None = None) -> None:
+    """For the reconcile loop: submit a row whose first try came to no certain end, or whose job
+    `lost` Slurm has forgotten. What Slurm refuses now has failed, for its request was answered long
+    ago."""
+
+    def apply(job: BatchJob) -> None:
+        if job.job_id == lost and job.wanted is Wanted.RUN and job.state is not JobState.ENDED:
+            job.state, job.job_id, job.submit_time = JobState.SUBMITTING, None, None
+            job.node = job.started_at = job.expires_at = job.estimated_start = None
+
+    await change(parts.db, BatchJob, job_id, apply)
+    async with parts.db.session() as db:
+        row = await db.get(BatchJob, job_id, options=_WHOLE)
+    if row is None or row.wanted is Wanted.STOP or row.state is not JobState.SUBMITTING:
+        return
+    parts.watcher.forget(row.id, row.user.username)
+    try:
+        await launch.submit_job(parts, row)
+    except SpawnerError as error:
+        if isinstance(error, Unreachable | LauncherUnavailable):
+            await _say(parts, row, WAITS)
+            return
+        why = launch.explained(error)
+
+        def refuse(job: BatchJob) -> None:
+            job.state, job.outcome, job.ended_at = JobState.ENDED, Outcome.FAILED, utcnow()
+            job.reason, job.advice = why.detail, None
+
+        await change(parts.db, BatchJob, job_id, refuse)
+        log.warning("a kept job was refused", job=job_id, error=error.message)
+    finally:
+        parts.changes.notify(row.user_id, row.id)
+
+
+async def _say(parts: Parts, row: BatchJob, reason: str) -> None:
+    def apply(job: BatchJob) -> None:
+        if job.state is JobState.SUBMITTING:
+            job.reason = reason
+
+    await change(parts.db, BatchJob, row.id, apply)
+
+
+async def _forget(parts: Parts, row: BatchJob) -> None:
+    async with parts.db.session() as db:
+        found = await db.get(BatchJob, row.id)
+        if found is not None:
+            await db.delete(found)
+            await db.commit()
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+_WHOLE = (undefer(BatchJob.script), undefer(BatchJob.source), undefer(BatchJob.files))
+
+
+async def get(parts: Parts, user: User, job_id: str) -> BatchJob:
+    """One's own job; raises NotFound for everyone else's too."""
+    async with parts.db.session() as db:
+        job = await db.get(BatchJob, job_id)
+    if job is None or job.user_id != user.id or job.removed_at is not None:
+        raise NotFound("There is no such job of yours.")
+    return job
+
+
+async def with_script(parts: Parts, job: BatchJob) -> BatchJob:
+    """The job with the columns that lists leave out."""
+    async with parts.db.session() as db:
+        found = await db.get(BatchJob, job.id, options=_WHOLE)
+    if found is None:
+        raise NotFound("There is no such job of yours.")
+    return found
+
+
+async def page(parts: Parts, user: User, wanted: Filter, limit: int = PAGE) -> list[BatchJob]:
+    """A user's jobs, newest first; at most one more than `limit`."""
+    query = select(BatchJob).where(BatchJob.user_id == user.id, BatchJob.removed_at.is_(None))
+    query = _filtered(query, wanted)
+    query = query.order_by(BatchJob.created_at.desc(), BatchJob.id.desc()).limit(limit + 1)
+    async with parts.db.session() as db:
+        return list((await db.scalars(query)).all())
+
+
+def _filtered(query: Select[BatchJob], wanted: Filter) -> Select[BatchJob]:
+    if wanted.state != "all":
+        ended = BatchJob.state == JobState.ENDED
+        query = query.where(ended if wanted.state == "ended" else ~ended)
+    if wanted.template is not None:
+        query = query.where(BatchJob.template == wanted.template)
+    if wanted.external is not None:
+        query = query.where(BatchJob.external.is_(wanted.external))
+    if wanted.q:
+        named = BatchJob.name.icontains(wanted.q, autoescape=True)
+        query = query.where(or_(named, cast(BatchJob.job_id, String) == wanted.q.strip()))
+    if wanted.cursor:
+        at, job_id = paging.read_cursor(wanted.cursor)
+        older = and_(BatchJob.created_at == at, BatchJob.id < job_id)
+        query = query.where(or_(BatchJob.created_at < at, older))
+    return query
+
+
+def cursor_of(job: BatchJob) -> str:
+    """Where a page ended."""
+    return paging.cursor(job.created_at, job.id)
+
+
+# --- ending -------------------------------------------------------------------------------------
+
+_ENDED = {
+    Outcome.COMPLETED: "it completed",
+    Outcome.FAILED: "it failed",
+    Outcome.CANCELLED: "it was cancelled",
+    Outcome.TIMEOUT: "it reached its time limit",
+    Outcome.OUT_OF_MEMORY: "it ran out of memory",
+    Outcome.NODE_FAILED: "its node failed",
+}
+
+
+async def cancel(parts: Parts, job: BatchJob, *, by: User, ip: str = "") -> BatchJob:
+    """Ask for a job's end; the reconcile loop brings it about. Asking twice is no mistake; what
+    has ended can't be cancelled (Conflict)."""
+
+    def apply(row: BatchJob) -> None:
+        if row.state is JobState.ENDED:
+            how = _ENDED.get(row.outcome, "it is over") if row.outcome else "it is over"
+            raise Conflict(f"This job has ended already: {how}.")
+        row.wanted = Wanted.STOP
+        row.state = JobState.STOPPING
+        row.reason = row.advice = None  # why it waited is no longer what matters
+        row.stop_requested_at = row.stop_requested_at or utcnow()
+
+    event = _event(audit.Action.JOB_CANCEL, job, by, ip)
+    changed = await change(parts.db, BatchJob, job.id, apply, event)
+    parts.changes.notify(job.user_id, job.id, RECONCILE)
+    return changed or job
+
+
+async def remove(parts: Parts, job: BatchJob, *, by: User, ip: str = "") -> None:
+    """Take an ended job off its owner's list."""
+
+    def apply(row: BatchJob) -> None:
+        if row.state is not JobState.ENDED:
+            raise Conflict("This job has not ended yet. Cancel it first.")
+        row.removed_at = utcnow()
+
+    event = _event(audit.Action.JOB_REMOVE, job, by, ip)
+    await change(parts.db, BatchJob, job.id, apply, event)
+    parts.changes.notify(job.user_id)
+
+
+def _event(
+    action: audit.Action, job: BatchJob, by: User, ip: str
+) -> Callable[[AsyncSession, BatchJob], None]:
+    """What `change` writes down beside the change."""
+    target = f"{job.user.username}/{job.name}"
+    return lambda db, _row: audit.record(db, action, actor=by, target=target, ip=ip)

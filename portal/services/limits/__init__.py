@@ -1,0 +1,1 @@
+"""What people may use, what they have used, and Slurm told of it."""

@@ -1,0 +1,1 @@
+"""Logging in and staying so: passwords, second factor, access tokens."""

@@ -1,0 +1,1 @@
+"""People, groups and roles, and what happens to those who leave."""

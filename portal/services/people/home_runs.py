@@ -1,0 +1,130 @@
+"""The loop that runs the site's commands for home directories: what homes.py was asked for.
+
+A row that says `running` while nothing runs was begun by a portal that was killed: it runs again,
+as soon as nothing of the old command is left, which a lock tells that the command itself holds.
+"""
+
+import asyncio
+import fcntl
+import os
+from collections.abc import Callable
+
+import structlog
+from sqlalchemy import select
+
+from portal.db import utcnow
+from portal.errors import Conflict
+from portal.models import HomeRun, HomeState, User
+from portal.parts import Parts
+from portal.services.audit.audit import Action, record
+from portal.services.changes import HOMES
+from portal.services.people import homes
+from portal.services.store import change
+from spawner.command import Ended, run
+
+log = structlog.get_logger(__name__)
+
+AT_ONCE = 4
+ROUND_S = 5.0
+OUTPUT_BYTES = 64 * 1024
+LATE = "\nIt took longer than {minutes:g} minutes (home_command_minutes) and was ended."
+Apply = Callable[[HomeRun], None]
+
+
+class HomeRuns:
+    """The loop, for the application's lifespan: `run` until cancelled."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self.locks = parts.settings.state_dir / "homes"
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    async def run(self) -> None:
+        """Begin what waits, whenever something was asked for."""
+        self.locks.mkdir(mode=0o700, parents=True, exist_ok=True)
+        async with self.parts.changes.listen(HOMES) as listener:
+            try:
+                while True:
+                    await self._round()
+                    await listener.wait(ROUND_S)
+            finally:
+                await self._end()
+
+    async def _end(self) -> None:
+        """The portal is ending: what runs is killed, and runs again with its next life."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _round(self) -> None:
+        """Oldest first, and one at a time for each person."""
+        query = select(HomeRun).where(HomeRun.state.in_(homes.LIVE))
+        async with self.parts.db.session() as db:
+            rows = (await db.scalars(query.order_by(HomeRun.created_at, HomeRun.id))).all()
+        for row in rows:
+            if len(self._tasks) >= AT_ONCE:
+                break
+            if row.user_id not in self._tasks:
+                self._begin(row)
+
+    def _begin(self, row: HomeRun) -> None:
+        task = asyncio.create_task(self._make(row), name=f"home {row.id}")
+        self._tasks[row.user_id] = task
+        task.add_done_callback(lambda done: self._forget(row, done))
+
+    def _forget(self, row: HomeRun, task: asyncio.Task[None]) -> None:
+        """What could not even be written down is looked at again, though not at once."""
+        self._tasks.pop(row.user_id, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a home directory's run could not be written", id=row.id, exc_info=error)
+
+    async def _make(self, row: HomeRun) -> None:
+        """One run from beginning to end; the row says how it went."""
+        descriptor = os.open(self.locks / row.user_id, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return  # the command of an earlier life still runs; asked again at a later round
+            await self._run(row, descriptor)
+        finally:
+            os.close(descriptor)
+        self.parts.changes.notify(HOMES)
+
+    async def _run(self, row: HomeRun, lock: int) -> None:
+        settings = self.parts.settings
+        async with self.parts.db.session() as db:
+            user = await db.get(User, row.user_id)
+        if user is None:
+            return
+        username = user.former_username or user.username
+        try:
+            arguments = homes.arguments(settings, username, row)
+        except Conflict as error:
+            await self._settle(row, username, Ended(None, error.detail))
+            return
+        await change(self.parts.db, HomeRun, row.id, _running)
+        minutes = settings.home_command_minutes
+        ended = await run(arguments, lock=lock, timeout_s=minutes * 60, output_bytes=OUTPUT_BYTES)
+        await self._settle(row, username, ended)
+
+    async def _settle(self, row: HomeRun, username: str, ended: Ended) -> None:
+        good = ended.exit_code == 0 and not ended.late
+        output = ended.output
+        if ended.late:
+            output += LATE.format(minutes=self.parts.settings.home_command_minutes)
+        async with self.parts.db.session() as db:
+            found = await db.get(HomeRun, row.id)
+            if found is None:
+                return
+            found.state = HomeState.DONE if good else HomeState.FAILED
+            found.output, found.exit_code, found.ended_at = output, ended.exit_code, utcnow()
+            action = Action.HOME_DONE if good else Action.HOME_FAILED
+            detail = {"task": row.task.value, "home": row.home, "exit_code": ended.exit_code}
+            record(db, action, actor=row.requested_by, target=username, detail=detail)
+            await db.commit()
+
+
+def _running(row: HomeRun) -> None:
+    row.state, row.started_at = HomeState.RUNNING, utcnow()

@@ -1,0 +1,143 @@
+"""Sessions as the hub knows them: named servers that it asks the portal to start, poll and stop."""
+
+import asyncio
+from contextlib import suppress
+
+import aiohttp
+import structlog
+from sqlalchemy import select
+
+from portal.db import utcnow
+from portal.errors import Conflict, NotFound
+from portal.models import JobState, Session, User, Wanted
+from portal.parts import Parts
+from portal.services.changes import RECONCILE
+from portal.services.sessions.nodes import known
+from portal.services.store import change
+from spawner.model import SlurmState
+
+log = structlog.get_logger(__name__)
+
+START_TIMEOUT_S = 60.0
+RETRY_S = 0.05
+TOKEN = "JUPYTERHUB_API_TOKEN"  # noqa: S105
+
+
+async def find(parts: Parts, username: str, name: str) -> Session | None:
+    """The live session behind a named server."""
+    query = (
+        select(Session)
+        .join(User, Session.user_id == User.id)
+        .where(User.username == username, Session.name == name, Session.state != JobState.ENDED)
+    )
+    async with parts.db.session() as db:
+        return (await db.scalars(query)).first()
+
+
+async def start(
+    parts: Parts, username: str, name: str, env: dict[str, str], args: list[str], base_url: str
+) -> dict[str, str]:
+    """Hand the hub's server to the waiting node program; answers once it serves. Repeatable.
+
+    A program that has become a server stays that server: to a hub that comes with another token
+    (it lost its database, or gave up) the running one's is named, and it takes that over.
+    Raises NotFound when no such session is wanted, Conflict when it can't become this server.
+    """
+    session = await find(parts, username, name)
+    if session is None or session.wanted is Wanted.STOP:
+        raise NotFound("No such session is wanted.")
+    if session.target_port is None:
+        raise Conflict("The session has not called home yet.")
+    if base_url != session.base_url:
+        raise Conflict("The hub and the portal disagree about the server's address.")
+
+    def apply(row: Session) -> None:
+        if row.server_env is None:
+            row.server_env, row.server_args = env, args
+            row.adopted_at = utcnow()
+
+    given = await change(parts.db, Session, session.id, apply) or session
+    parts.changes.notify(session.id, session.user_id)
+    await _serves(parts, session)
+    await _ready(parts, session)
+    token = str((given.server_env or env).get(TOKEN, ""))
+    return {"session_id": session.id, "url": url_of(session), "api_token": token}
+
+
+def url_of(session: Session) -> str:
+    return f"http://{session.target_host}:{session.target_port}"
+
+
+def alive(session: Session | None) -> bool:
+    """Whether the hub should think that its server runs: once the program has been given it,
+    until it says that it ends."""
+    if session is None or session.wanted is Wanted.STOP:
+        return False
+    return session.server_env is not None and session.target_port is not None
+
+
+async def runs(parts: Parts, session: Session | None) -> bool:
+    """As `alive`, but not for a job that Slurm surely has no more: after a start of everything the
+    hub asks before the loop has looked, and would wait for a server that is long gone."""
+    if session is None or not alive(session):
+        return False
+    info = known(parts, session)
+    if info is None:
+        await parts.watcher.look()
+        info = known(parts, session)
+    if info is None:
+        return parts.watcher.stale_since is not None
+    return info.state is not SlurmState.ENDED
+
+
+async def forget(parts: Parts, username: str, name: str) -> None:
+    """The hub has stopped its server. Only the portal ends sessions, so a session that is wanted
+    is offered to the hub again."""
+    session = await find(parts, username, name)
+    if session is None or session.wanted is Wanted.STOP:
+        return
+    log.warning("the hub let go of a wanted session", session=session.id)
+
+    def apply(row: Session) -> None:
+        row.ready_at = None
+        if row.state is JobState.RUNNING:
+            row.state = JobState.STARTING
+
+    await change(parts.db, Session, session.id, apply)
+    parts.changes.notify(session.user_id, session.id)
+    parts.changes.notify(RECONCILE)
+
+
+async def _serves(parts: Parts, session: Session) -> None:
+    """Wait until the server answers HTTP. Raises Conflict when it does not come up in time,
+    NotFound when it is not wanted any more."""
+    url = f"{url_of(session)}{session.base_url}api"
+    try:
+        async with asyncio.timeout(START_TIMEOUT_S):
+            while True:
+                with suppress(aiohttp.ClientError):
+                    async with parts.http.get(url, allow_redirects=False) as answer:
+                        if answer.status < 500:
+                            return
+                await asyncio.sleep(RETRY_S)
+                await _still_wanted(parts, session)
+    except TimeoutError as error:
+        raise Conflict("The notebook server did not answer in time.") from error
+
+
+async def _still_wanted(parts: Parts, session: Session) -> None:
+    async with parts.db.session() as db:
+        row = await db.get(Session, session.id)
+    if row is None or row.wanted is Wanted.STOP or row.state is JobState.ENDED:
+        raise NotFound("No such session is wanted any more.")
+
+
+async def _ready(parts: Parts, session: Session) -> None:
+    def apply(row: Session) -> None:
+        row.ready_at = utcnow()
+        row.reason = row.advice = None
+        if row.state is JobState.STARTING:
+            row.state = JobState.RUNNING
+
+    await change(parts.db, Session, session.id, apply)
+    parts.changes.notify(session.user_id, session.id)

@@ -1,0 +1,1 @@
+"""Rows beside Slurm: submitted, watched, brought to what Slurm says."""

@@ -1,0 +1,1 @@
+"""TensorBoards, and who may look at them."""
