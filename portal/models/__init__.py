@@ -21,7 +21,7 @@ from portal.models.base import (
     Wanted,
     new_id,
 )
-from portal.models.jobs import BatchJob, Job, Session, Share, Tensorboard, TensorboardJob
+from portal.models.jobs import BatchJob, Job, Session, Setup, Share, Tensorboard, TensorboardJob
 from portal.models.limits import Association, Limit, UsageDay, UsageRead
 from portal.models.people import (
     AccessToken,
@@ -35,7 +35,7 @@ from portal.models.people import (
     User,
     WebSession,
 )
-from portal.models.records import Announcement, AuditEvent, ImageImport, Mark, Refusals
+from portal.models.records import Announcement, AuditEvent, ImageImport, Mail, Mark, Refusals
 
 __all__ = [
     "GROUP_NAME_LENGTH",
@@ -63,12 +63,14 @@ __all__ = [
     "Limit",
     "LimitScope",
     "LoginFailure",
+    "Mail",
     "Mark",
     "RecoveryCode",
     "Refusals",
     "Role",
     "SecondFactor",
     "Session",
+    "Setup",
     "Share",
     "Tensorboard",
     "TensorboardJob",

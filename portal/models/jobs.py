@@ -194,3 +194,18 @@ class Tensorboard(Base):
     user: Mapped[User] = relationship(lazy="joined", innerjoin=True)
 
     __mapper_args__ = {"version_id_col": version}  # noqa: RUF012
+
+
+class Setup(Base):
+    """An environment with resources that someone saved under a name, to start sessions from."""
+
+    __tablename__ = "setups"
+    __table_args__ = (UniqueConstraint("user_id", "name"),)
+
+    id: Mapped[str] = mapped_column(String(36), primary_key=True, default=new_id)
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(100))
+    environment: Mapped[str] = mapped_column(String(100))
+    resources: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+    used_at: Mapped[datetime | None]

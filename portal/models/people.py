@@ -35,6 +35,8 @@ class User(Base):
     is still to become of the home directory of someone being deleted, `closing_problem` what the
     closing loop met last. Once all is over, the name of the deleted is free: `username` is then one
     that nobody can have, `former_username` the one they had.
+
+    `preferences` has the shape of services/people/preferences.py; null where nothing was chosen.
     """
 
     __tablename__ = "users"
@@ -64,6 +66,7 @@ class User(Base):
     last_login_at: Mapped[datetime | None]
     groups_at: Mapped[datetime | None]
     second_factor_reset_at: Mapped[datetime | None]
+    preferences: Mapped[dict[str, Any] | None]
 
 
 class GroupMembership(Base):

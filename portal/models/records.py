@@ -1,9 +1,9 @@
-"""What is written down beside people and jobs: the audit, imports of images, marks."""
+"""What is written down beside people and jobs: the audit, imports of images, e-mails, marks."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Index, String, Text, text
+from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from portal.db import utcnow
@@ -120,3 +120,22 @@ class Announcement(Base):
     version: Mapped[int] = mapped_column(default=1)
 
     __mapper_args__ = {"version_id_col": version}  # noqa: RUF012
+
+
+class Mail(Base):
+    """An e-mail that tells someone what became of their session or job, `subject_id`: one for each
+    event of it. Sent once `sent_at` is set, given up where both it and `next_try_at` are null;
+    `problem` is what the last try met."""
+
+    __tablename__ = "mails"
+    __table_args__ = (UniqueConstraint("subject_id", "event"),)
+
+    id: Mapped[str] = mapped_column(String(36), primary_key=True, default=new_id)
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    subject_id: Mapped[str] = mapped_column(String(36))
+    event: Mapped[str] = mapped_column(String(32))
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+    next_try_at: Mapped[datetime | None] = mapped_column(default=utcnow, index=True)
+    tries: Mapped[int] = mapped_column(default=0)
+    sent_at: Mapped[datetime | None]
+    problem: Mapped[str | None] = mapped_column(Text)
