@@ -8,8 +8,9 @@ import json
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from portal import errors, errors_files
+from portal import errors
 from portal.errors import FieldError, invalid_input
+from portal.errors import files as file_errors
 from portal.services.files import notebook, previews
 from portal.services.files.roots import Files, Place, checked, explaining
 from spawner.file_agents import file_pieces
@@ -97,7 +98,7 @@ async def names(files: Files, username: str, place: Place) -> list[str]:
     if found.cursor is not None or not found.page.complete:
         raise errors.TooLarge("There is too much in this folder to be packed at once.")
     if not found.page.entries:
-        raise errors_files.FileNotThere("There is nothing in this folder.")
+        raise file_errors.FileNotThere("There is nothing in this folder.")
     return [one.name for one in found.page.entries]
 
 
@@ -134,11 +135,11 @@ async def text(files: Files, username: str, place: Place) -> tuple[Piece, previe
                 username, place.asked, len(data), PREVIEW_BYTES
             )
         if more.version != piece.version or not more.data:
-            raise errors_files.FileChanged("The file was changed while it was read. Try again.")
+            raise file_errors.FileChanged("The file was changed while it was read. Try again.")
         data += more.data
     found = previews.as_text(data, cut=False)
     if found is None:
-        raise errors_files.NotAFile("This file holds no text.")
+        raise file_errors.NotAFile("This file holds no text.")
     return piece, found
 
 
@@ -162,7 +163,7 @@ async def image_type(files: Files, username: str, place: Place) -> str:
     piece = await beginning(files, username, place, MAGIC_BYTES)
     found = previews.image_type(piece.data)
     if found is None:
-        raise errors_files.NotAFile("This file is no PNG, JPEG, GIF or WebP image.")
+        raise file_errors.NotAFile("This file is no PNG, JPEG, GIF or WebP image.")
     if piece.size_bytes > MAX_IMAGE_BYTES:
         most = MAX_IMAGE_BYTES >> 20
         raise errors.TooLarge(f"Only images up to {most} MiB are shown; download it instead.")

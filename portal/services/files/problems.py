@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from portal import errors, errors_files
+from portal import errors
 from portal.errors import FieldError, PortalError
+from portal.errors import files as file_errors
 from spawner.errors import (
     BadRequest,
     FileProblem,
@@ -18,24 +19,24 @@ from spawner.errors import (
 )
 
 KINDS: Mapping[str, type[PortalError]] = {
-    "not-there": errors_files.FileNotThere,
-    "denied": errors_files.FileDenied,
-    "exists": errors_files.FileExists,
-    "changed": errors_files.FileChanged,
-    "busy": errors_files.FileBusy,
-    "link": errors_files.FileLink,
-    "no-trash": errors_files.NoTrash,
-    "other-filesystem": errors_files.OtherFilesystem,
-    "offset": errors_files.WrongOffset,
-    "checksum": errors_files.ChecksumDiffers,
-    "no-file": errors_files.NotAFile,
-    "no-folder": errors_files.NotAFolder,
-    "bad-name": errors_files.BadName,
+    "not-there": file_errors.FileNotThere,
+    "denied": file_errors.FileDenied,
+    "exists": file_errors.FileExists,
+    "changed": file_errors.FileChanged,
+    "busy": file_errors.FileBusy,
+    "link": file_errors.FileLink,
+    "no-trash": file_errors.NoTrash,
+    "other-filesystem": file_errors.OtherFilesystem,
+    "offset": file_errors.WrongOffset,
+    "checksum": file_errors.ChecksumDiffers,
+    "no-file": file_errors.NotAFile,
+    "no-folder": file_errors.NotAFolder,
+    "bad-name": file_errors.BadName,
     "too-much": errors.TooLarge,
-    "too-many": errors_files.TooManyStreams,
-    "no-answer": errors_files.FilesAway,
-    "no-space": errors_files.NoSpace,
-    "quota": errors_files.QuotaExceeded,
+    "too-many": file_errors.TooManyStreams,
+    "no-answer": file_errors.FilesAway,
+    "no-space": file_errors.NoSpace,
+    "quota": file_errors.QuotaExceeded,
 }
 LATEST_S = 1e11
 AWAY = (
@@ -48,7 +49,7 @@ def explained(error: SpawnerError) -> PortalError:
     """The answer to a request whose files' launcher failed or refused."""
     match error:
         case FileProblem():
-            kind = KINDS.get(error.code, errors_files.FileFailed)
+            kind = KINDS.get(error.code, file_errors.FileFailed)
             fields = (
                 [FieldError("path", error.message)] if issubclass(kind, errors.InvalidInput) else []
             )
@@ -58,7 +59,7 @@ def explained(error: SpawnerError) -> PortalError:
         case PathRefused() | BadRequest():
             return errors.InvalidInput(error.message)
         case LauncherUnavailable():
-            return errors_files.FilesAway(AWAY)
+            return file_errors.FilesAway(AWAY)
     return errors.LauncherProblem(error.message)
 
 

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
-from portal import errors_files
 from portal.errors import NotFound
+from portal.errors import files as file_errors
 from portal.services.files.roots import Files, Place, explaining
 from spawner.filedata import Entry, Upload
 
@@ -112,7 +112,7 @@ async def drop(files: Files, username: str, upload_id: str) -> None:
 def _alone(files: Files, username: str, number: str) -> Iterator[None]:
     key = (username, number)
     if key in files.writing:
-        raise errors_files.FileBusy(BUSY)
+        raise file_errors.FileBusy(BUSY)
     files.writing.add(key)
     try:
         yield

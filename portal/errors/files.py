@@ -23,7 +23,14 @@ PortalError
     QuotaExceeded          507 quota-exceeded
 """
 
-from portal.errors import Conflict, Forbidden, InvalidInput, NotFound, PortalError, Unavailable
+from portal.errors.base import (
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    PortalError,
+    Unavailable,
+)
 
 
 class FileDenied(Forbidden):

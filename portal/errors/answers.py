@@ -1,0 +1,102 @@
+"""Every error as the answer to a request: one shape on the wire, RFC 9457's problem document."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from portal.errors.base import (
+    FieldError,
+    Forbidden,
+    Internal,
+    InvalidInput,
+    MethodNotAllowed,
+    NotFound,
+    PortalError,
+    TooLarge,
+    invalid_input,
+)
+from portal.errors.login import LoginRequired
+from portal.errors.words import field_errors
+
+log = structlog.get_logger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class Problem(BaseModel):
+    """What every failed request is answered with."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[FieldError] = []
+
+
+def problem_response(error: PortalError) -> JSONResponse:
+    """The answer to a request that ended in this error; for handlers and middleware."""
+    return JSONResponse(
+        {
+            **error.extension,
+            "type": f"urn:portal:{error.slug}",
+            "title": error.title,
+            "status": error.status,
+            "detail": error.detail,
+            "errors": [asdict(item) for item in error.errors],
+        },
+        status_code=error.status,
+        headers={"Cache-Control": "no-store", **error.headers},
+        media_type=MEDIA_TYPE,
+    )
+
+
+def from_http(error: HTTPException) -> PortalError:
+    """Starlette's own refusals (unknown route, wrong method, body too large) as ours."""
+    known: dict[int, PortalError] = {
+        401: LoginRequired(),
+        403: Forbidden(),
+        404: NotFound(),
+        405: MethodNotAllowed(),
+        413: TooLarge(),
+        422: InvalidInput(),
+    }
+    found = known.get(error.status_code)
+    if found is None:
+        found = (
+            InvalidInput("The request can't be read.") if error.status_code < 500 else Internal()
+        )
+    found.headers.update(error.headers or {})
+    return found
+
+
+def install_error_handlers(app: FastAPI, failed: Callable[[PortalError], None]) -> None:
+    """Make every error of this application a problem document. `failed` hears of those that are
+    not the caller's."""
+
+    @app.exception_handler(PortalError)
+    async def _portal_error(_request: Request, error: PortalError) -> JSONResponse:
+        if error.status >= 500:
+            cause = getattr(error, "cause", None) or error.__cause__
+            log.warning("unavailable", slug=error.slug, detail=error.detail, cause=str(cause)[:500])
+            failed(error)
+        return problem_response(error)
+
+    @app.exception_handler(RequestValidationError)
+    async def _invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
+        return problem_response(invalid_input(field_errors(error.errors())))
+
+    @app.exception_handler(HTTPException)
+    async def _http_error(_request: Request, error: HTTPException) -> JSONResponse:
+        return problem_response(from_http(error))
+
+    @app.exception_handler(Exception)
+    async def _unexpected(_request: Request, _error: Exception) -> JSONResponse:
+        # The server logs the traceback itself; the caller learns nothing of our insides.
+        detail = "The portal has a fault; it has been logged. Please try again."
+        return problem_response(Internal(detail))

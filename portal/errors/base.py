@@ -1,0 +1,101 @@
+"""What every error of the portal is, and the kinds that are about no part of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+
+@dataclass(frozen=True)
+class FieldError:
+    """What is wrong with one field; `field` is its dotted path in the request."""
+
+    field: str
+    message: str
+
+
+class PortalError(Exception):
+    """Anything the portal answers with a problem document instead of a result."""
+
+    status: ClassVar[int] = 500
+    slug: ClassVar[str] = "internal"
+    title: ClassVar[str] = "Something went wrong"
+
+    def __init__(
+        self,
+        detail: str = "",
+        *,
+        errors: Sequence[FieldError] = (),
+        headers: Mapping[str, str] | None = None,
+        extension: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`extension`: members of the problem document beside the usual ones (RFC 9457, 3.2)."""
+        self.detail = detail or self.title
+        self.errors = tuple(errors)
+        self.headers = dict(headers or {})
+        self.extension = dict(extension or {})
+        super().__init__(self.detail)
+
+
+class OriginRefused(PortalError):
+    status = 403
+    slug = "origin-refused"
+    title = "This request doesn't come from the portal's own pages"
+
+
+class Forbidden(PortalError):
+    status = 403
+    slug = "forbidden"
+    title = "You may not do this"
+
+
+class NotFound(PortalError):
+    status = 404
+    slug = "not-found"
+    title = "There is nothing here"
+
+
+class MethodNotAllowed(PortalError):
+    status = 405
+    slug = "method-not-allowed"
+    title = "This address doesn't take such requests"
+
+
+class Conflict(PortalError):
+    status = 409
+    slug = "conflict"
+    title = "This clashes with something that exists"
+
+
+class Gone(PortalError):
+    status = 410
+    slug = "gone"
+    title = "This isn't wanted any more"
+
+
+class TooLarge(PortalError):
+    status = 413
+    slug = "too-large"
+    title = "The request is too large"
+
+
+class InvalidInput(PortalError):
+    status = 422
+    slug = "invalid-input"
+    title = "Something in the request isn't right"
+
+
+class Internal(PortalError):
+    title = "Something went wrong on our side"
+
+
+class Unavailable(PortalError):
+    status = 503
+    slug = "unavailable"
+    title = "This doesn't work at the moment"
+
+
+def invalid_input(errors: Sequence[FieldError]) -> InvalidInput:
+    """An InvalidInput whose detail says how many fields to look at."""
+    if len(errors) == 1:
+        return InvalidInput(errors[0].message, errors=errors)
+    return InvalidInput(f"{len(errors)} fields need another look.", errors=errors)

@@ -1,0 +1,41 @@
+"""Slurm, the launcher, the hub, and what runs by them."""
+
+from portal.errors.base import InvalidInput, PortalError, Unavailable
+
+
+class SlurmRejected(InvalidInput):
+    slug = "slurm-rejected"
+    title = "Slurm refused this"
+
+
+class NotRunning(PortalError):
+    status = 424
+    slug = "not-running"
+    title = "This session isn't running"
+
+
+class TooManyQuestions(PortalError):
+    status = 429
+    slug = "too-many-questions"
+    title = "Too many questions"
+
+    def __init__(self, retry_after_s: int) -> None:
+        super().__init__(
+            f"Slurm is asked only so often. Please try again in {retry_after_s} seconds.",
+            headers={"Retry-After": str(retry_after_s)},
+        )
+
+
+class SlurmUnreachable(Unavailable):
+    slug = "slurm-unreachable"
+    title = "Slurm doesn't answer"
+
+
+class LauncherProblem(Unavailable):
+    slug = "launcher-unavailable"
+    title = "The portal can't act for you on the cluster"
+
+
+class HubUnavailable(Unavailable):
+    slug = "hub-unavailable"
+    title = "The notebook service doesn't answer"

@@ -1,0 +1,83 @@
+"""Who somebody is, and what they may: the refusals before anything else."""
+
+from portal.errors.base import Forbidden, PortalError
+
+
+class LoginRequired(PortalError):
+    status = 401
+    slug = "login-required"
+    title = "Please log in"
+
+
+class InvalidToken(LoginRequired):
+    def __init__(
+        self, detail: str = "This access token isn't valid. It may have expired or been revoked."
+    ) -> None:
+        super().__init__(
+            detail,
+            headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
+        )
+
+
+class WrongCredentials(PortalError):
+    status = 401
+    slug = "wrong-credentials"
+    title = "The username or the password is wrong"
+
+
+class AccountLocked(WrongCredentials):
+    title = "This account is locked"
+
+
+class AccountDisabled(AccountLocked):
+    title = "This account is switched off"
+
+    def __init__(self) -> None:
+        super().__init__("This account is switched off; ask your administrators.")
+
+
+class PasswordExpired(WrongCredentials):
+    title = "The password has expired"
+
+
+class WrongCode(WrongCredentials):
+    slug = "wrong-code"
+    title = "The code isn't right"
+
+
+class PasswordRequired(PortalError):
+    status = 403
+    slug = "password-required"
+    title = "Please enter your password again"
+
+
+class EnrolmentRequired(PortalError):
+    status = 403
+    slug = "second-factor-enrolment-required"
+    title = "Please set up a second factor first"
+
+
+class InsufficientScope(Forbidden):
+    slug = "insufficient-scope"
+    title = "This access token may not do this"
+
+    def __init__(self, scope: str) -> None:
+        challenge = f'Bearer error="insufficient_scope", scope="{scope}"'
+        super().__init__(
+            f"This access token doesn't have the scope {scope}.",
+            headers={"WWW-Authenticate": challenge},
+        )
+
+
+class TooManyAttempts(PortalError):
+    status = 429
+    slug = "too-many-attempts"
+    title = "Too many attempts"
+
+    def __init__(self, retry_after_s: int) -> None:
+        minutes = max(1, -(-retry_after_s // 60))
+        wait = "a minute" if minutes == 1 else f"{minutes} minutes"
+        super().__init__(
+            f"There were too many failed logins. Please try again in {wait}.",
+            headers={"Retry-After": str(retry_after_s)},
+        )

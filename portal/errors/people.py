@@ -1,0 +1,59 @@
+"""People, their homes and limits, and the directory that knows them."""
+
+from portal.errors.base import Conflict, FieldError, Unavailable
+
+
+class LastAdmin(Conflict):
+    slug = "last-admin"
+    title = "This would leave the portal without an administrator"
+
+
+class HomeProblem(Conflict):
+    slug = "home-unavailable"
+    title = "Your home directory can't be used"
+
+
+class LimitReached(Conflict):
+    """`what` is that of which somebody has as many as they may: sessions or jobs."""
+
+    slug = "limit-reached"
+    title = "You have as many as you may"
+
+    def __init__(self, what: str, detail: str) -> None:
+        super().__init__(detail, errors=[FieldError(what, detail)])
+
+
+class DirectoryReadOnly(Conflict):
+    slug = "directory-read-only"
+    title = "This can't be done in this directory"
+
+
+class DirectoryChanged(Conflict):
+    slug = "directory-changed"
+    title = "Somebody else has changed this meanwhile"
+
+
+class ChangedMeanwhile(DirectoryChanged):
+    slug = "changed-meanwhile"
+
+
+class DirectoryUnavailable(Unavailable):
+    """No server of the directory answered as it should; `cause` is for logs and `portal check`."""
+
+    slug = "directory-unavailable"
+    title = "The login service can't be reached"
+
+    def __init__(self, cause: str) -> None:
+        self.cause = cause
+        super().__init__(
+            "The directory that checks passwords can't be used at the moment. "
+            "Your password is not the problem. Please try again in a few minutes.",
+            headers={"Retry-After": "30"},
+        )
+
+
+class DirectoryUnfinished(Unavailable):
+    """The directory stopped answering in the middle of a change; `detail` says how far it got."""
+
+    slug = "directory-unfinished"
+    title = "The directory may have made only a part of this change"
