@@ -1,12 +1,13 @@
 /** One typed client for the whole UI. Knows nothing of React; who must react to a lost login subscribes. */
 import createClient, { type Middleware } from 'openapi-fetch';
 import { clock } from '@/lib/clock';
+import { fetchAfterLogin, lostLogin } from './lostLogin';
 import { ApiError, OFFLINE_MESSAGE, retryAfterSeconds, toApiError } from './problem';
 import type { paths } from './schema';
 
 const signedOutListeners = new Set<() => void>();
 
-/** Called when a request found that the login has ended. */
+/** Called when a request found that the login has ended, and nobody logged in again in place. */
 export function onSignedOut(listener: () => void): () => void {
   signedOutListeners.add(listener);
   return () => signedOutListeners.delete(listener);
@@ -19,7 +20,11 @@ const watchAnswers: Middleware = {
   },
 };
 
-export const api = createClient<paths>({ baseUrl: '', credentials: 'same-origin' });
+export const api = createClient<paths>({
+  baseUrl: '',
+  credentials: 'same-origin',
+  fetch: fetchAfterLogin(lostLogin, (request) => fetch(request)),
+});
 api.use(watchAnswers);
 
 interface Answer<T> {

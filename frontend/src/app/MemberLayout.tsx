@@ -2,6 +2,7 @@ import '@/app/styles-shell';
 import { Notifications } from '@mantine/notifications';
 import { Outlet } from '@tanstack/react-router';
 import { useEffect } from 'react';
+import { LoginAgain } from '@/features/account/LoginAgain';
 import { ReauthProvider } from '@/features/account/ReauthProvider';
 import { live } from '@/live/store';
 import { Announcer } from './Announcer';
@@ -14,6 +15,7 @@ export function MemberLayout() {
   useEffect(() => live.open(), []);
   return (
     <ReauthProvider>
+      <LoginAgain />
       <a className={classes.skip} href="#main">
         Skip to the page
       </a>

@@ -8,7 +8,7 @@ import {
 } from '@tanstack/react-router';
 import { onSignedOut } from '@/api/client';
 import { ApiError } from '@/api/problem';
-import { onLogoutElsewhere } from '@/features/account/otherTabs';
+import { onOtherTabs } from '@/features/account/otherTabs';
 import { needsEnrolment } from '@/features/account/secondFactor';
 import { readAuditSearch } from '@/features/audit/search';
 import { readFilesSearch } from '@/features/files/search';
@@ -343,7 +343,9 @@ function leave(): void {
 }
 
 onSignedOut(leave);
-onLogoutElsewhere(leave);
+onOtherTabs((news) => {
+  if (news.kind === 'logged-out') leave();
+});
 
 declare module '@tanstack/react-router' {
   interface Register {

@@ -5,7 +5,7 @@ import { api, unwrap } from '@/api/client';
 import { goToLogin } from '@/app/router';
 import { complain } from '@/ui/complain';
 import { Icon } from '@/ui/icons';
-import { tellLogout } from './otherTabs';
+import { tellTabs } from './otherTabs';
 import { PasswordDialog } from './PasswordDialog';
 import { ROLE_WORDS } from './roles';
 import classes from './UserMenu.module.css';
@@ -20,7 +20,7 @@ const SCHEMES = [
 async function logOut(): Promise<void> {
   try {
     await unwrap(api.POST('/api/v1/logout'));
-    tellLogout();
+    tellTabs({ kind: 'logged-out' });
     await goToLogin('/');
   } catch (error) {
     complain(error);

@@ -1,16 +1,22 @@
-/** Tells this browser's other tabs of a log-out, so that none goes on showing what isn't theirs to show. */
+/** What this browser's tabs tell each other of logins, for they share one: so that none goes on showing
+ * what isn't its reader's, and one login serves all. */
 const CHANNEL = 'portal-login';
-const LOGGED_OUT = 'logged-out';
+
+export type LoginNews =
+  | { kind: 'logged-out' }
+  /** a request found that the login has ended */
+  | { kind: 'ended' }
+  | { kind: 'logged-in'; username: string };
 
 const channel = 'BroadcastChannel' in window ? new BroadcastChannel(CHANNEL) : null;
 
-export function tellLogout(): void {
-  channel?.postMessage(LOGGED_OUT);
+export function tellTabs(news: LoginNews): void {
+  channel?.postMessage(news);
 }
 
-/** Called when another tab has logged out. */
-export function onLogoutElsewhere(listener: () => void): void {
-  channel?.addEventListener('message', ({ data }) => {
-    if (data === LOGGED_OUT) listener();
-  });
+/** Called with what another tab tells. Returns what ends it. */
+export function onOtherTabs(listener: (news: LoginNews) => void): () => void {
+  const heard = ({ data }: MessageEvent<LoginNews>): void => listener(data);
+  channel?.addEventListener('message', heard);
+  return () => channel?.removeEventListener('message', heard);
 }

@@ -10,10 +10,12 @@ interface Props {
   onDone: (found: LoggedIn) => void;
   /** `why`: a sentence for the form with the password, if there is one */
   onBack: (why: string | null) => void;
+  /** the words for going back */
+  back?: string;
 }
 
 /** The second step of a login: a code of the app, or a recovery code. */
-export function CodeStep({ onDone, onBack }: Props) {
+export function CodeStep({ onDone, onBack, back = 'Log in as somebody else' }: Props) {
   const [code, setCode] = useState('');
   const [refusal, setRefusal] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
@@ -55,7 +57,7 @@ export function CodeStep({ onDone, onBack }: Props) {
         </Button>
         <Text size="sm">
           <Anchor component="button" type="button" onClick={() => onBack(null)}>
-            Log in as somebody else
+            {back}
           </Anchor>
         </Text>
       </Stack>

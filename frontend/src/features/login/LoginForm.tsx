@@ -31,9 +31,11 @@ interface Props {
   onUser: (found: LoggedIn, given: Given) => void;
   /** why one is here again */
   why?: string | null;
+  /** the user name, where it can be no other */
+  username?: string;
 }
 
-export function LoginForm({ onUser, why = null }: Props) {
+export function LoginForm({ onUser, why = null, username: only }: Props) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const [empty, setEmpty] = useState<Missing>({});
@@ -89,12 +91,13 @@ export function LoginForm({ onUser, why = null }: Props) {
           autoCapitalize="none"
           autoCorrect="off"
           spellCheck={false}
-          autoFocus
+          {...(only === undefined ? { autoFocus: true } : { defaultValue: only, readOnly: true })}
           size="md"
           error={empty.username ?? fieldMessage(error, FORM.username)}
         />
         <PasswordInput
           ref={passwordField}
+          data-autofocus
           label="Password"
           name={FORM.password}
           autoComplete="current-password"

@@ -3,6 +3,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import type { LoggedIn } from '@/api/types';
 import { meQuery, queryClient } from '@/app/queries';
+import { tellTabs } from '@/features/account/otherTabs';
 import { PublicAnnouncements } from '@/features/announcements/PublicAnnouncements';
 import { needsFullLoad, safeNext } from '@/lib/next';
 import { Logo } from '@/ui/Logo';
@@ -43,6 +44,7 @@ export function LoginPage() {
       void navigate({ to: '/second-factor' });
       return;
     }
+    tellTabs({ kind: 'logged-in', username: found.username });
     queryClient.removeQueries(meQuery);
     // The account's page says who took the second factor away.
     const path = second_factor_was_reset ? '/account' : safeNext(next, window.location.origin);

@@ -1,0 +1,120 @@
+import { Anchor, Button, Modal, Stack, Text } from '@mantine/core';
+import { useEffect, useRef, useState } from 'react';
+import { lostLogin } from '@/api/lostLogin';
+import type { LoggedIn } from '@/api/types';
+import { queryClient } from '@/app/queries';
+import { goToLogin, router } from '@/app/router';
+import { CodeStep } from '@/features/login/CodeStep';
+import { LoginForm } from '@/features/login/LoginForm';
+import { onOtherTabs, tellTabs } from './otherTabs';
+import { useMe } from './useMe';
+
+/** It stands over every other dialog: what they hold waits for it. */
+const ABOVE_ALL = 1000;
+
+/** Asks for a login over the page when the one it was opened with has ended, so that nothing typed is
+ * lost. Only the same person can go on here. */
+export function LoginAgain() {
+  const { username } = useMe();
+  const [asking, setAsking] = useState(false);
+  useEffect(() => lostLogin.askedBy(setAsking), []);
+  useEffect(() => {
+    if (asking) tellTabs({ kind: 'ended' });
+  }, [asking]);
+  useEffect(
+    () =>
+      onOtherTabs((news) => {
+        if (news.kind === 'ended') void lostLogin.ask();
+        if (news.kind !== 'logged-in') return;
+        if (news.username === username) goOn();
+        // This page is about somebody whose login is gone for good.
+        else window.location.assign('/');
+      }),
+    [username],
+  );
+  useEscapeForNobody(asking);
+  return (
+    <Modal
+      opened={asking}
+      onClose={() => undefined}
+      title="Please log in again"
+      size="sm"
+      zIndex={ABOVE_ALL}
+      withCloseButton={false}
+      closeOnClickOutside={false}
+      overlayProps={{ backgroundOpacity: 0.6, blur: 8 }}
+    >
+      <Steps username={username} />
+    </Modal>
+  );
+}
+
+/** Lets go on whatever waited, and looks anew at what may have changed meanwhile. */
+function goOn(): void {
+  lostLogin.answer(true);
+  void queryClient.invalidateQueries();
+}
+
+const elsewhere = (): void => void goToLogin(router.state.location.href);
+
+type Step = 'password' | 'code' | 'elsewhere';
+
+function Steps({ username }: { username: string }) {
+  const [step, setStep] = useState<Step>('password');
+  const [why, setWhy] = useState<string | null>(null);
+
+  const enter = (found: LoggedIn): void => {
+    if (found.password_change_required || found.second_factor === 'enrolment-required')
+      setStep('elsewhere');
+    else if (found.second_factor === 'required') setStep('code');
+    else {
+      tellTabs({ kind: 'logged-in', username: found.username });
+      goOn();
+    }
+  };
+
+  const back = (sentence: string | null): void => {
+    setWhy(sentence);
+    setStep('password');
+  };
+
+  if (step === 'code') return <CodeStep onDone={enter} onBack={back} back="Back to the password" />;
+  if (step === 'elsewhere')
+    return (
+      <Stack>
+        <Text size="sm">
+          Before you can go on, the log-in page asks you for something more. What you have typed here
+          may be lost on the way.
+        </Text>
+        <Button onClick={elsewhere}>Go to the log-in page</Button>
+      </Stack>
+    );
+  return (
+    <Stack>
+      <Text size="sm">
+        Your login has ended. This page waits as it is: what you have typed stays, and goes on once
+        you are back.
+      </Text>
+      <LoginForm username={username} onUser={enter} why={why} />
+      <Text size="sm">
+        <Anchor component="button" type="button" onClick={elsewhere}>
+          Log in as somebody else
+        </Anchor>
+      </Text>
+    </Stack>
+  );
+}
+
+/** While it asks, the Escape key closes none of the dialogs below. This must be mounted before any of
+ * them: of listeners at one place the first hears first. */
+function useEscapeForNobody(asking: boolean): void {
+  const now = useRef(asking);
+  now.current = asking;
+  useEffect(() => {
+    const keep = (event: KeyboardEvent): void => {
+      if (now.current && event.key === 'Escape') event.stopImmediatePropagation();
+    };
+    window.addEventListener('keydown', keep, { capture: true });
+    return () => window.removeEventListener('keydown', keep, { capture: true });
+  }, []);
+}
