@@ -37,8 +37,10 @@ from portal.api import (
     login,
     my_limits,
     node,
+    preferences,
     second_factor,
     sessions,
+    setups,
     shares,
     spa,
     templates,
@@ -101,6 +103,7 @@ API_ROUTERS = (
     catalog,
     cluster,
     sessions,
+    setups,
     templates,
     jobs,
     estimates,
@@ -119,6 +122,7 @@ API_ROUTERS = (
     announcements,
     admin_limits,
     my_limits,
+    preferences,
 )
 ROOT_ROUTERS = (
     health,

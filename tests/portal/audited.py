@@ -33,6 +33,7 @@ RECORDED: dict[tuple[str, str], set[audit.Action]] = {
     ("POST", f"{V1}/second-factor/turn-off"): {A.SECOND_FACTOR_OFF},
     ("POST", f"{V1}/admin/users/{{username}}/second-factor/reset"): {A.SECOND_FACTOR_RESET},
     ("POST", f"{V1}/sessions"): {A.SESSION_START},
+    ("POST", f"{V1}/setups/{{setup_id}}/start"): {A.SESSION_START},
     ("DELETE", f"{V1}/sessions/{{session_id}}"): {A.SESSION_STOP, A.SESSION_REMOVE},
     ("POST", f"{V1}/sessions/{{session_id}}/extend"): {A.SESSION_EXTEND},
     ("DELETE", f"{V1}/admin/sessions/{{session_id}}"): {A.SESSION_STOP_BY_ADMIN, A.SESSION_STOP},
@@ -96,6 +97,8 @@ RECORDED_IF_CHANGED: dict[tuple[str, str], set[audit.Action]] = {
 
 # What leaves no event by itself, each with the reason.
 NODES = "the program of a session that an event tells of; what it says is in the session's row"
+OWN_WISHES = "how one's own pages look and what one is told; it opens and forbids nothing"
+OWN_SETUPS = "a form that was filled in, kept for oneself; starting with it is recorded"
 OWN_FILES = "one's own files in one's own home, as in a terminal; deleting is recorded"
 NOT_RECORDED: dict[tuple[str, str], str] = {
     ("POST", f"{V1}/login/password"): "two acts: the change of the password, and the login",
@@ -106,6 +109,10 @@ NOT_RECORDED: dict[tuple[str, str], str] = {
     ("POST", f"{V1}/admin/users/imports/{{import_id}}/passwords"): (
         "hands over what the import made, once"
     ),
+    ("PATCH", f"{V1}/me/preferences"): OWN_WISHES,
+    ("POST", f"{V1}/setups"): OWN_SETUPS,
+    ("PATCH", f"{V1}/setups/{{setup_id}}"): OWN_SETUPS,
+    ("DELETE", f"{V1}/setups/{{setup_id}}"): OWN_SETUPS,
     ("POST", f"{V1}/files/folders"): OWN_FILES,
     ("POST", f"{V1}/files/move"): OWN_FILES,
     ("POST", f"{V1}/files/trash/restore"): OWN_FILES,

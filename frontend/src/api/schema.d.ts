@@ -1853,6 +1853,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/me/preferences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Preferences
+         * @description What the caller has chosen, and the defaults where they haven't.
+         */
+        get: operations["get_preferences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change Preferences
+         * @description Change some of them; the answer has them all.
+         */
+        patch: operations["change_preferences"];
+        trace?: never;
+    };
     "/api/v1/me/usage": {
         parameters: {
             query?: never;
@@ -2215,6 +2239,94 @@ export interface paths {
          * @description End this session's TensorBoard, if there is one.
          */
         delete: operations["stop_tensorboard"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/setups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Setups
+         * @description The caller's setups, those used last first.
+         */
+        get: operations["list_setups"];
+        put?: never;
+        /**
+         * Save Setup
+         * @description Keep a setup under a name that none of the caller's has (409).
+         */
+        post: operations["save_setup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/setups/recent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Recent Setups
+         * @description What the caller's last sessions were started with, each once, the newest first.
+         */
+        get: operations["list_recent_setups"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/setups/{setup_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Setup
+         * @description Forget a setup.
+         */
+        delete: operations["delete_setup"];
+        options?: never;
+        head?: never;
+        /**
+         * Change Setup
+         * @description Rename a setup, or change what it asks for.
+         */
+        patch: operations["change_setup"];
+        trace?: never;
+    };
+    "/api/v1/setups/{setup_id}/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start Setup
+         * @description Start a session with a setup, as `POST /sessions` with what it says would.
+         */
+        post: operations["start_setup"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -4000,6 +4112,30 @@ export interface components {
             /** Items */
             items: components["schemas"]["NotebookOut"][];
         };
+        /** NotifyIn */
+        NotifyIn: {
+            /**
+             * @default {
+             *       "job_ended": false,
+             *       "session_started": false,
+             *       "time_short": false
+             *     }
+             */
+            browser: components["schemas"]["TellIn"];
+            /**
+             * @default {
+             *       "job_ended": false,
+             *       "session_started": false,
+             *       "time_short": false
+             *     }
+             */
+            email: components["schemas"]["TellIn"];
+        };
+        /** NotifyOut */
+        NotifyOut: {
+            browser: components["schemas"]["Told"];
+            email: components["schemas"]["Told"];
+        };
         /**
          * NumberIn
          * @description The number (uid) that the directory gives somebody now.
@@ -4118,7 +4254,7 @@ export interface components {
              * Format: date-time
              */
             started_at: string;
-            state: components["schemas"]["portal__services__people_import__ImportState"];
+            state: components["schemas"]["portal__services__people__people_import__ImportState"];
             /** Total */
             total: number;
         };
@@ -4354,6 +4490,45 @@ export interface components {
             path: string;
             /** Root */
             root: string;
+        };
+        /**
+         * PreferencesIn
+         * @description What to change; what is absent stays. The favourites are the whole list, in its order.
+         */
+        PreferencesIn: {
+            /**
+             * Favourite Environments
+             * @default []
+             */
+            favourite_environments: string[];
+            /** Language */
+            language?: ("en" | "zh") | null;
+            /**
+             * @default {
+             *       "browser": {
+             *         "job_ended": false,
+             *         "session_started": false,
+             *         "time_short": false
+             *       },
+             *       "email": {
+             *         "job_ended": false,
+             *         "session_started": false,
+             *         "time_short": false
+             *       }
+             *     }
+             */
+            notify: components["schemas"]["NotifyIn"];
+        };
+        /**
+         * PreferencesOut
+         * @description The caller's preferences. `language` null: as the browser says.
+         */
+        PreferencesOut: {
+            /** Favourite Environments */
+            favourite_environments: string[];
+            /** Language */
+            language: ("en" | "zh") | null;
+            notify: components["schemas"]["NotifyOut"];
         };
         /**
          * Preset
@@ -4801,6 +4976,82 @@ export interface components {
             next_cursor?: string | null;
         };
         /**
+         * SetupChange
+         * @description What is to be different; `resources` are replaced as a whole.
+         */
+        SetupChange: {
+            /** Environment */
+            environment?: string | null;
+            /** Name */
+            name?: string | null;
+            resources?: components["schemas"]["ResourcesIn"] | null;
+        };
+        /**
+         * SetupIn
+         * @description A setup to keep.
+         */
+        SetupIn: {
+            /** Environment */
+            environment: string;
+            /** Name */
+            name: string;
+            /** @default {} */
+            resources: components["schemas"]["ResourcesIn"];
+        };
+        /**
+         * SetupOut
+         * @description A saved setup; `problem` says why a session could not be started with it now.
+         */
+        SetupOut: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Environment */
+            environment: string;
+            /** Environment Title */
+            environment_title: string;
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Problem */
+            problem: string | null;
+            resources: components["schemas"]["SetupResources"];
+            /** Used At */
+            used_at: string | null;
+        };
+        /**
+         * SetupResources
+         * @description What is asked for; what is null comes from the environment's defaults, then the site's.
+         */
+        SetupResources: {
+            /** Account */
+            account: string | null;
+            /** Cpus */
+            cpus: number | null;
+            /** Gpu Type */
+            gpu_type: string | null;
+            /** Gpus */
+            gpus: number | null;
+            /** Memory Gb */
+            memory_gb: number | null;
+            /** Nodes */
+            nodes: number | null;
+            /** Partition */
+            partition: string | null;
+            /** Qos */
+            qos: string | null;
+            /** Time Limit Minutes */
+            time_limit_minutes: number | null;
+        };
+        /** Setups */
+        Setups: {
+            /** Items */
+            items: components["schemas"]["SetupOut"][];
+        };
+        /**
          * SharesOut
          * @description Who besides the owner may look at a TensorBoard: people, and groups of the directory.
          */
@@ -4924,6 +5175,27 @@ export interface components {
              */
             so_far: boolean;
             state: components["schemas"]["JobState"];
+        };
+        /**
+         * TellIn
+         * @description What to change of it; what is absent stays.
+         */
+        TellIn: {
+            /**
+             * Job Ended
+             * @default false
+             */
+            job_ended: boolean;
+            /**
+             * Session Started
+             * @default false
+             */
+            session_started: boolean;
+            /**
+             * Time Short
+             * @default false
+             */
+            time_short: boolean;
         };
         /**
          * TemplateDetail
@@ -5153,6 +5425,18 @@ export interface components {
             max_days: number;
         };
         /**
+         * Told
+         * @description Of what someone is told: a session is ready, a job has ended, time runs out.
+         */
+        Told: {
+            /** Job Ended */
+            job_ended: boolean;
+            /** Session Started */
+            session_started: boolean;
+            /** Time Short */
+            time_short: boolean;
+        };
+        /**
          * TrashItem
          * @description Something that can be brought back to `path`.
          */
@@ -5314,6 +5598,31 @@ export interface components {
             sessions: number;
         };
         /**
+         * UsedSetup
+         * @description What one of the caller's last sessions was started with; `name` is that session's.
+         */
+        UsedSetup: {
+            /** Environment */
+            environment: string;
+            /** Environment Title */
+            environment_title: string;
+            /** Name */
+            name: string;
+            /** Problem */
+            problem: string | null;
+            resources: components["schemas"]["SetupResources"];
+            /**
+             * Used At
+             * Format: date-time
+             */
+            used_at: string;
+        };
+        /** UsedSetups */
+        UsedSetups: {
+            /** Items */
+            items: components["schemas"]["UsedSetup"][];
+        };
+        /**
          * Whose
          * @description Whose limit it is; `name` is empty for the default. More than one group stand with commas.
          */
@@ -5389,7 +5698,7 @@ export interface components {
          * ImportState
          * @enum {string}
          */
-        portal__services__people_import__ImportState: "running" | "done" | "failed";
+        portal__services__people__people_import__ImportState: "running" | "done" | "failed";
     };
     responses: never;
     parameters: never;
@@ -8984,6 +9293,68 @@ export interface operations {
             };
         };
     };
+    get_preferences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PreferencesOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_preferences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PreferencesIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PreferencesOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_my_usage: {
         parameters: {
             query?: {
@@ -9712,6 +10083,192 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_setups: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Setups"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    save_setup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetupIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SetupOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_recent_setups: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsedSetups"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_setup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                setup_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_setup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                setup_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetupChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SetupOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_setup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                setup_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionOut"];
+                };
             };
             /** @description What went wrong */
             default: {
