@@ -1,4 +1,5 @@
-"""What a cluster puts outside its state folder — processes, a bridge, cgroups — and its removal.
+"""What a cluster puts outside its state folder — processes, a bridge, cgroups, where its addresses
+are written — and its removal.
 
 `clear` is safe at any moment: after a crash, an interrupted `up`, or when nothing is there.
 """
@@ -13,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from cluster.errors import CommandError
-from cluster.machine import Hierarchy, hierarchies, run, succeeds, wait_for
+from cluster.machine import Hierarchy, forget_choice, hierarchies, run, succeeds, wait_for
 from cluster.namespaces import find_head, find_head_processes
 from cluster.paths import Paths
 
@@ -33,6 +34,7 @@ def clear(paths: Paths) -> None:
     wait_for(lambda: not devices(paths), "the network to go", 10)
     close_fuse(paths)
     shutil.rmtree(paths.run, ignore_errors=True)
+    forget_choice(paths)
 
 
 def devices(paths: Paths) -> list[str]:

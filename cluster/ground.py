@@ -24,9 +24,9 @@ from cluster.layout import Layout
 from cluster.machine import (
     REQUIRED_CONTROLLERS,
     Hierarchy,
+    choosing,
     folder,
     hierarchies,
-    locked,
     run,
     succeeds,
     taken,
@@ -108,7 +108,7 @@ def prepare(paths: Paths, layout: Layout, options: Options, progress: Progress) 
     """For a cold start: nothing of this cluster runs. Raises ClusterError."""
     check_reachable(paths.state)
     folder(paths.dev)
-    with locked(paths.root / ".addresses.lock"):
+    with choosing(paths):
         remembered = loads(paths.addresses.read_text()) if paths.addresses.exists() else None
         addresses = choose(layout, _mode(paths, options), taken(paths), remembered)
         write(paths.addresses, dumps(addresses))

@@ -25,6 +25,8 @@ POLL_S = 0.02
 # Slurm's plugins need each of these as a folder of its own
 CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory", "devices", "freezer", "pids")
 REQUIRED_CONTROLLERS = ("cpuset", "memory", "devices", "freezer", "cpuacct")
+# where the clusters of every checkout on this machine say which addresses they chose
+CHOICES = Path("/run/portal-clusters")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -129,7 +131,8 @@ def folder(path: Path, owner: str | int = "root", mode: int = 0o755) -> Path:
 
 
 def taken(paths: Paths) -> Taken:
-    """What this machine uses now, and what the clusters beside this one have remembered."""
+    """What this machine uses now, and what other clusters chose: those beside this one, and those
+    of other checkouts as long as they are up or about to be."""
     networks: set[str] = set()
     for route in json.loads(run(["ip", "-j", "-4", "route", "show"]) or "[]"):
         if route["dst"] != "default":
@@ -138,12 +141,28 @@ def taken(paths: Paths) -> Taken:
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         if Path(table).exists():
             listeners |= parse_proc_net_tcp(Path(table).read_text())
-    for file in paths.root.glob("*/addresses.json"):
-        if file != paths.addresses:
+    elsewhere = (link.resolve() for link in CHOICES.glob("*") if link.is_symlink())
+    for file in {*paths.root.glob("*/addresses.json"), *elsewhere}:
+        if file != paths.addresses and file.exists():
             other = loads(file.read_text())
             networks.add(other.subnet)
             listeners |= other.listeners()
     return Taken(frozenset(networks), frozenset(listeners))
+
+
+@contextmanager
+def choosing(paths: Paths) -> Iterator[None]:
+    """One cluster of the machine at a time chooses its addresses; from then on the others know
+    where they are written, also while nothing listens there yet."""
+    CHOICES.mkdir(mode=0o700, exist_ok=True)
+    with locked(CHOICES / "lock"):
+        yield
+        forget_choice(paths)
+        (CHOICES / paths.token).symlink_to(paths.addresses)
+
+
+def forget_choice(paths: Paths) -> None:
+    (CHOICES / paths.token).unlink(missing_ok=True)
 
 
 def hierarchies() -> dict[str, Hierarchy]:
