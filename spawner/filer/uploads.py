@@ -111,10 +111,16 @@ def read_upload(user: User, number: str) -> Upload:
 
 
 def read_record(records: int, number: str) -> Upload | None:
+    """None if there is none, or none that makes sense. Raises OSError if the file system doesn't
+    give it now: then the upload is still there, and may be gone on with later."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         with opened(os.open(f"{number}.json", flags, dir_fd=records)) as fd:
-            fields: Any = json.loads(os.read(fd, MAX_STATE))
+            data = os.read(fd, MAX_STATE)
+    except FileNotFoundError:
+        return None
+    try:
+        fields: Any = json.loads(data)
         return Upload(
             number,
             want_below(fields),
@@ -122,10 +128,16 @@ def read_record(records: int, number: str) -> Upload | None:
             want(fields, "overwrite", bool),
             want(fields, "created_at", float),
         )
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, AttributeError, Refused):
+    except (ValueError, AttributeError, Refused):
         forget(records, number)  # nothing can be made of it
+        return None
+
+
+def readable_record(records: int, number: str) -> Upload | None:
+    """For those who look at all of them: one that can't be read now holds up no other."""
+    try:
+        return read_record(records, number)
+    except OSError:
         return None
 
 
@@ -271,12 +283,13 @@ def look_at_upload(launcher: Launcher, request: Request) -> Result:
 
 @operation
 def list_uploads(launcher: Launcher, request: Request) -> Result:
-    """Those that aren't finished; of one whose folder can't be reached, `offset` is null."""
+    """Those that aren't finished; of one whose folder can't be reached, `offset` is null. One whose
+    record can't be read now is left out, and kept."""
     found: list[Result] = []
     size = 0
     with opened(open_records(launcher.user)) as records:
         for number in records_in(records):
-            upload = read_record(records, number)
+            upload = readable_record(records, number)
             if upload is None:
                 continue
             told: Result = {**upload.told(0), "offset": offset_of(upload)}
@@ -382,7 +395,7 @@ def clean_uploads(launcher: Launcher, request: Request) -> Result:
     dropped = 0
     with opened(open_records(launcher.user)) as records:
         for number in list(records_in(records)):
-            upload = read_record(records, number)
+            upload = readable_record(records, number)
             if upload is not None and last_written(upload) < before:
                 with contextlib.suppress(Refused):
                     drop(records, upload)

@@ -429,6 +429,28 @@ class TestUploads:
             assert filer.ask("list_uploads") == {"uploads": []}
             assert not record.exists()
 
+    def test_a_record_that_cannot_be_read_now_is_kept(self, filer: Filer) -> None:
+        self.begin(filer)
+        self.begin(filer, "second", number=OTHER)
+        self.piece(filer, 0, b"01234")
+        records = filer.home / ".local/share/portal/uploads"
+        for cause in ("link", "folder"):
+            away = (records / f"{UUID}.json").rename(records / "away")
+            if cause == "link":
+                (records / f"{UUID}.json").symlink_to(away)
+            else:
+                (records / f"{UUID}.json").mkdir()
+            with pytest.raises(Problem):
+                filer.ask("look_at_upload", number=UUID)
+            with pytest.raises(Problem):
+                filer.ask("drop_upload", number=UUID)
+            assert [u["id"] for u in filer.ask("list_uploads")["uploads"]] == [OTHER]
+            assert filer.ask("clean_uploads", older_s=3600)["dropped"] == 0
+            if cause == "folder":
+                (records / f"{UUID}.json").rmdir()
+            away.rename(records / f"{UUID}.json")
+            assert filer.ask("look_at_upload", number=UUID)["offset"] == 5
+
     def test_long_names(self, filer: Filer) -> None:
         name = "é" * 127
         self.begin(filer, name, size=0)
