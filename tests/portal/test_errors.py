@@ -79,14 +79,10 @@ def test_every_error_has_a_status_a_slug_and_a_title() -> None:
         assert kind.title[0].isupper()
 
 
-def test_the_tree_at_the_top_of_its_file_names_every_error() -> None:
+def test_the_tree_at_the_top_of_the_package_names_every_error() -> None:
     for kind in leaves(PortalError):
-        line = [
-            part
-            for part in (sys.modules[kind.__module__].__doc__ or "").splitlines()
-            if f" {kind.__name__} " in f"{part} "
-        ]
-        assert line, kind.__name__
+        tree = f"{errors.__doc__}{sys.modules[kind.__module__].__doc__}"
+        assert [line for line in tree.splitlines() if f" {kind.__name__} " in f"{line} "], kind
 
 
 MEMORY = "resources.memory_gb"
