@@ -11,12 +11,12 @@ from portal.api.announcements import AnnouncementOut, Announcements, current
 from portal.api.cluster import ClusterOut, cluster_out
 from portal.api.deps import CurrentIdentity, CurrentUser, Identity, PartsDep, still_open
 from portal.api.job_views import JobOut, jobs_out
-from portal.api.streams import PING, sse, sse_response
+from portal.api.streams import sse, sse_response
 from portal.api.views import SessionOut, sessions_out
 from portal.models import User
 from portal.parts import Parts
 from portal.services.changes import EVERYONE
-from portal.services.jobs import jobs
+from portal.services.jobs import listing
 from portal.services.sessions import sessions
 
 router = APIRouter(tags=["events"])
@@ -38,7 +38,8 @@ class Snapshot(BaseModel):
 @router.get("/events", response_class=StreamingResponse)
 async def events(_user: CurrentUser, who: CurrentIdentity, parts: PartsDep) -> StreamingResponse:
     """`snapshot`, then `session`, `session_removed` {id}, `job`, `job_removed` {id}, `cluster`, and
-    `announcements` {items} with all of them; comments keep it open."""
+    `announcements` {items} with all of them; and `ping`, at least every 15 seconds while nothing
+    changes, so that a browser notices a connection that is dead and doesn't say so."""
     return sse_response(_events(parts, who))
 
 
@@ -59,7 +60,7 @@ async def _events(parts: Parts, who: Identity) -> AsyncIterator[bytes]:
             if not await still_open(parts.db, parts.settings, who):
                 return
             if not signalled:
-                yield PING
+                yield sse("ping", "{}")
                 continue
             now, jobs_now = await _sessions(parts, user), await _jobs(parts, user)
             for event in (
@@ -88,8 +89,8 @@ async def _sessions(parts: Parts, user: User) -> dict[str, SessionOut]:
 
 async def _jobs(parts: Parts, user: User) -> dict[str, JobOut]:
     """The caller's live jobs, and the newest of all: as many as a page shows at once."""
-    live = await jobs.page(parts, user, jobs.Filter(state="live"), limit=MAX_LIVE_JOBS)
-    newest = await jobs.page(parts, user, jobs.Filter(), limit=NEWEST_JOBS)
+    live = await listing.page(parts, user, listing.Filter(state="live"), limit=MAX_LIVE_JOBS)
+    newest = await listing.page(parts, user, listing.Filter(), limit=NEWEST_JOBS)
     found = {job.id: job for job in (*live, *newest)}
     return {shown.id: shown for shown in await jobs_out(parts, [*found.values()])}
 

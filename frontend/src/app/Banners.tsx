@@ -1,22 +1,9 @@
-import { useEffect, useState } from 'react';
 import { AnnouncementBanners } from '@/features/announcements/AnnouncementBanners';
 import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
+import { LostLink, useLostForAWhile } from './LostLink';
 import classes from './MemberLayout.module.css';
-
-/** A connection that is back within this time isn't worth a word. */
-const GRACE_MS = 1500;
-
-function useLostForAWhile(): boolean {
-  const lost = useLive((s) => s.link === 'lost');
-  const [shown, setShown] = useState(false);
-  useEffect(() => {
-    const timer = window.setTimeout(() => setShown(lost), lost ? GRACE_MS : 0);
-    return () => window.clearTimeout(timer);
-  }, [lost]);
-  return lost && shown;
-}
 
 /** What holds for the whole page: a lost connection, a silent Slurm, announcements, the cluster's
  * notice. */
@@ -27,12 +14,7 @@ export function Banners() {
   return (
     <>
       <div role="status" className={classes.status}>
-        {lost && (
-          <Notice tone="warning">
-            Connection lost, trying again… What you see is the last known state; your sessions go
-            on.
-          </Notice>
-        )}
+        {lost && <LostLink />}
       </div>
       <div role="status" className={classes.status}>
         {staleSince && !lost && (

@@ -103,10 +103,12 @@ describe('reduce', () => {
   });
 
   it('keeps the last picture while the link is lost, and a snapshot mends it', () => {
-    const lost = given(snapshot(session('a')), { kind: 'link', link: 'lost' });
+    const lost = given(snapshot(session('a')), { kind: 'link', link: 'lost', retryAt: 5 });
     expect(lost.link).toBe('lost');
+    expect(lost.retryAt).toBe(5);
     expect(ids(lost)).toEqual(['a']);
-    expect(reduce(lost, snapshot()).link).toBe('open');
+    const mended = reduce(lost, snapshot());
+    expect([mended.link, mended.retryAt]).toEqual(['open', null]);
   });
 
   it('has the announcements of the newest message, and none when they are over', () => {

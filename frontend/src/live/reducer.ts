@@ -11,6 +11,8 @@ export interface LiveState {
   /** those that are on or begin soon; null until the first snapshot has arrived */
   announcements: readonly Announcement[] | null;
   link: 'connecting' | 'open' | 'lost';
+  /** when a lost link is tried again: milliseconds by this browser's clock */
+  retryAt: number | null;
 }
 
 export type LiveEvent =
@@ -30,7 +32,7 @@ export type LiveEvent =
   | { kind: 'job_removed'; id: string }
   | { kind: 'cluster'; cluster: Cluster }
   | { kind: 'announcements'; announcements: Announcement[] }
-  | { kind: 'link'; link: LiveState['link'] };
+  | { kind: 'link'; link: LiveState['link']; retryAt: number | null };
 
 export const initialState: LiveState = {
   sessions: null,
@@ -38,6 +40,7 @@ export const initialState: LiveState = {
   cluster: null,
   announcements: null,
   link: 'connecting',
+  retryAt: null,
 };
 
 /** What sessions and jobs have in common here. */
@@ -86,6 +89,7 @@ export function reduce(state: LiveState, event: LiveEvent): LiveState {
         cluster: event.cluster ?? state.cluster,
         announcements: event.announcements,
         link: 'open',
+        retryAt: null,
       };
     case 'session':
       return { ...state, sessions: put(state.sessions, event.session) };
@@ -108,6 +112,8 @@ export function reduce(state: LiveState, event: LiveEvent): LiveState {
     case 'announcements':
       return { ...state, announcements: event.announcements };
     case 'link':
-      return state.link === event.link ? state : { ...state, link: event.link };
+      return state.link === event.link && state.retryAt === event.retryAt
+        ? state
+        : { ...state, link: event.link, retryAt: event.retryAt };
   }
 }

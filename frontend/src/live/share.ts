@@ -5,7 +5,7 @@
  * Where locks don't exist (plain HTTP by a host name), each visible tab has its own stream.
  */
 import type { LiveEvent, LiveState } from './reducer';
-import { openSource } from './source';
+import { type OpenSource, openSource } from './source';
 
 const NAME = 'portal-events';
 
@@ -13,6 +13,8 @@ type Message =
   | { kind: 'event'; event: LiveEvent }
   /** a new tab asks what is known */
   | { kind: 'hello' }
+  /** somebody doesn't want to wait for the next attempt */
+  | { kind: 'reopen' }
   | { kind: 'state'; state: LiveState };
 
 interface Sink {
@@ -20,23 +22,24 @@ interface Sink {
   state: () => LiveState;
 }
 
-function lead(channel: BroadcastChannel, sink: Sink): () => void {
-  const closeSource = openSource((event) => {
+function lead(channel: BroadcastChannel, sink: Sink): OpenSource {
+  const source = openSource((event) => {
     sink.emit(event);
     channel.postMessage({ kind: 'event', event } satisfies Message);
   });
   channel.onmessage = ({ data }: MessageEvent<Message>) => {
-    if (data.kind !== 'hello') return;
-    channel.postMessage({ kind: 'state', state: sink.state() } satisfies Message);
+    if (data.kind === 'hello')
+      channel.postMessage({ kind: 'state', state: sink.state() } satisfies Message);
+    if (data.kind === 'reopen') source.reopen();
   };
-  return closeSource;
+  return source;
 }
 
 function follow(channel: BroadcastChannel, sink: Sink): void {
   channel.onmessage = ({ data }: MessageEvent<Message>) => {
     if (data.kind === 'event') sink.emit(data.event);
     if (data.kind !== 'state') return;
-    const { sessions, jobs, cluster, announcements, link } = data.state;
+    const { sessions, jobs, cluster, announcements, link, retryAt } = data.state;
     if (sessions !== null)
       sink.emit({
         kind: 'snapshot',
@@ -45,49 +48,59 @@ function follow(channel: BroadcastChannel, sink: Sink): void {
         cluster,
         announcements: announcements ?? [],
       });
-    sink.emit({ kind: 'link', link });
+    sink.emit({ kind: 'link', link, retryAt });
   };
   channel.postMessage({ kind: 'hello' } satisfies Message);
 }
 
-function openShared(sink: Sink): () => void {
+function openShared(sink: Sink): OpenSource {
   const channel = new BroadcastChannel(NAME);
   const stop = new AbortController();
+  let own: OpenSource | null = null;
   follow(channel, sink);
   navigator.locks
     .request(NAME, { signal: stop.signal }, async () => {
-      const closeSource = lead(channel, sink);
+      own = lead(channel, sink);
       await new Promise((resolve) => stop.signal.addEventListener('abort', resolve));
-      closeSource();
+      own.close();
     })
     .catch((error: unknown) => {
       if (!stop.signal.aborted) throw error;
     });
-  return () => {
-    stop.abort();
-    channel.close();
+  return {
+    close: () => {
+      stop.abort();
+      channel.close();
+    },
+    reopen: () => {
+      if (own) own.reopen();
+      else channel.postMessage({ kind: 'reopen' } satisfies Message);
+    },
   };
 }
 
-function openWhileVisible(sink: Sink): () => void {
-  let close: (() => void) | null = null;
+function openWhileVisible(sink: Sink): OpenSource {
+  let own: OpenSource | null = null;
   const onVisibility = (): void => {
     if (document.hidden) {
-      close?.();
-      close = null;
+      own?.close();
+      own = null;
     } else {
-      close ??= openSource(sink.emit);
+      own ??= openSource(sink.emit);
     }
   };
   document.addEventListener('visibilitychange', onVisibility);
   onVisibility();
-  return () => {
-    document.removeEventListener('visibilitychange', onVisibility);
-    close?.();
+  return {
+    close: () => {
+      document.removeEventListener('visibilitychange', onVisibility);
+      own?.close();
+    },
+    reopen: () => own?.reopen(),
   };
 }
 
-export function openLive(sink: Sink): () => void {
+export function openLive(sink: Sink): OpenSource {
   const canShare = 'locks' in navigator && 'BroadcastChannel' in window;
   return canShare ? openShared(sink) : openWhileVisible(sink);
 }

@@ -5,18 +5,25 @@ import { EVENT_NAMES, retryDelay, toLiveEvent } from './events';
 import type { LiveEvent } from './reducer';
 
 const STREAM_URL = '/api/v1/events';
+/** The portal says something every 15 seconds. A connection that is silent for so much longer is dead,
+ * though nothing says so: a laptop that slept, a network that changed. */
+const SILENCE_MS = 45_000;
+/** Longer isn't waited for the answer whether the login still holds. */
+const ANSWER_MS = 10_000;
 /** A page hidden for longer may have slept through the stream's end without an error. */
 const DISTRUST_AFTER_HIDDEN_MS = 30_000;
 
 class Source {
   private stream: EventSource | null = null;
   private timer: number | undefined;
+  private watchdog: number | undefined;
   private attempt = 0;
   private hiddenAt: number | null = null;
   private closed = false;
 
   constructor(private readonly emit: (event: LiveEvent) => void) {
     window.addEventListener('online', this.reopen);
+    window.addEventListener('offline', this.onOffline);
     document.addEventListener('visibilitychange', this.onVisibility);
     this.open();
   }
@@ -24,46 +31,68 @@ class Source {
   close = (): void => {
     this.closed = true;
     window.removeEventListener('online', this.reopen);
+    window.removeEventListener('offline', this.onOffline);
     document.removeEventListener('visibilitychange', this.onVisibility);
     window.clearTimeout(this.timer);
+    window.clearTimeout(this.watchdog);
     this.stream?.close();
+  };
+
+  /** Tries at once, without waiting for its turn. */
+  reopen = (): void => {
+    if (this.closed) return;
+    window.clearTimeout(this.timer);
+    this.stream?.close();
+    this.attempt = 0;
+    this.open();
   };
 
   private open(): void {
     const stream = new EventSource(STREAM_URL);
     this.stream = stream;
+    this.heard();
+    stream.addEventListener('ping', this.heard);
     for (const name of EVENT_NAMES) {
       stream.addEventListener(name, (message: MessageEvent<string>) => {
         const event = toLiveEvent(name, message.data);
         if (event === null) return;
+        this.heard();
         this.attempt = 0;
         this.emit(event);
       });
     }
     stream.onerror = () => {
-      stream.close();
-      if (this.closed || this.stream !== stream) return;
-      this.emit({ kind: 'link', link: 'lost' });
-      this.timer = window.setTimeout(this.tryAgain, retryDelay(this.attempt++, Math.random()));
+      if (this.stream === stream) this.lose();
     };
   }
+
+  private heard = (): void => {
+    window.clearTimeout(this.watchdog);
+    this.watchdog = window.setTimeout(this.lose, SILENCE_MS);
+  };
+
+  private lose = (): void => {
+    this.stream?.close();
+    window.clearTimeout(this.timer);
+    window.clearTimeout(this.watchdog);
+    if (this.closed) return;
+    const delay = retryDelay(this.attempt++, Math.random());
+    this.emit({ kind: 'link', link: 'lost', retryAt: Date.now() + delay });
+    this.timer = window.setTimeout(this.tryAgain, delay);
+  };
 
   /** EventSource hides the status, so an ordinary request finds out whether the login still holds. */
   private tryAgain = async (): Promise<void> => {
     try {
-      await unwrap(api.GET('/api/v1/me'));
+      await unwrap(api.GET('/api/v1/me', { signal: AbortSignal.timeout(ANSWER_MS) }));
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) return this.close();
     }
     if (!this.closed) this.open();
   };
 
-  private reopen = (): void => {
-    window.clearTimeout(this.timer);
-    this.stream?.close();
-    this.attempt = 0;
-    this.open();
-  };
+  /** The browser has no network at all: the stream is lost, though it may not say so for minutes. */
+  private onOffline = (): void => this.lose();
 
   private onVisibility = (): void => {
     if (document.hidden) {
@@ -76,7 +105,10 @@ class Source {
   };
 }
 
-/** Returns what closes it. */
-export function openSource(emit: (event: LiveEvent) => void): () => void {
-  return new Source(emit).close;
+export interface OpenSource {
+  close: () => void;
+  /** tries at once, without waiting for its turn */
+  reopen: () => void;
 }
+
+export const openSource = (emit: (event: LiveEvent) => void): OpenSource => new Source(emit);

@@ -3,9 +3,10 @@ import { useSyncExternalStore } from 'react';
 import type { Job, Session } from '@/api/types';
 import { initialState, isLive, type LiveEvent, type LiveState, reduce } from './reducer';
 import { openLive } from './share';
+import type { OpenSource } from './source';
 
 let state: LiveState = initialState;
-let close: (() => void) | null = null;
+let source: OpenSource | null = null;
 const listeners = new Set<() => void>();
 
 function emit(event: LiveEvent): void {
@@ -22,14 +23,18 @@ function subscribe(listener: () => void): () => void {
 
 export const live = {
   open(): void {
-    close ??= openLive({ emit, state: () => state });
+    source ??= openLive({ emit, state: () => state });
   },
   /** Forgets everything: the next person at this browser may be someone else. */
   close(): void {
-    close?.();
-    close = null;
+    source?.close();
+    source = null;
     state = initialState;
     for (const listener of listeners) listener();
+  },
+  /** Tries a lost link at once. */
+  reopen(): void {
+    source?.reopen();
   },
   /** Takes over the answer to a request of this tab, which may come before the stream's event. */
   answered(session: Session): void {

@@ -83,8 +83,8 @@ function Steps({ username }: { username: string }) {
     return (
       <Stack>
         <Text size="sm">
-          Before you can go on, the log-in page asks you for something more. What you have typed here
-          may be lost on the way.
+          Before you can go on, the log-in page asks you for something more. What you have typed
+          here may be lost on the way.
         </Text>
         <Button onClick={elsewhere}>Go to the log-in page</Button>
       </Stack>

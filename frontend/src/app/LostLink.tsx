@@ -1,0 +1,69 @@
+import { Button } from '@mantine/core';
+import { useEffect, useState, useSyncExternalStore } from 'react';
+import { live, useLive } from '@/live/store';
+import { Notice } from '@/ui/Notice';
+import classes from './Banners.module.css';
+
+/** A connection that is back within this time isn't worth a word. */
+const GRACE_MS = 1500;
+const TICK_MS = 1000;
+
+/** Whether the link has been lost for longer than a blink. */
+export function useLostForAWhile(): boolean {
+  const lost = useLive((s) => s.link === 'lost');
+  const [shown, setShown] = useState(false);
+  useEffect(() => {
+    const timer = window.setTimeout(() => setShown(lost), lost ? GRACE_MS : 0);
+    return () => window.clearTimeout(timer);
+  }, [lost]);
+  return lost && shown;
+}
+
+function subscribeToNetwork(listener: () => void): () => void {
+  window.addEventListener('online', listener);
+  window.addEventListener('offline', listener);
+  return () => {
+    window.removeEventListener('online', listener);
+    window.removeEventListener('offline', listener);
+  };
+}
+
+const hasNoNetwork = (): boolean => !navigator.onLine;
+
+/** That nothing new reaches this page, and when that is tried again. */
+export function LostLink() {
+  const offline = useSyncExternalStore(subscribeToNetwork, hasNoNetwork);
+  return (
+    <Notice tone="warning">
+      <div className={classes.lost}>
+        <span>
+          {offline
+            ? 'Your device has no network connection. What you see is the last known state; your sessions and jobs go on.'
+            : "The portal doesn't answer. What you see is the last known state; your sessions and jobs go on."}
+        </span>
+        {!offline && <NextTry />}
+      </div>
+    </Notice>
+  );
+}
+
+/** Counts down to the next attempt: for eyes only, or a screen reader would never stop. */
+function NextTry() {
+  const retryAt = useLive((s) => s.retryAt);
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = window.setInterval(() => setNow(Date.now()), TICK_MS);
+    return () => window.clearInterval(timer);
+  }, []);
+  const seconds = retryAt === null ? 0 : Math.ceil((retryAt - now) / 1000);
+  return (
+    <span className={classes.next}>
+      <span aria-hidden="true">
+        {seconds > 0 ? `Trying again in ${seconds} s` : 'Trying again…'}
+      </span>
+      <Button variant="default" size="compact-sm" onClick={() => live.reopen()}>
+        Try now
+      </Button>
+    </span>
+  );
+}
