@@ -203,6 +203,7 @@ def _squeue_line(row: dict[str, Any], username: str) -> str:
         "P": "cpu", "a": "research", "q": "normal", "N": "node03" if running else "",
         "V": submitted, "S": submitted if running else "N/A", "e": "N/A", "l": "4:00:00",
         "r": "None" if running else REASON, "k": f"portal:{row['id']}", "j": row["name"],
+        "b": "N/A",
     }  # fmt: skip
     # `%44k` is the value of k, 44 wide
     return FIELD.sub(lambda at: values[at[2]].ljust(int(at[1] or 0)), squeue_format(MARK)) + "\n"

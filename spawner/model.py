@@ -81,7 +81,9 @@ class JobInfo:
     """One job as squeue or sacct tells it. `name` is the user's own text.
 
     Each task of an array has a job id of its own; `array_job_id` is the one they share, and
-    `tasks` says which one this is, or, while they wait as one, which ones."""
+    `tasks` says which one this is, or, while they wait as one, which ones. `gpus` are those of each
+    of its nodes by type, as it asked for them, "gpu" where any will do; None: it asked for none,
+    or not by node. Only squeue tells."""
 
     job_id: int
     user: str
@@ -104,6 +106,7 @@ class JobInfo:
     qos: str | None = None
     array_job_id: int | None = None
     tasks: tuple[int, ...] = ()
+    gpus: tuple[tuple[str, int], ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -137,7 +140,8 @@ def _no_gpus() -> Mapping[str, int]:
 
 @dataclass(frozen=True)
 class NodeInfo:
-    """One node. `gpus` and `gpus_allocated` count by type; a GPU without a type counts as "gpu"."""
+    """One node. `gpus` and `gpus_allocated` count by type; a GPU without a type counts as "gpu".
+    `reason` is what an operator, or Slurm, says of why it is out of service, since `reason_at`."""
 
     name: str
     address: str
@@ -150,6 +154,7 @@ class NodeInfo:
     gpus: Mapping[str, int] = field(default_factory=_no_gpus)
     gpus_allocated: Mapping[str, int] = field(default_factory=_no_gpus)
     reason: str | None = None
+    reason_at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -166,13 +171,16 @@ class PartitionInfo:
 
 @dataclass(frozen=True)
 class ReservationInfo:
-    """Nodes that are kept for somebody, or for maintenance, from `start` to `end`."""
+    """Nodes that are kept for somebody, or for maintenance, from `start` to `end`: for these users
+    and accounts, of whom a leading `-` excludes one. No nodes: it keeps licences or the like."""
 
     name: str
     start: datetime
     end: datetime
     nodes: tuple[str, ...]
     maintenance: bool = False
+    users: tuple[str, ...] = ()
+    accounts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

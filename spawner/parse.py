@@ -27,14 +27,15 @@ from spawner.model import JobInfo, NodeInfo, Outcome, PartitionInfo, SlurmState
 _UUID = re.compile(r"portal:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 
 # squeue's letters: job id, the array's, its tasks, user by name and number, state, partition,
-# account, QOS, nodes, submit, start, end, limit, reason, then what the user chose: comment (one
-# more character than ours has) and name.
+# account, QOS, nodes, submit, start, end, limit, reason, then what the user chose: GPUs of each
+# node, comment (one more character than ours has) and name.
 _SQUEUE_OWN = (
     "%A", "%F", "%K", "%u %U", "%T", "%P", "%a", "%q", "%N", "%V", "%S", "%e", "%l", "%r",
 )  # fmt: skip
-_SQUEUE_USERS = ("%44k", "%64j")
+_GRES_WIDTH = 48
+_SQUEUE_USERS = (f"%{_GRES_WIDTH}b", "%44k", "%64j")
 _BETWEEN = "\x1f"
-_Record = tuple[str, str, str]
+_Record = tuple[str, str, str, str]
 SACCT_FIELDS = (
     "JobIDRaw,JobID,User,State,Partition,Account,QOS,NodeList,Submit,Start,End,TimelimitRaw,Reason,"
     "ExitCode,JobName,Comment"
@@ -116,13 +117,13 @@ def parse_sacct(text: str, mark: str) -> list[JobInfo]:
 
 
 def _squeue_records(text: str, mark: str) -> Iterator[_Record]:
-    """Slurm's own fields, comment, name. Each record begins with the mark, so what follows the last
-    one's is `name + newline`."""
+    """Slurm's own fields, GPUs, comment, name. Each record begins with the mark, so what follows
+    the last one's is `name + newline`."""
     before, *parts = text.split(mark)
     if before or len(parts) % (1 + len(_SQUEUE_USERS)):
         raise BadOutput("squeue's fields don't come out even")
     each = iter(parts)
-    return zip(each, each, each, strict=True)
+    return zip(each, each, each, each, strict=True)
 
 
 def _sacct_records(text: str, mark: str) -> Iterator[list[str]]:
@@ -147,7 +148,7 @@ def _sacct_records(text: str, mark: str) -> Iterator[list[str]]:
 
 
 def _squeue_job(record: _Record) -> JobInfo | None:
-    own, comment, name = record
+    own, gres, comment, name = record
     fields = own.split(_BETWEEN)
     if len(fields) != len(_SQUEUE_OWN):
         raise BadOutput("squeue's fields don't come out even")
@@ -177,7 +178,17 @@ def _squeue_job(record: _Record) -> JobInfo | None:
         qos=_word(qos),
         array_job_id=_job_id(array_id) if _word(task) else None,
         tasks=expand_tasks(task),
+        gpus=_gpus_asked(gres),
     )
+
+
+def _gpus_asked(gres: str) -> tuple[tuple[str, int], ...] | None:
+    """`gres:gpu:v100:2`, or `gres/gpu:2`, as asked for; None for what was cut short."""
+    if len(gres.rstrip()) >= _GRES_WIDTH:
+        return None
+    items = (item.strip().removeprefix("gres") for item in gres.split(","))
+    found = count_gpus(",".join(item.lstrip(":/").replace("=", ":") for item in items))
+    return tuple(found.items()) or None
 
 
 def _user(shown: str) -> str:
@@ -351,7 +362,12 @@ def _pairs(line: str) -> Mapping[str, str]:
     reason = re.search(r"\sReason=(.*?)(?:\s\[[^\]\s]*@[^\]]*\])?(?:\sComment=.*)?$", line)
     if reason:
         pairs["Reason"] = reason.group(1)
+        pairs[_REASON_AT] = (_SINCE.findall(line) or [""])[-1]
     return pairs
+
+
+_REASON_AT = "[reason at]"  # no key of Slurm's looks like this
+_SINCE = re.compile(r"\s\[[^\]\s]*@([^\]\s]*)\]")
 
 
 def _need(pairs: Mapping[str, str], key: str) -> str:
@@ -377,7 +393,16 @@ def _node(pairs: Mapping[str, str]) -> NodeInfo:
         gpus=count_gpus(pairs.get("Gres", "")),
         gpus_allocated=count_gpus(pairs.get("GresUsed", "")),
         reason=_word(pairs.get("Reason", "")),
+        reason_at=_reason_at(pairs.get(_REASON_AT, "")),
     )
+
+
+def _reason_at(text: str) -> datetime | None:
+    """A reason is anyone's text, and may only look as if it ended with a time."""
+    try:
+        return moment(text)
+    except BadOutput:
+        return None
 
 
 def count_gpus(gres: str) -> dict[str, int]:

@@ -31,9 +31,15 @@ def parse_reservations(text: str) -> tuple[ReservationInfo, ...]:
                 end=end,
                 nodes=expand_nodes(line.get("Nodes", "")),
                 maintenance="MAINT" in line.get("Flags", "").split(","),
+                users=_names(line.get("Users", "")),
+                accounts=_names(line.get("Accounts", "")),
             )
         )
     return tuple(found)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name for name in text.split(",") if name and name != "(null)")
 
 
 def parse_walls(

@@ -70,9 +70,10 @@ class Slurm:
             self._environment["SLURM_CONF"] = str(slurm_conf)
 
     async def jobs(self) -> list[JobInfo]:
-        """Every user's jobs that the controller remembers, those just ended too (MinJobAge)."""
+        """Every user's jobs that the controller remembers, those just ended too (MinJobAge); those
+        of one state in the order of their priority, the highest first."""
         mark = secrets.token_urlsafe(9)
-        arguments = ["squeue", "--noheader", "--all", "--states=all"]
+        arguments = ["squeue", "--noheader", "--all", "--states=all", "--sort=t,-p"]
         environment = {"SQUEUE_FORMAT": parse.squeue_format(mark)}
         text = await self._ask(arguments, environment)
         return await parsed(lambda: self._squeue.jobs(text, mark))

@@ -22,7 +22,14 @@ from typing import Protocol
 
 from spawner.errors import SlurmError
 from spawner.ledger import Key, Ledger, Name
-from spawner.model import ClusterInfo, JobInfo, JobUsage, NodeInfo, PartitionInfo
+from spawner.model import (
+    ClusterInfo,
+    JobInfo,
+    JobUsage,
+    NodeInfo,
+    PartitionInfo,
+    ReservationInfo,
+)
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +49,8 @@ class AsksSlurm(Protocol):
 
     async def partitions(self) -> tuple[PartitionInfo, ...]: ...
 
+    async def reservations(self) -> tuple[ReservationInfo, ...]: ...
+
 
 @dataclass(frozen=True)
 class Pace:
@@ -51,6 +60,7 @@ class Pace:
     hurried_s: float = 2.0
     nodes_s: float = 15.0
     partitions_s: float = 60.0
+    reservations_s: float = 60.0
     rest_per_minute: int = 30
     hurried_per_minute: int = 60
     burst: int = 5
@@ -91,7 +101,7 @@ class Watcher:
 
     `stale_since` is None while the last answer of Slurm is good, else the time of the last good
     one (before the first: of the start), and `trouble` why. `took_s` is how long the last good
-    answer took.
+    answer took. `reservations` is None until Slurm has told them.
     """
 
     def __init__(
@@ -117,6 +127,7 @@ class Watcher:
         self.trouble: str | None = None
         self.took_s: float | None = None
         self.cluster: ClusterInfo | None = None
+        self.reservations: tuple[ReservationInfo, ...] | None = None
 
     # --- reading --------------------------------------------------------------------------------
 
@@ -186,7 +197,8 @@ class Watcher:
 
     @property
     def jobs(self) -> Mapping[int, JobInfo]:
-        """Every user's jobs by Slurm's id, as squeue showed them last."""
+        """Every user's jobs by Slurm's id, as squeue showed them last: those that wait in the order
+        of their priority. Another mapping after each look."""
         return self._ledger.by_id
 
     @property
@@ -231,6 +243,7 @@ class Watcher:
                 loops.create_task(self._poll())
                 loops.create_task(self._account())
                 loops.create_task(self._survey())
+                loops.create_task(self._look_ahead())
         finally:
             for look in self._looks:
                 look.cancel()
@@ -346,6 +359,16 @@ class Watcher:
             except SlurmError as error:
                 log.warning("nodes are not known: %s %s", error.message, error.stderr[:300])
             await asyncio.sleep(self._pace.nodes_s)
+
+    async def _look_ahead(self) -> None:
+        """Reservations, now and then: they are made long before they begin."""
+        while True:
+            try:
+                await self.afford()
+                self.reservations = await self._slurm.reservations()
+            except SlurmError as error:
+                log.warning("reservations are not known: %s %s", error.message, error.stderr[:300])
+            await asyncio.sleep(self._pace.reservations_s)
 
     async def survey(self) -> None:
         """Nodes and partitions, once, for who doesn't run the loop. Raises SlurmError."""

@@ -23,6 +23,7 @@ from spawner.model import (
     JobUsage,
     NodeInfo,
     PartitionInfo,
+    ReservationInfo,
     Resources,
     SlurmState,
 )
@@ -65,6 +66,7 @@ class FakeSlurm:
 
     shown: dict[int, JobInfo] = field(default_factory=dict)
     cancelled: list[int] = field(default_factory=list)
+    reserved: list[ReservationInfo] = field(default_factory=list)
     away: bool = False
 
     async def jobs(self) -> list[JobInfo]:
@@ -91,6 +93,10 @@ class FakeSlurm:
             PartitionInfo("cpu", True, "UP", 1440, 60, ("node03",)),
             PartitionInfo("gpu", False, "UP", 2880, 60, ("node01",)),
         )
+
+    async def reservations(self) -> tuple[ReservationInfo, ...]:
+        self._there()
+        return tuple(self.reserved)
 
     async def cancel(self, job_id: int) -> None:
         self._there()

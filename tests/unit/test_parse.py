@@ -221,8 +221,10 @@ def test_whose_job_it_is(shown: str, user: str) -> None:
     assert found.user == user
 
 
-def squeue_record(mark: str, job_id: int, user: str, state: str, comment: str, name: str) -> str:
-    """As squeue prints it: the last two cut and padded by bytes."""
+def squeue_record(
+    mark: str, job_id: int, user: str, state: str, comment: str, name: str, gres: str = "N/A"
+) -> str:
+    """As squeue prints it: the last three cut and padded by bytes."""
     time = "2026-11-20T17:19:27"
     own = [
         str(job_id),
@@ -240,8 +242,26 @@ def squeue_record(mark: str, job_id: int, user: str, state: str, comment: str, n
         "1:00:00",
         "None",
     ]
-    parts = ["\x1f".join(own), fixed(comment, 44), fixed(name, 64)]
+    parts = ["\x1f".join(own), fixed(gres, 48), fixed(comment, 44), fixed(name, 64)]
     return "".join(mark + part for part in parts) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("gres", "gpus"),
+    [
+        ("N/A", None),
+        ("gres:gpu:2", (("gpu", 2),)),
+        ("gres:gpu:v100:2", (("v100", 2),)),
+        ("gres/gpu:a100:1", (("a100", 1),)),
+        ("gres/gpu:v100=1,gres/gpu:a100=3", (("v100", 1), ("a100", 3))),
+        ("gres:shard:4", None),
+        ("gres:gpu:" + "x" * 36 + ":64", None),  # cut short: 64 may have been more
+    ],
+)
+def test_the_gpus_that_a_job_asked_for(gres: str, gpus: object) -> None:
+    text = squeue_record("#M#", 1, "bob", "RUNNING", "", "x", gres)
+    (found,) = parse.parse_squeue(text, "#M#")
+    assert found.gpus == gpus
 
 
 def fixed(text: str, width: int) -> str:
@@ -258,6 +278,9 @@ class TestNodes:
         assert (first.cpus, first.cpus_allocated, first.memory_mb) == (32, 2, 131072)
         assert first.partitions == ("gpu", "debug")
         assert nodes["node02"].reason == "Not responding"
+        assert nodes["node02"].reason_at == datetime(2026, 11, 20, 17, 45, 50, tzinfo=UTC)
+        assert first.reason_at == datetime(2026, 11, 20, 17, 45, 47, tzinfo=UTC)
+        assert nodes["node03"].reason_at is None
         assert nodes["node03"].gpus == {}
 
     def test_a_reason_replaces_nothing(self) -> None:

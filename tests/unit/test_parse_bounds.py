@@ -22,11 +22,20 @@ def test_reservations_with_their_nodes_and_whether_it_is_maintenance() -> None:
         datetime(2026, 11, 22, 8, 7, 1, tzinfo=UTC),
         ("node01", "node02", "node03"),
         maintenance=True,
+        users=("root",),
     )
-    assert [(one.name, one.nodes, one.maintenance) for one in found[1:]] == [
-        ("m2", ("node01",), False),
-        ("m3", ("node01",), False),
+    assert [(one.name, one.nodes, one.maintenance, one.users) for one in found[1:]] == [
+        ("m2", ("node01",), False, ("bob",)),
+        ("m3", ("node01",), False, ("root",)),
     ]
+
+
+def test_whom_a_reservation_is_for() -> None:
+    times = "StartTime=2026-11-22T07:07:01 EndTime=2026-11-22T08:07:01"
+    (found,) = parse_reservations(
+        f"ReservationName=m4 {times} Nodes=(null) Users=bob,-eve Accounts=teaching\n"
+    )
+    assert (found.nodes, found.users, found.accounts) == ((), ("bob", "-eve"), ("teaching",))
 
 
 def test_no_reservations_at_all() -> None:

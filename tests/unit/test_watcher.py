@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -15,7 +16,14 @@ from hypothesis import strategies as st
 
 from spawner.errors import Unreachable
 from spawner.ledger import LOST_AFTER, Ledger
-from spawner.model import JobInfo, NodeInfo, Outcome, PartitionInfo, SlurmState
+from spawner.model import (
+    JobInfo,
+    NodeInfo,
+    Outcome,
+    PartitionInfo,
+    ReservationInfo,
+    SlurmState,
+)
 from spawner.watcher import Budget, Pace, Watcher
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -265,6 +273,7 @@ class PlayedSlurm:
     def __init__(self) -> None:
         self.shown: list[JobInfo] = []
         self.accounted: list[JobInfo] = []
+        self.reserved: list[ReservationInfo] = []
         self.down = False
         self.gate: asyncio.Event | None = None
         self.looks = self.accountings = self.surveys = 0
@@ -292,6 +301,11 @@ class PlayedSlurm:
 
     async def partitions(self) -> tuple[PartitionInfo, ...]:
         return (PartitionInfo("gpu"),)
+
+    async def reservations(self) -> tuple[ReservationInfo, ...]:
+        if self.down:
+            raise Unreachable("Slurm did not answer.")
+        return tuple(self.reserved)
 
 
 QUICK = Pace(
@@ -337,6 +351,17 @@ class TestWatcher:
             assert watcher.cluster is not None
             assert watcher.cluster.nodes[0].address == "10.0.0.1"
             assert watcher.cluster.partitions[0].name == "gpu"
+
+    async def test_what_lies_ahead_is_known_once_slurm_has_told(self) -> None:
+        slurm = PlayedSlurm()
+        slurm.down = True
+        async with running(slurm, replace(QUICK, reservations_s=0.02)) as watcher:
+            assert watcher.reservations is None
+            slurm.reserved = [ReservationInfo("m1", NOW, NOW + timedelta(hours=1), ("node01",))]
+            slurm.down = False
+            await until(lambda: watcher.reservations == tuple(slurm.reserved))
+            slurm.reserved = []
+            await until(lambda: watcher.reservations == ())
 
     async def test_all_who_ask_at_once_share_one_look(self) -> None:
         slurm = PlayedSlurm()
@@ -466,7 +491,7 @@ class TestWatcher:
 
     async def test_the_default_pace_fits_its_own_budget(self) -> None:
         pace = Pace()
-        other = 60 / pace.nodes_s + 60 / pace.partitions_s
+        other = 60 / pace.nodes_s + 60 / pace.partitions_s + 60 / pace.reservations_s
         assert 60 / pace.rest_s + other <= pace.rest_per_minute - pace.burst
         assert 60 / pace.hurried_s + other <= pace.hurried_per_minute - pace.burst
 
