@@ -274,7 +274,7 @@ def api_routes() -> list[RouteContext]:
 
 
 ALWAYS = {"admin/": Scope.ADMIN, "groups/": Scope.ADMIN, "files": Scope.FILES}
-CHANGES = {"sessions": Scope.SESSIONS, "tensorboards": Scope.SESSIONS} | dict.fromkeys(
+CHANGES = dict.fromkeys(("sessions", "setups", "tensorboards"), Scope.SESSIONS) | dict.fromkeys(
     ("jobs", "templates", "estimates"), Scope.JOBS
 )
 

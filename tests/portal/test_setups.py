@@ -1,0 +1,162 @@
+"""Setups: saved, changed, started; and what one's last sessions were started with."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from portal.models import JobState, Session, User
+from portal.services.sessions import setups
+from spawner.model import Resources
+from tests.portal import job_world as stage
+from tests.portal.job_world import World, job_world
+from tests.portal.slapd import Slapd
+
+pytestmark = pytest.mark.anyio
+
+ONE = {"gpus": 1, "gpu_type": "v100", "cpus": 4, "memory_gb": 16, "partition": "gpu"}
+KERNEL = 'kernel: {{argv: [python3, "{{connection_file}}"]}}'
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+async def world(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stage, "ENVIRONMENT", stage.ENVIRONMENT + KERNEL)
+        async with job_world(slapd, tmp_path_factory.mktemp("setups")) as world:
+            yield world
+
+
+async def save(world: World, who: str = "alice", **body: Any) -> Any:
+    body = {"name": "Usual", "environment": "plain", "resources": ONE, **body}
+    return await world.ask("POST", "/setups", body, who)
+
+
+async def ended(world: World, who: str, *, days: int, **resources: Any) -> None:
+    """A session of someone's that ended so many days after a time long ago."""
+    at = LONG_AGO + timedelta(days=days)
+    asked = Resources(**{"partition": "cpu", "cpus": 1, "time_limit_minutes": 60, **resources})
+    async with world.parts.db.session() as db:
+        owner = await db.scalar(select(User.id).where(User.username == who))
+        db.add(
+            Session(
+                user_id=owner,
+                name=f"day-{days}",
+                environment="plain",
+                resources=asdict(asked),
+                state=JobState.ENDED,
+                created_at=at,
+                submitted_at=at,
+                ended_at=at,
+            )
+        )
+        await db.commit()
+
+
+async def test_saved_changed_started_and_forgotten(world: World) -> None:
+    made = await save(world, name=" Mein Übliches <b> ")
+    assert made.status == 201
+    assert made.body["name"] == "Mein Übliches <b>"
+    assert made.body["resources"]["gpu_type"] == "v100"
+    assert (made.body["problem"], made.body["used_at"]) == (None, None)
+    where = f"/setups/{made.body['id']}"
+    changed = await world.ask("PATCH", where, {"name": "Bigger", "resources": {"gpus": 2}})
+    assert (changed.body["name"], changed.body["resources"]["gpus"]) == ("Bigger", 2)
+    assert changed.body["resources"]["cpus"] is None
+    await world.ask("PATCH", where, {"resources": {**ONE, "time_limit_minutes": 30}})
+    started = await world.ask("POST", f"{where}/start")
+    assert started.status == 201
+    assert started.body["environment"] == "plain"
+    assert started.body["resources"]["time_limit_minutes"] == 30
+    assert (await world.ask("GET", "/setups")).body["items"][0]["used_at"] is not None
+    assert (await world.ask("DELETE", where)).status == 204
+    assert (await world.ask("GET", "/setups")).body["items"] == []
+    assert (await world.ask("DELETE", where)).status == 404
+    assert (await world.ask("DELETE", f"/sessions/{started.body['id']}")).status == 202
+
+
+async def test_a_name_is_taken_once_for_each(world: World) -> None:
+    first = (await save(world)).body
+    again = await save(world)
+    assert (again.status, again.body["errors"][0]["field"]) == (409, "name")
+    assert (await save(world, "bob")).status == 201
+    other = (await save(world, name="Other")).body
+    renamed = await world.ask("PATCH", f"/setups/{other['id']}", {"name": "Usual"})
+    assert (renamed.status, renamed.body["errors"][0]["field"]) == (409, "name")
+    for setup in (first, other):
+        await world.ask("DELETE", f"/setups/{setup['id']}")
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"name": ""}, "name"),
+        ({"name": "  "}, "name"),
+        ({"name": "a\u202eb"}, "name"),
+        ({"name": "x" * 61}, "name"),
+        ({"name": None}, "name"),
+        ({"environment": "no-such"}, "environment"),
+        ({"resources": {"gpus": -1}}, "resources.gpus"),
+        ({"resources": {"nodes": 2}}, "resources.nodes"),
+        ({"resources": {"cpus": "many"}}, "resources.cpus"),
+        ({"resources": {"speed": 1}}, "resources.speed"),
+    ],
+)
+async def test_what_no_session_could_ask_for(world: World, body: Any, field: str) -> None:
+    answer = await save(world, **body)
+    assert answer.status == 422, answer
+    assert field in {error["field"] for error in answer.body["errors"]}
+
+
+async def test_the_impossible_is_kept_and_says_so(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = (await save(world, resources={"gpus": 64, "partition": "gpu"})).body
+    assert "No node of partition gpu has more than 4 GPUs" in made["problem"]
+    refused = await world.ask("POST", f"/setups/{made['id']}/start")
+    assert refused.status == 422
+    monkeypatch.setattr(world.parts.catalog, "environments", {})
+    (gone,) = (await world.ask("GET", "/setups")).body["items"]
+    assert gone["problem"] == setups.GONE
+    monkeypatch.undo()
+    await world.ask("DELETE", f"/setups/{made['id']}")
+
+
+async def test_nobody_elses(world: World) -> None:
+    made = (await save(world, name="Mine")).body
+    where = f"/setups/{made['id']}"
+    for method, path, body in (
+        ("PATCH", where, {"name": "Yours"}),
+        ("DELETE", where, None),
+        ("POST", f"{where}/start", None),
+    ):
+        assert (await world.ask(method, path, body, "bob")).status == 404
+    assert made["id"] not in str((await world.ask("GET", "/setups", who="bob")).body)
+    await world.ask("DELETE", where)
+
+
+async def test_there_is_an_end_to_them(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(setups, "MOST", 1)
+    made = (await save(world, "carol")).body
+    assert (await save(world, "carol", name="One more")).status == 409
+    assert (await world.ask("DELETE", f"/setups/{made['id']}", who="carol")).status == 204
+
+
+async def test_the_last_ones_each_once_without_the_site_s_own_account(world: World) -> None:
+    settings = world.parts.settings
+    site = {"account": settings.default_account, "qos": settings.default_qos}
+    for days, more in enumerate(({}, {"gpus": 1}, {}, {"gpus": 2}, {"account": "lab"})):
+        await ended(world, "carol", days=days, **{**site, **more})
+    found = (await world.ask("GET", "/setups/recent", who="carol")).body["items"]
+    shown = [(one["name"], one["resources"]["gpus"], one["resources"]["account"]) for one in found]
+    assert shown == [
+        ("day-4", 0, "lab"), ("day-3", 2, None), ("day-2", 0, None), ("day-1", 1, None),
+    ]  # fmt: skip
+    assert "has no GPUs" in found[1]["problem"]
+    assert found[2]["problem"] is None
+    assert (await world.ask("GET", "/setups/recent", who="bob")).body["items"] == []
