@@ -21,7 +21,16 @@ from portal.models.base import (
     Wanted,
     new_id,
 )
-from portal.models.jobs import BatchJob, Job, Session, Setup, Share, Tensorboard, TensorboardJob
+from portal.models.jobs import (
+    BatchJob,
+    Job,
+    Session,
+    SessionUse,
+    Setup,
+    Share,
+    Tensorboard,
+    TensorboardJob,
+)
 from portal.models.limits import Association, Limit, UsageDay, UsageRead
 from portal.models.people import (
     AccessToken,
@@ -70,6 +79,7 @@ __all__ = [
     "Role",
     "SecondFactor",
     "Session",
+    "SessionUse",
     "Setup",
     "Share",
     "Tensorboard",

@@ -87,6 +87,7 @@ class Session(Job):
     """One JupyterLab server: to Slurm a job, to JupyterHub a named server."""
 
     __tablename__ = "sessions"
+    __table_args__ = (Index("ix_sessions_usage_due", "usage_due"),)  # type: ignore[assignment]
     __mapper_args__ = {"polymorphic_identity": JobKind.SESSION}  # noqa: RUF012
 
     id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
@@ -100,6 +101,21 @@ class Session(Job):
     adopted_at: Mapped[datetime | None]
     ready_at: Mapped[datetime | None]
     timings: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    usage: Mapped[dict[str, Any] | None]
+    usage_due: Mapped[datetime | None]
+
+
+class SessionUse(Base):
+    """What a session's node program has measured, as it told it last; its owner's word alone. In a
+    table of its own, for it comes often, and is no change of the session's."""
+
+    __tablename__ = "session_uses"
+
+    session_id: Mapped[str] = mapped_column(
+        ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True
+    )
+    series: Mapped[dict[str, Any]]
+    told_at: Mapped[datetime] = mapped_column(index=True)
 
 
 class BatchJob(Job):

@@ -1,6 +1,7 @@
-"""What a session's job uses of its node: memory, by its cgroup, and its GPUs, by nvidia-smi.
+"""What a session's job uses of its node: memory and CPU time, by its cgroup or else by its
+processes, and its GPUs, by nvidia-smi.
 
-What can't be measured is None, never a guess: a node without cgroups, or without nvidia-smi.
+What can't be measured is None, never a guess: GPUs on a node without nvidia-smi, for example.
 Standard library only.
 """
 
@@ -13,10 +14,12 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+
+from spawner.node.processes import Processes
 
 log = logging.getLogger("portal")
 
@@ -54,17 +57,41 @@ def memory_of_job(
 ) -> Memory | None:
     """The memory of the Slurm job that this process is in; None where it can't be told."""
     try:
-        for line in groups.read_text().splitlines():
-            _, controllers, path = line.split(":", 2)
-            job = _job_folder(path)
-            if job is not None and controllers == "":
+        for controllers, job in _job_folders(groups):
+            if not controllers:
                 return _memory(root / job, "memory.current", "memory.max", "inactive_file")
-            if job is not None and controllers == "memory":
+            if "memory" in controllers:
                 names = "memory.usage_in_bytes", "memory.limit_in_bytes", "total_inactive_file"
                 return _memory(root / "memory" / job, *names)
     except (OSError, ValueError) as error:
         log.debug("the job's memory can't be read: %s", error)
     return None
+
+
+def cpu_of_job(
+    groups: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")
+) -> float | None:
+    """The CPU time, in seconds, that this process's Slurm job has taken so far."""
+    try:
+        for controllers, job in _job_folders(groups):
+            if not controllers:
+                found = dict(map(str.split, (root / job / "cpu.stat").read_text().splitlines()))
+                return int(found["usage_usec"]) / 1e6
+            if "cpuacct" in controllers:
+                return int((root / "cpuacct" / job / "cpuacct.usage").read_text()) / 1e9
+    except (OSError, ValueError, KeyError) as error:
+        log.debug("the job's CPU time can't be read: %s", error)
+    return None
+
+
+def _job_folders(groups: Path) -> Iterator[tuple[list[str], Path]]:
+    """The controllers and the job's folder of each hierarchy that Slurm has put it into; the
+    newer cgroups' has no controllers named."""
+    for line in groups.read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        job = _job_folder(path)
+        if job is not None:
+            yield [name for name in controllers.split(",") if name], job
 
 
 def _job_folder(path: str) -> Path | None:
@@ -148,34 +175,69 @@ async def _end(process: asyncio.subprocess.Process) -> None:
                 await process.communicate()
 
 
+@dataclass(frozen=True)
+class Use:
+    """What the job uses now. `cpus` is how many CPUs it kept busy, on the average, since the last
+    look; None at the first. `gpus` None: nobody tells."""
+
+    memory: Memory | None
+    cpus: float | None
+    gpus: list[Gpu] | None
+
+    def as_json(self) -> dict[str, Any]:
+        """As JupyterLab's page is told."""
+        return asdict(self)
+
+
 @dataclass
 class Meter:
     """Measures for whoever asks, and no more often than makes sense."""
 
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
+    clock: Callable[[], float] = field(default=time.monotonic, repr=False)
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
     _at: float = float("-inf")
-    _found: dict[str, Any] = field(default_factory=dict)
+    _found: Use = field(default_factory=lambda: Use(None, None, None))
+    _cpu_s: float | None = None
     _no_gpus_until: float = float("-inf")
+    _processes: Processes | None = None
 
-    async def use(self) -> dict[str, Any]:
-        """`{"memory": Memory | None, "gpus": [Gpu] | None}` as JSON has it."""
+    def __post_init__(self) -> None:
+        job_id = self.environ.get("SLURM_JOB_ID")
+        self._processes = Processes(job_id) if job_id else None
+
+    async def use(self) -> Use:
+        """What is used now, or was a few seconds ago."""
         async with self._lock:
-            if time.monotonic() - self._at >= KEPT_S:
-                memory, gpus = memory_of_job(), await self._gpus()
-                self._found = {
-                    "memory": memory and asdict(memory),
-                    "gpus": None if gpus is None else [asdict(gpu) for gpu in gpus],
-                }
-                self._at = time.monotonic()
+            if self.clock() - self._at >= KEPT_S:
+                gpus = await self._gpus()
+                memory, cpu_s = await asyncio.to_thread(self._memory_and_cpu)
+                now = self.clock()
+                self._found = Use(memory, self._cpus(cpu_s, now), gpus)
+                self._at, self._cpu_s = now, cpu_s
             return self._found
+
+    def _memory_and_cpu(self) -> tuple[Memory | None, float | None]:
+        memory, cpu_s = memory_of_job(), cpu_of_job()
+        if self._processes is not None and (memory is None or cpu_s is None):
+            found = self._processes.look()
+            if found is not None:
+                memory = memory or Memory(found.memory_bytes, None)
+                cpu_s = found.cpu_s if cpu_s is None else cpu_s
+        return memory, cpu_s
+
+    def _cpus(self, cpu_s: float | None, now: float) -> float | None:
+        """Of CPU time that goes back, as after another source had to be taken, nothing follows."""
+        if cpu_s is None or self._cpu_s is None or cpu_s < self._cpu_s:
+            return None
+        return (cpu_s - self._cpu_s) / (now - self._at)
 
     async def _gpus(self) -> list[Gpu] | None:
         chosen = devices(self.environ)
         program = shutil.which("nvidia-smi", path=self.environ.get("PATH", os.defpath))
-        if chosen is None or program is None or time.monotonic() < self._no_gpus_until:
+        if chosen is None or program is None or self.clock() < self._no_gpus_until:
             return None
         found = await gpus_of_job(program, chosen)
         if found is None:
-            self._no_gpus_until = time.monotonic() + AGAIN_S
+            self._no_gpus_until = self.clock() + AGAIN_S
         return found

@@ -60,7 +60,8 @@ class SessionFacts(PortalHandler):
     async def get(self) -> None:
         """Tell what is known now; the portal's silence is no failure of this."""
         facts, problem = await self._facts()
-        self.tell({"facts": facts, "problem": problem, "use": await self.desk.meter.use()})
+        use = await self.desk.meter.use()
+        self.tell({"facts": facts, "problem": problem, "use": use.as_json()})
 
     async def _facts(self) -> tuple[dict[str, Any] | None, str | None]:
         try:

@@ -23,6 +23,7 @@ from spawner.node import portal_link, terminal_link
 from spawner.node.desk import Desk
 from spawner.node.home import Home
 from spawner.node.lean import import_singleuser
+from spawner.node.recorder import Recorder
 
 # Jupyter Server imports these by name while it is being set up: do it now instead
 PRELOADED = (
@@ -72,6 +73,7 @@ class NodeServer(ServerApp):  # type: ignore[misc]
     """Jupyter Server on a socket that was bound before, so that no neighbour can take the port."""
 
     name = "jupyterhub-singleuser"
+    _recording: asyncio.Task[None] | None = None
 
     def serve_on(self, listener: socket.socket, settings: Config) -> None:
         """Take the socket and the settings; called before initialize."""
@@ -88,6 +90,16 @@ class NodeServer(ServerApp):  # type: ignore[misc]
 
     def write_browser_open_files(self) -> None:
         """Not written, for the same reason."""
+
+    async def keep_recording(self, recorder: Recorder) -> None:
+        """Measure what the session uses until the server ends."""
+        self._recording = asyncio.ensure_future(recorder.run())
+
+    async def cleanup_extensions(self) -> None:
+        """Called when the server ends."""
+        if self._recording is not None:
+            self._recording.cancel()
+        await super().cleanup_extensions()
 
     def _find_http_port(self) -> None:
         """Nothing to find: the port is ours already."""
@@ -160,7 +172,9 @@ def prepare(
     server: NodeServer = NodeSingleUser.make_serverapp(jpserver_extensions=dict(EXTENSIONS))
     server.serve_on(listener, settings)
     server.initialize(argv=arguments, starter_extension=NodeSingleUser.name)
-    server.web_app.settings[portal_link.SETTING] = Desk(home)
+    desk = Desk(home)
+    server.web_app.settings[portal_link.SETTING] = desk
+    server.io_loop.add_callback(server.keep_recording, Recorder(desk))
     return server
 
 

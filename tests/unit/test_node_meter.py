@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
 
 import pytest
 
 from spawner.node import meter
-from spawner.node.meter import Gpu, Memory, Meter, devices, memory_of_job, parse_gpus
+from spawner.node.meter import (
+    Gpu,
+    Memory,
+    Meter,
+    cpu_of_job,
+    devices,
+    memory_of_job,
+    parse_gpus,
+)
 
 MB = 1 << 20
 V2 = "0::/system.slice/slurmstepd.scope/job_7/step_batch/user/task_0\n"
@@ -60,12 +69,25 @@ def test_memory_by_the_older_cgroups(tmp_path: Path, limit: str, expected: int |
     assert memory_of_job(groups(tmp_path, V1), root) == Memory(400 * MB, expected)
 
 
+def test_cpu_time_of_the_whole_job_by_both_kinds_of_cgroups(tmp_path: Path) -> None:
+    newer = cgroup(
+        tmp_path,
+        "system.slice/slurmstepd.scope/job_7",
+        cpu__stat="usage_usec 12500000\nuser_usec 12000000\n",
+    )
+    assert cpu_of_job(groups(tmp_path, V2), newer) == 12.5
+    older = cgroup(tmp_path, "cpuacct/slurm_n1/uid_20001/job_7", cpuacct__usage="2500000000\n")
+    text = V1.replace("4:memory:", "4:cpu,cpuacct:")
+    assert cpu_of_job(groups(tmp_path, text), older) == 2.5
+
+
 @pytest.mark.parametrize(
     "text", ["0::/\n", "0::/user.slice/session-1.scope\n", V1, V2, "nonsense\n", ""]
 )
 def test_memory_that_can_t_be_told_is_absent(tmp_path: Path, text: str) -> None:
     assert memory_of_job(groups(tmp_path, text), tmp_path) is None
     assert memory_of_job(tmp_path / "none", tmp_path) is None
+    assert cpu_of_job(groups(tmp_path, text), tmp_path) is None
 
 
 def test_gpus_as_the_driver_tells_of_them() -> None:
@@ -104,7 +126,7 @@ async def test_the_node_is_looked_at_now_and_then_however_many_ask(tmp_path: Pat
     asked = Meter(smi(tmp_path, "print('V100, 5, 10, 32768')"))
     for _ in range(3):
         found = await asked.use()
-    assert found["gpus"] == [
+    assert found.as_json()["gpus"] == [
         {
             "name": "V100",
             "use_percent": 5,
@@ -126,8 +148,8 @@ async def test_an_nvidia_smi_that_fails_is_left_alone_for_a_while(
     hangs = "sleep" in behaviour
     monkeypatch.setattr(meter, "GIVE_UP_S", 0.5 if hangs else 60.0)
     asked = Meter(smi(tmp_path, behaviour))
-    assert (await asked.use())["gpus"] is None
-    assert (await asked.use())["gpus"] is None
+    assert (await asked.use()).gpus is None
+    assert (await asked.use()).gpus is None
     asked_once = (tmp_path / "calls").exists() and len(calls(tmp_path)) == 1
     assert hangs or asked_once
 
@@ -135,6 +157,39 @@ async def test_an_nvidia_smi_that_fails_is_left_alone_for_a_while(
 @pytest.mark.anyio
 async def test_without_gpus_nobody_is_asked(tmp_path: Path) -> None:
     environ = smi(tmp_path, "print('V100, 5, 10, 32768')") | {"CUDA_VISIBLE_DEVICES": ""}
-    assert (await Meter(environ).use())["gpus"] is None
-    assert (await Meter({"PATH": "/nowhere", "CUDA_VISIBLE_DEVICES": "0"}).use())["gpus"] is None
+    assert (await Meter(environ).use()).gpus is None
+    assert (await Meter({"PATH": "/nowhere", "CUDA_VISIBLE_DEVICES": "0"}).use()).gpus is None
     assert not (tmp_path / "calls").exists()
+
+
+@pytest.mark.anyio
+async def test_cpus_are_counted_between_two_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    spent = iter([100.0, 130.0, None, 200.0, 190.0])
+    monkeypatch.setattr(meter, "cpu_of_job", lambda: next(spent))
+    monkeypatch.setattr(meter, "memory_of_job", lambda: Memory(1, None))
+    now = [0.0]
+    asked = Meter({}, clock=lambda: now[0])
+    found = []
+    for _ in range(5):
+        found.append((await asked.use()).cpus)
+        now[0] += 20.0
+    assert found == [None, 1.5, None, None, None]
+
+
+@pytest.mark.anyio
+async def test_without_a_cgroup_the_job_s_processes_are_added_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(meter, "cpu_of_job", lambda: None)
+    monkeypatch.setattr(meter, "memory_of_job", lambda: None)
+    marked = {"SLURM_JOB_ID": "4711-of-this-test", "PATH": "/usr/bin:/bin"}
+    pipe = asyncio.subprocess.PIPE
+    child = await asyncio.create_subprocess_exec("/bin/cat", stdin=pipe, env=marked)
+    try:
+        memory = (await Meter(marked).use()).memory
+        assert memory is not None
+        assert memory.used_bytes > 0
+        assert memory.limit_bytes is None
+        assert (await Meter({"SLURM_JOB_ID": "4712-of-this-test"}).use()).memory is None
+    finally:
+        await child.communicate()
