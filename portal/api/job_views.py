@@ -42,10 +42,11 @@ class ArrayOut(BaseModel):
 
 
 class UsageOut(BaseModel):
-    """What Slurm's accounting says was used; of an array, of all its tasks together, and the
-    largest task's memory."""
+    """What Slurm's accounting says was used; of an array, of all its tasks together, the largest
+    task's memory, and, as `longest_s`, the time of the task that took longest."""
 
     elapsed_s: int | None = None
+    longest_s: int | None = None
     cpu_s: float | None = None
     cpu_efficiency: float | None = None
     max_rss_gb: float | None = None

@@ -1,21 +1,27 @@
-"""Logs of sessions and jobs on the wire: a piece, and pieces as they come."""
+"""Logs of sessions and jobs on the wire: a piece, pieces as they come, and the whole as a file."""
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from portal.api.deps import Identity, still_open
+from portal.api.file_answer import CONFINED, OCTETS, Streamed, disposition
 from portal.api.streams import PING, sse
 from portal.parts import Parts
-from portal.services.jobs.logs import CHUNK
+from portal.services.jobs.logs import CHUNK, LogPlace, whole
 
 Stream = Literal["stdout", "stderr"]
 POLL_S = 1.0
 RECHECK_S = 2.0  # with what a poll takes, whoever was disabled reads on for three seconds at most
 PING_EVERY = 15
 BEHIND = 8 * CHUNK  # farther behind than this, a reader is brought to the end
+AS_FILE: dict[int | str, dict[str, Any]] = {
+    200: {"content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}}}
+}
 
 
 class LogPiece(BaseModel):
@@ -59,3 +65,24 @@ async def follow(
                 if quiet % PING_EVERY == 0:
                     yield PING  # finds out whether anyone still listens
                 await listener.wait(POLL_S)
+
+
+async def as_file(parts: Parts, who: Identity, username: str, log: LogPlace, name: str) -> Streamed:
+    """A log to be saved under this name, byte for byte, as far as it is written by now."""
+    pieces = whole(parts, username, log)
+    first = await anext(pieces, b"")
+    headers = {
+        **CONFINED,
+        "Content-Type": OCTETS,
+        "Content-Disposition": disposition(name),
+    }
+    goes_on = partial(still_open, parts.db, parts.settings, who)
+    return Streamed(
+        _with(first, pieces), AsyncExitStack(), goes_on, status_code=200, headers=headers
+    )
+
+
+async def _with(first: bytes, rest: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    yield first
+    async for piece in rest:
+        yield piece

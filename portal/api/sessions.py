@@ -17,12 +17,14 @@ from portal.api.deps import (
     Reader,
     SessionsUser,
 )
-from portal.api.logs import LogPiece, Stream, follow
+from portal.api.file_answer import Streamed
+from portal.api.logs import AS_FILE, LogPiece, Stream, as_file, follow
 from portal.api.streams import sse_response
 from portal.api.views import ResourcesIn, SessionOut, sessions_out
 from portal.errors import NotFound
 from portal.models import JobState, Session
 from portal.parts import Parts
+from portal.services.jobs.logs import LogPlace
 from portal.services.sessions import extending, notebooks, sessions
 
 router = APIRouter(tags=["sessions"])
@@ -117,6 +119,21 @@ async def session_log(
     """A piece of what a session's job printed; a negative offset counts from the end."""
     session = await sessions.get(parts, user, session_id)
     return LogPiece(**await sessions.read_log(parts, session, stream, offset))
+
+
+@router.get("/sessions/{session_id}/log/download", responses=AS_FILE)
+async def download_session_log(
+    session_id: str,
+    user: CurrentUser,
+    who: CurrentIdentity,
+    parts: PartsDep,
+    stream: Stream = "stderr",
+) -> Streamed:
+    """All that a session's job has printed by now, as a file."""
+    session = await sessions.get(parts, user, session_id)
+    place = LogPlace(f"{session.id}/{stream}.log")
+    name = f"{session.name}-{session.job_id or session.id}.{stream}.log"
+    return await as_file(parts, who, user.username, place, name)
 
 
 @router.get("/sessions/{session_id}/log/follow", response_class=StreamingResponse)

@@ -169,8 +169,8 @@ class TestUsage:
         assert (one.elapsed_s, one.cpu_s, one.max_rss_bytes) == (60, 90.5, 2 << 30)
         assert one.complete
         assert usage.summed([one]) == {
-            "elapsed_s": 60, "cpu_s": 90.5, "cpu_efficiency": 0.7542, "max_rss_gb": 2.0,
-            "restarts": 0,
+            "elapsed_s": 60, "longest_s": 60, "cpu_s": 90.5, "cpu_efficiency": 0.7542,
+            "max_rss_gb": 2.0, "restarts": 0,
         }  # fmt: skip
 
     def test_a_requeued_job_is_one_with_its_last_run(self, found: dict[int, JobUsage]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from portal.errors import FieldError, NotFound, invalid_input
 from portal.models import BatchJob, JobState
 from portal.parts import Parts
-from portal.services.jobs.logs import read_piece
+from portal.services.jobs.logs import LogPlace, read_piece
 from portal.services.slurm import launch
 from portal.services.store import change
 from spawner.errors import SpawnerError
@@ -20,16 +20,20 @@ async def read(
     parts: Parts, job: BatchJob, stream: str, offset: int, task: int | None
 ) -> dict[str, Any]:
     """A piece of a job's output, or of one task's. Raises NotFound, InvalidInput."""
-    await check(parts, job, task)
-    ended = job.state is JobState.ENDED
-    if job.external:
-        path = await _external_path(parts, job, stream)
-        return await read_piece(parts, job.user.username, path, offset, ended=ended, absolute=True)
-    part = f"-{task}" if task is not None else ""
-    path = f"{job.id}/{stream}{part}.log"
+    log = await place(parts, job, stream, task)
+    ended = job.state is JobState.ENDED or _has_ended(job, task)
     return await read_piece(
-        parts, job.user.username, path, offset, ended=ended or _has_ended(job, task)
+        parts, job.user.username, log.path, offset, ended=ended, absolute=log.absolute
     )
+
+
+async def place(parts: Parts, job: BatchJob, stream: str, task: int | None) -> LogPlace:
+    """Where it lies. Raises NotFound, InvalidInput."""
+    await check(parts, job, task)
+    if job.external:
+        return LogPlace(await _external_path(parts, job, stream), absolute=True)
+    part = f"-{task}" if task is not None else ""
+    return LogPlace(f"{job.id}/{stream}{part}.log")
 
 
 async def check(parts: Parts, job: BatchJob, task: int | None) -> None:
@@ -47,7 +51,7 @@ async def check(parts: Parts, job: BatchJob, task: int | None) -> None:
 
 def _has_ended(job: BatchJob, task: int | None) -> bool:
     """One task may have ended while others run."""
-    if task is None or not job.tasks:
+    if task is None or job.external or not job.tasks:
         return False
     return any(t["index"] == task and t["state"] == JobState.ENDED for t in job.tasks)
 

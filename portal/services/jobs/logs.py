@@ -1,5 +1,7 @@
 """Pieces of a log, read as its owner, each of a bounded size however long the log is."""
 
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
 from typing import Any
 
 from portal.parts import Parts
@@ -9,6 +11,14 @@ from spawner.errors import SpawnerError
 CHUNK = 128 * 1024
 _CONTINUES = range(0x80, 0xC0)
 _LONGEST_CHARACTER = 4
+
+
+@dataclass(frozen=True)
+class LogPlace:
+    """A log's file: below the jobs' folder of its owner, or, if `absolute`, wherever it is."""
+
+    path: str
+    absolute: bool = False
 
 
 async def read_piece(
@@ -36,6 +46,25 @@ async def read_piece(
         "size": size,
         "end": ended and following >= size,
     }
+
+
+async def whole(parts: Parts, username: str, log: LogPlace) -> AsyncGenerator[bytes]:
+    """All of a log as it lies there, up to where it ends at the beginning of reading: what is being
+    written has an end, too. A log that nobody has begun is empty.
+
+    The first piece is empty if there is nothing; it comes before anything is promised, so that what
+    can't be read is refused. Raises PortalError then, and SpawnerError later.
+    """
+    reader = parts.agents.read_file if log.absolute else parts.agents.read
+    try:
+        data, size, offset = await reader(username, log.path, offset=0, limit=CHUNK)
+    except SpawnerError as error:
+        raise launch.explained(error) from error
+    yield data
+    while data and offset < size:
+        limit = min(CHUNK, size - offset)
+        data, _, offset = await reader(username, log.path, offset=offset, limit=limit)
+        yield data
 
 
 def _skip(data: bytes) -> int:

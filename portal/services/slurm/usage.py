@@ -90,6 +90,7 @@ def summed(ours: Iterable[JobUsage]) -> dict[str, Any]:
     sizes = [usage.max_rss_bytes for usage in usages if usage.max_rss_bytes is not None]
     return {
         "elapsed_s": sum(elapsed),
+        "longest_s": max(elapsed, default=0),
         "cpu_s": round(cpu_s, 3),
         "cpu_efficiency": round(min(1.0, cpu_s / had_s), 4) if had_s else None,
         "max_rss_gb": round(max(sizes) / GB, 4) if sizes else None,
