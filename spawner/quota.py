@@ -1,5 +1,6 @@
 """How much of a disk somebody may use: by an operator's command that prints JSON, or as the
-system's own `quota` prints it. Runs that command; what it means is read by pure functions.
+system's own `quota` or Lustre's `lfs` prints it. Runs that command; what it means is read by pure
+functions.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ log = logging.getLogger(__name__)
 MAX_OUTPUT = 64 << 10
 KEYS = ("used_bytes", "limit_bytes", "used_files", "limit_files")
 BLOCK_BYTES = 1024  # quota(1): in kilobytes
-_LINE = re.compile(r"(\d+)\*?\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\*?\s+(\d+)\s+(\d+)\s+(\d+)\s*$")
+_LINE = re.compile(r"(\d+)\*?\s+(\d+)\s+(\d+)\s+\S+\s+(\d+)\*?\s+(\d+)\s+(\d+)\s+\S+\s*$")
 
 
 @dataclass(frozen=True)
 class Quota:
-    """Used and allowed, in bytes and in files; None where nothing limits it, or nobody knows."""
+    """Used and allowed, in bytes and in files. A limit is None where nothing limits it, and
+    `used_files` where nobody counts them."""
 
     used_bytes: int
     limit_bytes: int | None
@@ -73,19 +75,19 @@ def parse_json(text: str) -> Quota | None:
 
 
 def parse_text(text: str) -> Quota | None:
-    """The last line of `quota --user --no-wrap --raw-grace` for one file system: blocks, quota,
-    limit, grace, files, quota, limit, grace (quota(1) of quota-tools). The soft limit counts, for
-    after its grace it is the limit; nought is none."""
+    """The last line of figures of `quota --user --no-wrap --raw-grace` for one file system: blocks,
+    quota, limit, grace, files, quota, limit, grace (quota(1) of quota-tools); `lfs quota -u` prints
+    the same columns (lfs-quota(1) of Lustre). The soft limit counts, for after its grace it is the
+    limit; nought is none. None if there are no such figures, as where no answer came of a server.
+    """
     for line in reversed(text.splitlines()):
         if found := _LINE.search(line):
-            blocks, soft, hard, _, files, soft_files, hard_files, _ = map(int, found.groups())
-            limit, limit_files = soft or hard, soft_files or hard_files
-            if not limit and not limit_files:
-                return None
+            blocks, soft, hard, files, soft_files, hard_files = map(int, found.groups())
+            limit = soft or hard
             return Quota(
                 blocks * BLOCK_BYTES,
                 limit * BLOCK_BYTES if limit else None,
                 files,
-                limit_files or None,
+                soft_files or hard_files or None,
             )
     return None

@@ -58,7 +58,8 @@ class FolderPage(BaseModel):
 
 
 class QuotaOut(BaseModel):
-    """What somebody uses of what they may."""
+    """What somebody uses of what they may. A limit is null where nothing limits it, `used_files`
+    where nobody counts them."""
 
     used_bytes: int
     limit_bytes: int | None
@@ -66,17 +67,30 @@ class QuotaOut(BaseModel):
     limit_files: int | None
 
 
-class RootOut(BaseModel):
-    """A place where files are. `problem` says why it can't be used; then there are no numbers."""
+class RoomOut(BaseModel):
+    """The room in a place where files are: on its whole file system, and by somebody's own quota
+    (null: the system says none). `problem` says why the place can't be used; then there are no
+    numbers."""
 
     name: str
     title: str
-    path: str
-    writable: bool
     total_bytes: int | None
     free_bytes: int | None
     quota: QuotaOut | None
     problem: str | None
+
+
+class SpaceOut(BaseModel):
+    """The room in each place."""
+
+    items: list[RoomOut]
+
+
+class RootOut(RoomOut):
+    """A place where files are."""
+
+    path: str
+    writable: bool
 
 
 class RootsOut(BaseModel):
@@ -213,18 +227,21 @@ def entry_out(entry: Entry, folder: str) -> EntryOut:
     return EntryOut(**fields)
 
 
-def root_out(state: RootState) -> RootOut:
+def room_out(state: RootState) -> RoomOut:
     room = state.room
-    return RootOut(
+    return RoomOut(
         name=state.root.name,
         title=state.root.title,
-        path=state.whole,
-        writable=room is not None and room.writable,
         total_bytes=room.total_bytes if room else None,
         free_bytes=room.free_bytes if room else None,
         quota=QuotaOut(**vars(state.quota)) if state.quota else None,
         problem=state.problem,
     )
+
+
+def root_out(state: RootState) -> RootOut:
+    writable = state.room is not None and state.room.writable
+    return RootOut(**dict(room_out(state)), path=state.whole, writable=writable)
 
 
 def trash_out(items: list[Deleted], complete: bool) -> TrashOut:

@@ -21,9 +21,11 @@ from portal.api.file_views import (
     RestoredOut,
     RestoreIn,
     RootsOut,
+    SpaceOut,
     TrashOut,
     entry_out,
     place_out,
+    room_out,
     root_out,
     trash_out,
 )
@@ -49,6 +51,13 @@ async def file_roots(user: FilesUser, files: FilesDep) -> RootsOut:
         chunk_bytes=CHUNK_BYTES,
         max_text_bytes=looking.MAX_TEXT_BYTES,
     )
+
+
+@router.get("/files/space")
+async def file_space(user: FilesUser, files: FilesDep) -> SpaceOut:
+    """How much room there is in each place, and what of one's quota is used, where that is
+    known."""
+    return SpaceOut(items=[room_out(state) for state in await files.states(user.username)])
 
 
 @router.get("/files/where")

@@ -1,4 +1,4 @@
-"""Looking: folders of any size a page at a time, one entry, the beginning of a file, free space."""
+"""Looking: folders of any size a page at a time, one entry, the beginning of a file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import heapq
 import os
 import re
 import stat
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -38,8 +37,6 @@ from spawner.launcher import (
 
 MOST_ENTRIES = 500  # with the longest names they still fit into one frame
 LOOK_AT_CLOCK = 512
-QUOTA_PROGRAM = "/usr/bin/quota"
-QUOTA_S = 3.0
 NUMBERS = re.compile("[0-9]+")
 
 Key = tuple[int, int | str, str]
@@ -218,45 +215,3 @@ def peek(launcher: Launcher, request: Request) -> Result:
             "version": version_of(state),
             "modified_at": state.st_mtime,
         }
-
-
-@operation
-def space(launcher: Launcher, request: Request) -> Result:
-    """How much room there is below a root, and what the system's own `quota` says of it."""
-    place = want_place(request)
-    with opened(look_into(place)) as fd, telling(place.name):
-        found = os.fstatvfs(fd)
-        mounted = mount_point(path_of(fd))
-        return {
-            "real_path": text_of(path_of(fd)),
-            "writable": os.access(".", os.W_OK | os.X_OK, dir_fd=fd),
-            "total_bytes": found.f_blocks * found.f_frsize,
-            "free_bytes": found.f_bavail * found.f_frsize,
-            "quota_text": quota_text(launcher, mounted),
-        }
-
-
-def mount_point(path: str) -> str:
-    while path != "/" and not os.path.ismount(path):
-        path = path.rpartition("/")[0] or "/"
-    return path
-
-
-def quota_text(launcher: Launcher, mounted: str) -> str | None:
-    """What quota prints of this file system; None where there is no such program or no answer."""
-    if not os.access(QUOTA_PROGRAM, os.X_OK):
-        return None
-    arguments = [QUOTA_PROGRAM, "--user", "--no-wrap", "--raw-grace", "--verbose"]
-    try:
-        done = subprocess.run(
-            [*arguments, f"--filesystem={mounted}"],
-            env=launcher.environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=QUOTA_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout[:8192].decode(errors="replace")

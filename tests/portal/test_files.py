@@ -62,6 +62,12 @@ async def test_places_with_what_is_free(world: FileWorld) -> None:
     (of_bob,) = (await world.ask("GET", "/roots", who="bob")).body["items"][1:]
     assert of_bob["problem"]
     assert of_bob["free_bytes"] is None
+    space = (await world.ask("GET", "/space")).body["items"]
+    assert [place["name"] for place in space] == ["home", "scratch"]
+    assert space[0]["quota"] == home["quota"]
+    assert space[0]["total_bytes"] == home["total_bytes"]
+    (also_bobs,) = (await world.ask("GET", "/space", who="bob")).body["items"][1:]
+    assert also_bobs["problem"] == of_bob["problem"]
     where = await world.ask("GET", f"/where?path={world.scratch}/a/b")
     assert where.body == {"root": "scratch", "path": "a/b"}
     assert (await world.ask("GET", "/where?path=~/x")).body == {"root": "home", "path": "x"}

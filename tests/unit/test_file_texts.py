@@ -138,8 +138,19 @@ class TestQuotas:
             "      /dev/sda1   2048*   1024    4096  1700000   12       0       0       0\n"
         )
         assert parse_text(text) == Quota(2 << 20, 1 << 20, 12, None)
-        assert parse_text(text.replace("1024 ", "0 ").replace("4096", "0")) is None
+        unlimited = text.replace("1024 ", "0 ").replace("4096", "0")
+        assert parse_text(unlimited) == Quota(2 << 20, None, 12, None)
         assert parse_text("Disk quotas for user alice (uid 20001): none\n") is None
+
+    def test_what_lustre_prints(self) -> None:
+        text = (
+            "   /mnt/a long name of a file system\n"
+            "                  30719*      0   30920 6d23h56m44s   10101*  10240   10250       -\n"
+            "uid 20001 is using default block quota setting\n"
+        )
+        assert parse_text(text) == Quota(30719 << 10, 30920 << 10, 10101, 10240)
+        # in brackets: not all servers answered
+        assert parse_text(text.replace("30719*", "[30719]")) is None
 
     @pytest.mark.parametrize("text", ["", "[]", "{}", '{"used_bytes": "1"}', '{"used_bytes": 1.5}'])
     def test_what_a_command_must_say(self, text: str) -> None:

@@ -14,10 +14,12 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from spawner.filer import room
 from tests.unit.filer_place import LISTING, Filer, Problem
 from tests.unit.test_launcher import AS_ROOT, GID, UID
 
@@ -186,6 +188,30 @@ class TestReading:
         assert 0 < found["free_bytes"] <= found["total_bytes"]
         assert found["writable"] is True
         assert found["real_path"] == str(filer.home)
+
+    def test_which_program_knows_the_quota(self) -> None:
+        mounts = (
+            b"1 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+            b"9 1 0:50 / /mnt/a\\040b rw,relatime shared:7 - lustre mgs@tcp:/fs rw\n"
+            b"8 1 0:44 / /home rw - nfs4 server:/home rw\n"
+            b"nonsense\n"
+        )
+        kinds = {path: room.filesystem(path, mounts) for path in ("/", "/mnt/a b", "/home", "/x")}
+        assert kinds == {"/": "ext4", "/mnt/a b": "lustre", "/home": "nfs4", "/x": ""}
+        lustre = room.quota_command("alice", "/mnt/a b", "lustre")
+        assert lustre == ["/usr/bin/lfs", "quota", "-q", "-u", "alice", "/mnt/a b"]
+        assert room.quota_command("alice", "/home", "nfs4")[-1] == "--filesystem=/home"
+
+    def test_what_a_quota_program_prints(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        launcher: Any = SimpleNamespace(user=SimpleNamespace(name="alice"), environment=dict)
+        program = tmp_path / "quota"
+        monkeypatch.setattr(room, "QUOTA", (str(program), "--user"))
+        assert room.quota_text(launcher, "/") is None  # there is none
+        program.write_text('#!/bin/sh\necho "$@"; echo no >&2; exit 1\n')
+        program.chmod(0o755)
+        assert room.quota_text(launcher, "/") == "--user --filesystem=/\n"
 
 
 class TestSending:

@@ -1006,7 +1006,8 @@ export interface paths {
         /**
          * Events
          * @description `snapshot`, then `session`, `session_removed` {id}, `job`, `job_removed` {id}, `cluster`, and
-         *     `announcements` {items} with all of them; comments keep it open.
+         *     `announcements` {items} with all of them; and `ping`, at least every 15 seconds while nothing
+         *     changes, so that a browser notices a connection that is dead and doesn't say so.
          */
         get: operations["events"];
         put?: never;
@@ -1213,6 +1214,27 @@ export interface paths {
          * @description The places where files are, with free space and quota where they are known.
          */
         get: operations["file_roots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/space": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * File Space
+         * @description How much room there is in each place, and what of one's quota is used, where that is
+         *     known.
+         */
+        get: operations["file_space"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1490,7 +1512,7 @@ export interface paths {
         };
         /**
          * List Jobs
-         * @description The caller's jobs; `q` is found in names and Slurm's ids.
+         * @description The caller's jobs, page by page.
          */
         get: operations["list_jobs"];
         put?: never;
@@ -1502,6 +1524,86 @@ export interface paths {
          *     While Slurm doesn't answer the job is kept, as `submitting`, and submitted when it does.
          */
         post: operations["submit_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/cancel-many": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel Jobs
+         * @description End several jobs, 500 at once at most; those that have ended are named in `refused`.
+         */
+        post: operations["cancel_jobs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare Jobs
+         * @description Some of the caller's jobs side by side, with what each has logged last.
+         */
+        get: operations["compare_jobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/count": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count Jobs
+         * @description How many of the caller's jobs a filter lets through.
+         */
+        get: operations["count_jobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/remove-many": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove Jobs
+         * @description Take several ended jobs off the list, 500 at once at most; their files stay.
+         */
+        post: operations["remove_jobs"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1565,6 +1667,26 @@ export interface paths {
          *     says whose.
          */
         get: operations["job_log"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job_id}/log/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download Job Log
+         * @description All that a job has printed by now, as a file. Of an array, `task` says whose.
+         */
+        get: operations["download_job_log"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1657,6 +1779,26 @@ export interface paths {
          * @description Take that back: the next request of theirs is refused.
          */
         delete: operations["unshare_job"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job_id}/sizing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Size Job
+         * @description For running one of the caller's jobs once more.
+         */
+        get: operations["size_job"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1917,6 +2059,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/scripts/sizing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Size Script
+         * @description For a free script of this name, against what the caller's last one of that name asked for.
+         */
+        get: operations["size_script"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/second-factor": {
         parameters: {
             query?: never;
@@ -2100,6 +2262,26 @@ export interface paths {
          * @description A piece of what a session's job printed; a negative offset counts from the end.
          */
         get: operations["session_log"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/log/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download Session Log
+         * @description All that a session's job has printed by now, as a file.
+         */
+        get: operations["download_session_log"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2386,6 +2568,27 @@ export interface paths {
          * @description The exact script, without submitting it; refused with the same fields as submitting is.
          */
         post: operations["render_template"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/templates/{name}/sizing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Size Template
+         * @description For a job of this template with its default resources: from the caller's last ones in the
+         *     same environment, with as many nodes and GPUs.
+         */
+        get: operations["size_template"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2833,6 +3036,15 @@ export interface components {
             type: string;
         };
         /**
+         * Chosen
+         * @description Jobs by their ids, or all that a filter lets through; one of the two.
+         */
+        Chosen: {
+            /** Ids */
+            ids?: string[] | null;
+            matching?: components["schemas"]["JobFilter"] | null;
+        };
+        /**
          * ClusterOut
          * @description `at` is when Slurm was last asked with success; null: not yet.
          */
@@ -2861,6 +3073,26 @@ export interface components {
         CodeIn: {
             /** Code */
             code: string;
+        };
+        /**
+         * ComparedRun
+         * @description A job beside others. `metrics`: the last value of each scalar it has logged, null for what
+         *     is no number any more; null altogether where it has logged nothing that could be read, with
+         *     `metrics_problem` where that failed.
+         */
+        ComparedRun: {
+            job: components["schemas"]["JobOut"];
+            /** Metrics */
+            metrics: {
+                [key: string]: number | null;
+            } | null;
+            /** Metrics Problem */
+            metrics_problem: string | null;
+        };
+        /** Comparison */
+        Comparison: {
+            /** Items */
+            items: components["schemas"]["ComparedRun"][];
         };
         /**
          * CountedOut
@@ -3035,7 +3267,8 @@ export interface components {
         };
         /**
          * EnvironmentOut
-         * @description One environment; `default_resources` is what a session in it gets unless it asks.
+         * @description One environment; `default_resources` is what a session in it gets unless it asks. `starters`
+         *     are notebooks that a session can begin with, by their file names.
          */
         EnvironmentOut: {
             /** Available */
@@ -3067,6 +3300,8 @@ export interface components {
              * @enum {string}
              */
             runtime: "apptainer" | "modules" | "virtualenv";
+            /** Starters */
+            starters: string[];
             /** Title */
             title: string;
             /** Unavailable Reason */
@@ -3194,6 +3429,21 @@ export interface components {
             field: string;
             /** Message */
             message: string;
+        };
+        /**
+         * FigureOut
+         * @description The most that one of the runs used, what such a job asks for as it stands, and what would do:
+         *     null where that is near enough. `exceeded`: a run ended because what it had wasn't enough.
+         */
+        FigureOut: {
+            /** Asked */
+            asked: number | null;
+            /** Exceeded */
+            exceeded: boolean;
+            /** Suggested */
+            suggested: number | null;
+            /** Used */
+            used: number;
         };
         /**
          * FinishIn
@@ -3553,6 +3803,11 @@ export interface components {
             /** Next Cursor */
             next_cursor?: string | null;
         };
+        /** JobCount */
+        JobCount: {
+            /** Count */
+            count: number;
+        };
         /**
          * JobDetail
          * @description A job with what is too long for lists. `script` is what Slurm was given, `source` what the
@@ -3623,6 +3878,34 @@ export interface components {
             usage: components["schemas"]["UsageOut"] | null;
             /** Workdir */
             workdir: string | null;
+        };
+        /**
+         * JobFilter
+         * @description Which of the caller's jobs. `q` is found in names and Slurm's ids; an empty `template` stands
+         *     for those of no template; `since` and `until` bound when they were submitted.
+         */
+        JobFilter: {
+            /** External */
+            external?: boolean | null;
+            /**
+             * Outcome
+             * @default []
+             */
+            outcome: components["schemas"]["Outcome"][];
+            /** Q */
+            q?: string | null;
+            /** Since */
+            since?: string | null;
+            /**
+             * State
+             * @default all
+             * @enum {string}
+             */
+            state: "live" | "waiting" | "running" | "ended" | "all";
+            /** Template */
+            template?: string | null;
+            /** Until */
+            until?: string | null;
         };
         /**
          * JobIn
@@ -3710,7 +3993,7 @@ export interface components {
         };
         /**
          * JobPage
-         * @description Jobs, newest first; `next_cursor` asks for the older ones.
+         * @description Jobs in the order that was asked for; `next_cursor` asks for those that follow.
          */
         JobPage: {
             /** Items */
@@ -3753,6 +4036,16 @@ export interface components {
          * @enum {string}
          */
         JobsPolicy: "cancel" | "leave";
+        /**
+         * LeftAlone
+         * @description A job that stayed as it is, and why.
+         */
+        LeftAlone: {
+            /** Id */
+            id: string;
+            /** Message */
+            message: string;
+        };
         /**
          * LimitIn
          * @description What a limit says; a field that is null says nothing. Numbers are those at once, of all that
@@ -3958,6 +4251,19 @@ export interface components {
             version: number;
         };
         /**
+         * ManyDone
+         * @description What became of several jobs. `left`: of a filter, how many it would still reach; ask again
+         *     until there is none.
+         */
+        ManyDone: {
+            /** Done */
+            done: string[];
+            /** Left */
+            left: number | null;
+            /** Refused */
+            refused: components["schemas"]["LeftAlone"][];
+        };
+        /**
          * Me
          * @description The caller. `password_fresh`: sensitive acts won't ask for the password again. `leads`: the
          *     groups whose leader they are.
@@ -4152,6 +4458,13 @@ export interface components {
             /** Offset */
             offset: number;
         };
+        /**
+         * Order
+         * @description How a list is sorted. `ended`: by when jobs ended, the last one first, and of those that
+         *     have.
+         * @enum {string}
+         */
+        Order: "newest" | "oldest" | "name" | "name_down" | "ended";
         /**
          * Outcome
          * @description How a job ended.
@@ -4633,7 +4946,8 @@ export interface components {
         };
         /**
          * QuotaOut
-         * @description What somebody uses of what they may.
+         * @description What somebody uses of what they may. A limit is null where nothing limits it, `used_files`
+         *     where nobody counts them.
          */
         QuotaOut: {
             /** Limit Bytes */
@@ -4809,8 +5123,27 @@ export interface components {
             role: "admin" | "viewer";
         };
         /**
+         * RoomOut
+         * @description The room in a place where files are: on its whole file system, and by somebody's own quota
+         *     (null: the system says none). `problem` says why the place can't be used; then there are no
+         *     numbers.
+         */
+        RoomOut: {
+            /** Free Bytes */
+            free_bytes: number | null;
+            /** Name */
+            name: string;
+            /** Problem */
+            problem: string | null;
+            quota: components["schemas"]["QuotaOut"] | null;
+            /** Title */
+            title: string;
+            /** Total Bytes */
+            total_bytes: number | null;
+        };
+        /**
          * RootOut
-         * @description A place where files are. `problem` says why it can't be used; then there are no numbers.
+         * @description A place where files are.
          */
         RootOut: {
             /** Free Bytes */
@@ -4903,7 +5236,8 @@ export interface components {
         };
         /**
          * SessionIn
-         * @description A session to start.
+         * @description A session to start. `starter` is one of the environment's `starters`: it is copied into the
+         *     home, unless a file of its name is there, and JupyterLab opens with it.
          */
         SessionIn: {
             /** Environment */
@@ -4912,10 +5246,13 @@ export interface components {
             name?: string | null;
             /** @default {} */
             resources: components["schemas"]["ResourcesIn"];
+            /** Starter */
+            starter?: string | null;
         };
         /**
          * SessionOut
-         * @description A session as its owner sees it; times in UTC. `extension` is there while it runs.
+         * @description A session as its owner sees it; times in UTC. `extension` is there while it runs. JupyterLab's
+         *     page is `url`, followed by `opens` where there is a notebook to begin with.
          */
         SessionOut: {
             /** Advice */
@@ -4941,6 +5278,8 @@ export interface components {
             name: string;
             /** Node */
             node: string | null;
+            /** Opens */
+            opens: string | null;
             outcome: components["schemas"]["Outcome"] | null;
             /** Owner */
             owner: string;
@@ -5062,6 +5401,18 @@ export interface components {
             shared_with: string[];
         };
         /**
+         * SizingOut
+         * @description What the last `runs` jobs of the kind used, on each node: CPUs on the average, GB of memory,
+         *     minutes. Null: none of them says anything about it.
+         */
+        SizingOut: {
+            cpus: components["schemas"]["FigureOut"] | null;
+            memory_gb: components["schemas"]["FigureOut"] | null;
+            /** Runs */
+            runs: number;
+            time_limit_minutes: components["schemas"]["FigureOut"] | null;
+        };
+        /**
          * SlurmOut
          * @description Whether Slurm has been told, and what there is to say about it, maybe nothing.
          */
@@ -5073,6 +5424,14 @@ export interface components {
              * @enum {string}
              */
             state: "written" | "pending" | "refused" | "nothing";
+        };
+        /**
+         * SpaceOut
+         * @description The room in each place.
+         */
+        SpaceOut: {
+            /** Items */
+            items: components["schemas"]["RoomOut"][];
         };
         /**
          * State
@@ -5521,8 +5880,8 @@ export interface components {
         };
         /**
          * UsageOut
-         * @description What Slurm's accounting says was used; of an array, of all its tasks together, and the
-         *     largest task's memory.
+         * @description What Slurm's accounting says was used; of an array, of all its tasks together, the largest
+         *     task's memory, and, as `longest_s`, the time of the task that took longest.
          */
         UsageOut: {
             /** Cpu Efficiency */
@@ -5531,6 +5890,8 @@ export interface components {
             cpu_s?: number | null;
             /** Elapsed S */
             elapsed_s?: number | null;
+            /** Longest S */
+            longest_s?: number | null;
             /** Max Rss Gb */
             max_rss_gb?: number | null;
             /**
@@ -8044,6 +8405,35 @@ export interface operations {
             };
         };
     };
+    file_space: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpaceOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     file_text: {
         parameters: {
             query: {
@@ -8569,10 +8959,14 @@ export interface operations {
     list_jobs: {
         parameters: {
             query?: {
-                state?: "live" | "ended" | "all";
+                state?: "live" | "waiting" | "running" | "ended" | "all";
+                outcome?: components["schemas"]["Outcome"][];
                 template?: string | null;
                 q?: string | null;
                 external?: boolean | null;
+                since?: string | null;
+                until?: string | null;
+                order?: components["schemas"]["Order"];
                 cursor?: string | null;
             };
             header?: never;
@@ -8623,6 +9017,140 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JobDetail"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_jobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Chosen"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManyDone"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    compare_jobs: {
+        parameters: {
+            query: {
+                id: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    count_jobs: {
+        parameters: {
+            query?: {
+                state?: "live" | "waiting" | "running" | "ended" | "all";
+                outcome?: components["schemas"]["Outcome"][];
+                template?: string | null;
+                q?: string | null;
+                external?: boolean | null;
+                since?: string | null;
+                until?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobCount"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_jobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Chosen"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManyDone"];
                 };
             };
             /** @description What went wrong */
@@ -8749,6 +9277,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LogPiece"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    download_job_log: {
+        parameters: {
+            query?: {
+                stream?: "stdout" | "stderr";
+                task?: number | null;
+            };
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "application/octet-stream": string;
                 };
             };
             /** @description What went wrong */
@@ -8941,6 +9504,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SharesOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    size_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SizingOut"];
                 };
             };
             /** @description What went wrong */
@@ -9420,6 +10014,38 @@ export interface operations {
             };
         };
     };
+    size_script: {
+        parameters: {
+            query: {
+                name: string;
+                environment?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SizingOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_second_factor: {
         parameters: {
             query?: never;
@@ -9765,6 +10391,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LogPiece"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    download_session_log: {
+        parameters: {
+            query?: {
+                stream?: "stdout" | "stderr";
+            };
+            header?: never;
+            path: {
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                    "application/octet-stream": string;
                 };
             };
             /** @description What went wrong */
@@ -10363,6 +11023,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RenderOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    size_template: {
+        parameters: {
+            query?: {
+                environment?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SizingOut"];
                 };
             };
             /** @description What went wrong */
