@@ -9,6 +9,7 @@ from portal.api.deps import CurrentUser, PartsDep
 from portal.api.views import ResourcesOut
 from portal.parts import Parts
 from portal.services.catalog.available import availability
+from portal.services.sessions import starters
 from spawner.catalog import Environment, Gpu
 from spawner.runtimes import Kind
 
@@ -16,7 +17,8 @@ router = APIRouter(tags=["environments"])
 
 
 class EnvironmentOut(BaseModel):
-    """One environment; `default_resources` is what a session in it gets unless it asks."""
+    """One environment; `default_resources` is what a session in it gets unless it asks. `starters`
+    are notebooks that a session can begin with, by their file names."""
 
     name: str
     title: str
@@ -33,6 +35,7 @@ class EnvironmentOut(BaseModel):
     available: bool
     unavailable_reason: str | None
     default_resources: ResourcesOut
+    starters: list[str]
 
 
 class Environments(BaseModel):
@@ -65,4 +68,5 @@ def environment_out(parts: Parts, environment: Environment) -> EnvironmentOut:
         available=available,
         unavailable_reason=reason,
         default_resources=ResourcesOut(**asdict(environment.resources())),
+        starters=starters.of_environment(parts, environment.name),
     )

@@ -5236,8 +5236,7 @@ export interface components {
         };
         /**
          * SessionIn
-         * @description A session to start. `starter` is one of the environment's `starters`: it is copied into the
-         *     home, unless a file of its name is there, and JupyterLab opens with it.
+         * @description A session to start.
          */
         SessionIn: {
             /** Environment */
@@ -5246,13 +5245,10 @@ export interface components {
             name?: string | null;
             /** @default {} */
             resources: components["schemas"]["ResourcesIn"];
-            /** Starter */
-            starter?: string | null;
         };
         /**
          * SessionOut
-         * @description A session as its owner sees it; times in UTC. `extension` is there while it runs. JupyterLab's
-         *     page is `url`, followed by `opens` where there is a notebook to begin with.
+         * @description A session as its owner sees it; times in UTC. `extension` is there while it runs.
          */
         SessionOut: {
             /** Advice */
@@ -5278,8 +5274,6 @@ export interface components {
             name: string;
             /** Node */
             node: string | null;
-            /** Opens */
-            opens: string | null;
             outcome: components["schemas"]["Outcome"] | null;
             /** Owner */
             owner: string;
