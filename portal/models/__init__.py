@@ -21,6 +21,7 @@ from portal.models.base import (
     Wanted,
     new_id,
 )
+from portal.models.benchmarks import BenchmarkRun
 from portal.models.jobs import (
     BatchJob,
     Job,
@@ -56,6 +57,7 @@ __all__ = [
     "AuditEvent",
     "Base",
     "BatchJob",
+    "BenchmarkRun",
     "GroupLeader",
     "GroupMembership",
     "HalfLogin",

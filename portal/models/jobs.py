@@ -39,6 +39,8 @@ class Job(Base):
             postgresql_where=text("kind = 'session' AND state != 'ended'"),
         ),
         Index("ix_jobs_user_id_created_at", "user_id", "created_at"),
+        Index("ix_jobs_user_id_name", "user_id", "name"),
+        Index("ix_jobs_user_id_ended_at", "user_id", "ended_at"),
         Index("ix_jobs_job_id", "job_id"),
         Index("ix_jobs_state", "state"),
         Index("ix_jobs_created_at", "created_at"),
@@ -130,6 +132,7 @@ class BatchJob(Job):
     __table_args__ = (  # type: ignore[assignment]  # each table has its own
         UniqueConstraint("owner_id", "idempotency_key"),
         Index("ix_batch_jobs_template", "template"),
+        Index("ix_batch_jobs_owner_id_template", "owner_id", "template"),
         Index("ix_batch_jobs_usage_due", "usage_due"),
     )
     __mapper_args__ = {"polymorphic_identity": JobKind.JOB}  # noqa: RUF012

@@ -1,0 +1,41 @@
+"""What benchmark jobs have measured."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, Index, String
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from portal.db import utcnow
+from portal.models.base import Base
+from portal.models.jobs import BatchJob
+
+
+class BenchmarkRun(Base):
+    """The figures that one finished job of a benchmark template left; none, if what it left could
+    not be understood.
+
+    `figures` are the job's own words, held against the template: labels, measure, unit, better and
+    value each. What it ran on (`gpu_type`, `gpus` of all nodes together, `nodes`) is Slurm's word;
+    `gpu_type` is null where there was no GPU, or GPUs of several types. The owner stands in the
+    job's row and once more here, for what is counted by people.
+    """
+
+    __tablename__ = "benchmark_runs"
+    __table_args__ = (
+        Index("ix_benchmark_runs_user_id_ended_at", "user_id", "ended_at"),
+        Index("ix_benchmark_runs_ended_at", "ended_at"),
+    )
+
+    job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id"))
+    template: Mapped[str] = mapped_column(String(100))
+    gpu_type: Mapped[str | None] = mapped_column(String(100))
+    gpus: Mapped[int]
+    nodes: Mapped[int]
+    device: Mapped[str | None] = mapped_column(String(100))
+    figures: Mapped[list[Any]]
+    ended_at: Mapped[datetime]
+    read_at: Mapped[datetime] = mapped_column(default=utcnow)
+
+    job: Mapped[BatchJob] = relationship(lazy="joined", innerjoin=True)
