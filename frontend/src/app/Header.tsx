@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { seesAdmin } from '@/features/account/roles';
 import { UserMenu } from '@/features/account/UserMenu';
 import { useMe } from '@/features/account/useMe';
+import { PaletteButton } from '@/features/palette/PaletteButton';
 import { useLive } from '@/live/store';
 import { Logo } from '@/ui/Logo';
 import classes from './MemberLayout.module.css';
@@ -33,6 +34,7 @@ export function Header() {
             </Link>
           )}
         </nav>
+        <PaletteButton />
         <UserMenu />
       </div>
     </header>

@@ -4,6 +4,7 @@ import { Outlet } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { LoginAgain } from '@/features/account/LoginAgain';
 import { ReauthProvider } from '@/features/account/ReauthProvider';
+import { PaletteDoor } from '@/features/palette/PaletteDoor';
 import { live } from '@/live/store';
 import { Announcer } from './Announcer';
 import { Banners } from './Banners';
@@ -26,6 +27,7 @@ export function MemberLayout() {
           <Outlet />
         </main>
       </div>
+      <PaletteDoor />
       <Announcer />
       <Notifications position="bottom-center" limit={3} />
     </ReauthProvider>

@@ -1,11 +1,9 @@
 import { Menu, Text, UnstyledButton, useMantineColorScheme } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { api, unwrap } from '@/api/client';
-import { goToLogin } from '@/app/router';
-import { complain } from '@/ui/complain';
+import { show } from '@/features/palette/opened';
 import { Icon } from '@/ui/icons';
-import { tellTabs } from './otherTabs';
+import { logOut } from './logOut';
 import { PasswordDialog } from './PasswordDialog';
 import { ROLE_WORDS } from './roles';
 import classes from './UserMenu.module.css';
@@ -16,16 +14,6 @@ const SCHEMES = [
   { value: 'dark', label: 'Dark' },
   { value: 'auto', label: 'As the system' },
 ] as const;
-
-async function logOut(): Promise<void> {
-  try {
-    await unwrap(api.POST('/api/v1/logout'));
-    tellTabs({ kind: 'logged-out' });
-    await goToLogin('/');
-  } catch (error) {
-    complain(error);
-  }
-}
 
 export function UserMenu() {
   const me = useMe();
@@ -78,6 +66,7 @@ export function UserMenu() {
               Group {group}
             </Menu.Item>
           ))}
+          <Menu.Item onClick={() => show('shortcuts')}>Keyboard shortcuts</Menu.Item>
           <Menu.Item onClick={() => setChanging(true)}>Change password…</Menu.Item>
           <Menu.Item onClick={() => void logOut()}>Log out</Menu.Item>
         </Menu.Dropdown>

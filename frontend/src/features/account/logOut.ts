@@ -1,0 +1,15 @@
+import { api, unwrap } from '@/api/client';
+import { goToLogin } from '@/app/router';
+import { complain } from '@/ui/complain';
+import { tellTabs } from './otherTabs';
+
+/** Ends the login of this browser, in all its tabs. */
+export async function logOut(): Promise<void> {
+  try {
+    await unwrap(api.POST('/api/v1/logout'));
+    tellTabs({ kind: 'logged-out' });
+    await goToLogin('/');
+  } catch (error) {
+    complain(error);
+  }
+}

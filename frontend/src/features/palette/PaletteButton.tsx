@@ -1,0 +1,20 @@
+import { UnstyledButton } from '@mantine/core';
+import { Icon } from '@/ui/icons';
+import { show } from './opened';
+import classes from './PaletteButton.module.css';
+import { PALETTE_KEYS } from './paletteKeys';
+
+/** Opens the palette, for those who don't know its keys, and tells them. */
+export function PaletteButton() {
+  return (
+    <UnstyledButton
+      className={classes.button}
+      aria-label="Find a page, a session, a job or an action"
+      title={`Find anything (${PALETTE_KEYS})`}
+      onClick={() => show('palette')}
+    >
+      <Icon name="search" />
+      <kbd className={classes.keys}>{PALETTE_KEYS}</kbd>
+    </UnstyledButton>
+  );
+}

@@ -1,0 +1,61 @@
+import { Checkbox, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { DialogShell } from '@/ui/ConfirmDialog';
+import { SHORTCUTS } from './keys';
+import { letSingleKeysCount, show, singleKeysCount } from './opened';
+import { PALETTE_KEYS } from './paletteKeys';
+import classes from './Shortcuts.module.css';
+
+/** Which keys lead where, and whether they do. */
+export function Shortcuts({ opened }: { opened: boolean }) {
+  return (
+    <DialogShell title="Keyboard shortcuts" opened={opened} onClose={() => show(null)}>
+      <Inside />
+    </DialogShell>
+  );
+}
+
+function Inside() {
+  const [on, setOn] = useState(singleKeysCount);
+  const [forgets, setForgets] = useState(false);
+  const change = (count: boolean): void => {
+    setForgets(!letSingleKeysCount(count));
+    setOn(singleKeysCount());
+  };
+  return (
+    <Stack>
+      <dl className={classes.keys}>
+        <div className={classes.row}>
+          <dt>Find any page, session, job or action</dt>
+          <dd>
+            <kbd>{PALETTE_KEYS}</kbd>
+          </dd>
+        </div>
+        {SHORTCUTS.map(({ keys, title }) => (
+          <div key={title} className={classes.row} data-off={!on}>
+            <dt>{title}</dt>
+            <dd>
+              {keys.map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <Text size="sm" c="dimmed">
+        Two keys are pressed one after the other. None of them counts while you type into a field.
+      </Text>
+      <Checkbox
+        label="Shortcuts of single keys"
+        description="Switch them off if you speak to your computer, or press them by accident."
+        checked={on}
+        onChange={(event) => change(event.currentTarget.checked)}
+      />
+      {forgets && (
+        <Text size="sm" role="alert">
+          Your browser keeps nothing for this site, so this can't be remembered.
+        </Text>
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,174 @@
+/** What the palette offers, and which of it a text finds. Pure. */
+import type { Job, Me, Session } from '@/api/types';
+import { seesAdmin } from '@/features/account/roles';
+import { ADMIN_PARTS } from '@/features/admin/nav';
+import { jobStateWords } from '@/features/jobs/words';
+import { stateWords } from '@/features/sessions/words';
+import { isLive } from '@/live/reducer';
+
+export type Act = 'shortcuts' | 'light' | 'dark' | 'auto' | 'log-out';
+
+export type Doing =
+  /** a page of the portal */
+  | { kind: 'page'; href: string }
+  /** something of a node's, which gets a tab of its own */
+  | { kind: 'tab'; href: string }
+  | { kind: 'act'; act: Act };
+
+export interface Command {
+  id: string;
+  title: string;
+  /** what kind of thing it is, or how it is with it */
+  detail: string;
+  /** other words that people may look for it by */
+  words?: string;
+  does: Doing;
+}
+
+const page = (href: string, title: string, words = '', detail = 'Page'): Command => ({
+  id: href,
+  title,
+  detail,
+  words,
+  does: { kind: 'page', href },
+});
+
+const PAGES: readonly Command[] = [
+  page('/start', 'Start a session', 'new notebook jupyter gpu', 'Action'),
+  page('/jobs/new', 'Submit a job', 'new template script batch sbatch', 'Action'),
+  page('/', 'Home', 'sessions overview'),
+  page('/jobs', 'Jobs', 'queue list'),
+  page('/benchmarks', 'Benchmark results', 'speed figures compare'),
+  page('/cluster', 'Cluster', 'nodes gpus partitions queue maintenance'),
+  page('/files', 'Files', 'upload download folder home quota'),
+  page('/shared', 'Shared with you', 'tensorboard'),
+  page('/account', 'Your account', 'password second factor tokens notifications profile e-mail'),
+];
+
+const act = (what: Act, title: string, words = ''): Command => ({
+  id: what,
+  title,
+  detail: 'Action',
+  words,
+  does: { kind: 'act', act: what },
+});
+
+const ACTS: readonly Command[] = [
+  act('dark', 'Dark appearance', 'theme night colour color mode'),
+  act('light', 'Light appearance', 'theme day bright colour color mode'),
+  act('auto', 'Appearance as the system has it', 'theme automatic colour color mode'),
+  act('shortcuts', 'Keyboard shortcuts', 'keys help'),
+  act('log-out', 'Log out', 'sign out leave'),
+];
+
+function adminPages(me: Me): Command[] {
+  if (!seesAdmin(me)) return [];
+  const places = ADMIN_PARTS.flatMap((part) => part.places);
+  return places.map(({ to, label }) => page(to, label, 'admin administration', 'Administration'));
+}
+
+const ledGroups = (me: Me): Command[] =>
+  me.leads.map((group) =>
+    page(`/groups/${encodeURIComponent(group)}`, `Group ${group}`, 'lead members limits'),
+  );
+
+function ofSession(session: Session): Command[] {
+  const { id, name, url, environment_title } = session;
+  const words = `${environment_title} session notebook ${session.node ?? ''}`;
+  const own = page(`/sessions/${id}`, name, words, `Session, ${stateWords(session).label}`);
+  if (session.state !== 'running' || url === null) return [own];
+  const lab: Command = {
+    id: `${id} lab`,
+    title: `Open JupyterLab of ${name}`,
+    detail: 'Opens a tab',
+    words,
+    does: { kind: 'tab', href: url },
+  };
+  return [lab, own];
+}
+
+const ofJob = (job: Job): Command =>
+  page(
+    `/jobs/${job.id}`,
+    job.name,
+    `job ${job.template ?? 'script'} ${job.job_id ?? ''} ${job.node ?? ''}`,
+    `Job, ${jobStateWords(job).label}`,
+  );
+
+interface Known {
+  me: Me;
+  sessions: readonly Session[] | null;
+  jobs: readonly Job[] | null;
+}
+
+/** Everything there is to find, what lives first. */
+export function allCommands({ me, sessions, jobs }: Known): Command[] {
+  const live = (sessions ?? []).filter(isLive);
+  const ended = (sessions ?? []).filter((session) => !isLive(session));
+  return [
+    ...live.flatMap(ofSession),
+    ...PAGES,
+    ...ledGroups(me),
+    ...adminPages(me),
+    ...ACTS,
+    ...(jobs ?? []).map(ofJob),
+    ...ended.flatMap(ofSession),
+  ];
+}
+
+/** What is worth offering before anything is typed. */
+const FIRST = 12;
+const MOST = 30;
+
+/** Letters without case and accents. */
+const plain = (text: string): string => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+
+/** How well the words fit, less is better; null when one of them isn't there at all. */
+function misfit(command: Command, wanted: readonly string[]): number | null {
+  const title = plain(command.title);
+  const all = `${title} ${plain(command.detail)} ${plain(command.words ?? '')}`;
+  let worst = 0;
+  for (const word of wanted) {
+    const at = title.indexOf(word);
+    if (at === 0) continue;
+    if (at > 0) worst = Math.max(worst, title[at - 1] === ' ' ? 1 : 2);
+    else if (all.includes(word)) worst = 3;
+    else return null;
+  }
+  return worst;
+}
+
+/** Those that `text` finds, the best first; among equals the order stays. */
+export function matching(commands: readonly Command[], text: string): Command[] {
+  const wanted = plain(text).split(/\s+/).filter(Boolean);
+  if (wanted.length === 0) return commands.slice(0, FIRST);
+  return commands
+    .flatMap((command) => {
+      const fits = misfit(command, wanted);
+      return fits === null ? [] : [{ command, fits }];
+    })
+    .sort((a, b) => a.fits - b.fits)
+    .slice(0, MOST)
+    .map(({ command }) => command);
+}
+
+/** Where to look further when what this page knows isn't all there is. */
+export function searches(me: Me, text: string): Command[] {
+  const wanted = text.trim();
+  if (wanted === '') return [];
+  const q = encodeURIComponent(wanted);
+  const among = (path: string, title: string): Command =>
+    page(`${path}?q=${q}`, title, wanted, 'Search');
+  return [
+    among('/jobs', `Search all your jobs for “${wanted}”`),
+    ...(seesAdmin(me) ? [among('/admin/people', `Search people for “${wanted}”`)] : []),
+  ];
+}
+
+interface Found {
+  username: string;
+  display_name: string;
+}
+
+export const ofPerson = ({ username, display_name }: Found): Command =>
+  page(`/admin/people/${encodeURIComponent(username)}`, display_name, username, username);
