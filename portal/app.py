@@ -24,6 +24,8 @@ from portal.api import (
     announcements,
     catalog,
     cluster,
+    cluster_nodes,
+    cluster_queue,
     environments,
     estimates,
     events,
@@ -33,12 +35,15 @@ from portal.api import (
     gate,
     health,
     internal,
+    job_lists,
     jobs,
     login,
     my_limits,
     node,
+    packages,
     preferences,
     second_factor,
+    session_use,
     sessions,
     setups,
     shares,
@@ -70,6 +75,7 @@ from portal.services.audit.audit_keeping import AuditKeeping
 from portal.services.catalog.importing import Importer
 from portal.services.catalog.shelf import Shelf, places
 from portal.services.changes import EVERYONE, RECONCILE
+from portal.services.cluster.node_table_file import NodeTable
 from portal.services.files.roots import Files
 from portal.services.files.uploads import CHUNK_BYTES
 from portal.services.limits import use
@@ -77,14 +83,17 @@ from portal.services.limits.books import Books
 from portal.services.limits.limited_people import LimitedPeople
 from portal.services.limits.slurm_limits import SlurmLimits
 from portal.services.login.accounts import Accounts
+from portal.services.mail.sending import Post
 from portal.services.people.closing import Closing
 from portal.services.people.home_runs import HomeRuns
 from portal.services.people.people import People, names_of_numbers
 from portal.services.people.people_import import Imports
 from portal.services.people.presence import Presence
 from portal.services.probes import open_status
+from portal.services.sessions import uses
 from portal.services.status import Part, Status
 from portal.settings import Settings
+from portal.smtp import Smtp
 from spawner.accounting import Accounting
 from spawner.agent import Agents
 from spawner.file_agents import FileAgents
@@ -103,10 +112,15 @@ API_ROUTERS = (
     environments,
     catalog,
     cluster,
+    cluster_nodes,
+    cluster_queue,
     sessions,
+    session_use,
+    packages,
     setups,
     templates,
     sizing,
+    job_lists,  # before `jobs`, which would take its words for ids
     jobs,
     estimates,
     shares,
@@ -244,6 +258,8 @@ async def open_parts(settings: Settings, db: Database, stack: AsyncExitStack) ->
         hub=hub,
         http=http,
         books=Books(accounting, watcher),
+        node_table=NodeTable(settings.node_table_file),
+        smtp=Smtp(settings) if settings.smtp_host else None,
     )
 
 
@@ -281,10 +297,15 @@ async def _start_loops(app: FastAPI, stack: AsyncExitStack) -> None:
         "status": app.state.status.run,
         "limits": app.state.slurm_limits.run,
         "use": lambda: use.keep_counting(parts),
+        "session uses": lambda: uses.keep_tidy(parts),
         "audit": AuditKeeping(parts.db, parts.settings).run,
     }
+    if parts.node_table.file is not None:
+        loops["node table"] = parts.node_table.run
     if parts.settings.image_import_dir is not None:
         loops["imports"] = Importer(parts, parts.settings.image_import_dir).run
+    if parts.smtp is not None:
+        loops["mail"] = Post(parts, parts.smtp).run
     for name, run in loops.items():
         stack.push_async_callback(_end, asyncio.create_task(_keep_running(name, run), name=name))
 

@@ -1,15 +1,16 @@
-"""Jobs: submit, list, look at, cancel, remove, read their logs."""
+"""One job: submit, look at, cancel, remove, read its log. Lists are job_lists.py's."""
 
 from collections.abc import AsyncIterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from portal.api.deps import ClientIp, CurrentIdentity, CurrentUser, JobsUser, PartsDep
-from portal.api.job_views import JobDetail, JobOut, job_fields, jobs_out
-from portal.api.logs import LogPiece, Stream, follow
+from portal.api.file_answer import Streamed
+from portal.api.job_views import JobDetail, job_fields
+from portal.api.logs import AS_FILE, LogPiece, Stream, as_file, follow
 from portal.api.streams import sse_response
 from portal.api.views import JobResourcesIn
 from portal.models import BatchJob
@@ -39,13 +40,6 @@ class JobIn(BaseModel):
         return Wish(**{**self.model_dump(), "resources": self.resources.model_dump()})
 
 
-class JobPage(BaseModel):
-    """Jobs, newest first; `next_cursor` asks for the older ones."""
-
-    items: list[JobOut]
-    next_cursor: str | None = None
-
-
 IdempotencyKey = Annotated[str | None, Header(min_length=1, max_length=200)]
 
 
@@ -62,24 +56,6 @@ async def submit_job(
 
     While Slurm doesn't answer the job is kept, as `submitting`, and submitted when it does."""
     return await detail(parts, await jobs.create(parts, user, body.wish(), idempotency_key, ip))
-
-
-@router.get("/jobs")
-async def list_jobs(
-    user: CurrentUser,
-    parts: PartsDep,
-    state: Literal["live", "ended", "all"] = "all",
-    template: Annotated[str | None, Query(max_length=100)] = None,
-    q: Annotated[str | None, Query(max_length=200)] = None,
-    external: bool | None = None,
-    cursor: Annotated[str | None, Query(max_length=100)] = None,
-) -> JobPage:
-    """The caller's jobs; `q` is found in names and Slurm's ids."""
-    wanted = jobs.Filter(state=state, template=template, q=q, external=external, cursor=cursor)
-    found = await jobs.page(parts, user, wanted)
-    shown = found[: jobs.PAGE]
-    more = jobs.cursor_of(shown[-1]) if len(found) > len(shown) else None
-    return JobPage(items=await jobs_out(parts, shown), next_cursor=more)
 
 
 @router.get("/jobs/{job_id}")
@@ -115,6 +91,23 @@ async def job_log(
     says whose."""
     job = await jobs.get(parts, user, job_id)
     return LogPiece(**await job_logs.read(parts, job, stream, offset, task))
+
+
+@router.get("/jobs/{job_id}/log/download", responses=AS_FILE)
+async def download_job_log(
+    job_id: str,
+    user: CurrentUser,
+    who: CurrentIdentity,
+    parts: PartsDep,
+    stream: Stream = "stdout",
+    task: Task = None,
+) -> Streamed:
+    """All that a job has printed by now, as a file. Of an array, `task` says whose."""
+    job = await jobs.get(parts, user, job_id)
+    place = await job_logs.place(parts, job, stream, task)
+    part = f"-{task}" if task is not None else ""
+    name = f"{job.name}-{job.job_id or job.id}{part}.{stream}.log"
+    return await as_file(parts, who, user.username, place, name)
 
 
 @router.get("/jobs/{job_id}/log/follow", response_class=StreamingResponse)

@@ -67,6 +67,8 @@ RECORDED: dict[tuple[str, str], set[audit.Action]] = {
 RECORDED_IF_CHANGED: dict[tuple[str, str], set[audit.Action]] = {
     ("POST", f"{V1}/logout"): {A.LOGOUT},
     ("POST", f"{V1}/files/delete"): {A.FILE_DELETE},  # which could be none of them
+    ("POST", f"{V1}/jobs/cancel-many"): {A.JOB_CANCEL_MANY},
+    ("POST", f"{V1}/jobs/remove-many"): {A.JOB_REMOVE_MANY},
     ("POST", f"{V1}/jobs"): {A.JOB_SUBMIT},  # with the key of one that was submitted
     **{
         ("PUT", f"{V1}/{kind}/shares/{whom}"): {A.SHARE_ADD}
@@ -113,6 +115,7 @@ NOT_RECORDED: dict[tuple[str, str], str] = {
     ("POST", f"{V1}/setups"): OWN_SETUPS,
     ("PATCH", f"{V1}/setups/{{setup_id}}"): OWN_SETUPS,
     ("DELETE", f"{V1}/setups/{{setup_id}}"): OWN_SETUPS,
+    ("POST", f"{V1}/me/mail/test"): "an e-mail to oneself, which says nothing",
     ("POST", f"{V1}/files/folders"): OWN_FILES,
     ("POST", f"{V1}/files/move"): OWN_FILES,
     ("POST", f"{V1}/files/trash/restore"): OWN_FILES,

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import event
 
 from portal.models import BatchJob, JobState
-from portal.services.jobs import jobs
+from portal.services.jobs import listing
 from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
 
@@ -71,13 +71,13 @@ async def test_what_can_not_be_asked(world: World, query: str, field: str) -> No
 
 async def test_pages_hold_each_job_once_newest_first(world: World) -> None:
     """Also where two were made at the same time, and while new ones come."""
-    made = await world.rows(2 * jobs.PAGE + 3, "carol")
+    made = await world.rows(2 * listing.PAGE + 3, "carol")
     seen: list[Any] = []
     cursor: str | None = ""
     while cursor is not None:
         query = f"/jobs?q=old&cursor={cursor.replace('+', '%2B')}" if cursor else "/jobs?q=old"
         answer = (await world.ask("GET", query, who="carol")).body
-        assert len(answer["items"]) <= jobs.PAGE
+        assert len(answer["items"]) <= listing.PAGE
         seen += answer["items"]
         cursor = answer["next_cursor"]
         await world.job(who="carol", name="newer")
@@ -106,7 +106,7 @@ async def test_of_a_long_history_a_page_is_read(world: World) -> None:
     finally:
         event.remove(BatchJob, "load", load)
         event.remove(engine, "before_cursor_execute", ask)
-    assert len(found) == jobs.PAGE
-    assert len(loaded) <= jobs.PAGE + 1
+    assert len(found) == listing.PAGE
+    assert len(loaded) <= listing.PAGE + 1
     assert len([statement for statement in asked if "batch_jobs.id" in statement]) <= 3
     assert {job["state"] for job in found} == {JobState.ENDED}

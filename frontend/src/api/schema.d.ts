@@ -955,6 +955,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/cluster/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Cluster Nodes
+         * @description Every node, with what of it is the caller's.
+         */
+        get: operations["cluster_nodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/cluster/queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Cluster Queue
+         * @description The queue of each partition, and the caller's place in it.
+         */
+        get: operations["cluster_queue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/cluster/reservations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Cluster Reservations
+         * @description Reservations and maintenance that are on or lie ahead.
+         */
+        get: operations["cluster_reservations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/environments": {
         parameters: {
             query?: never;
@@ -969,6 +1029,67 @@ export interface paths {
         get: operations["environments"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/environments/{name}/packages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Own Packages
+         * @description What the caller has installed into an environment.
+         */
+        get: operations["own_packages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/environments/{name}/packages/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reset Packages
+         * @description Take all of them out of the environment; they lie in the trash until they are brought back or
+         *     too old. Kernels that run go on with what they have loaded.
+         */
+        post: operations["reset_packages"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/environments/{name}/packages/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore Packages
+         * @description Bring removed ones back; 409 where packages were installed since.
+         */
+        post: operations["restore_packages"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1975,6 +2096,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/me/mail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * My Mail
+         * @description Whether and where e-mails reach the caller.
+         */
+        get: operations["my_mail"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/mail/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send Test Mail
+         * @description Send the caller a test e-mail, one a minute; answered once the mail server has taken it.
+         */
+        post: operations["send_test_mail"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me/password": {
         parameters: {
             query?: never;
@@ -2421,6 +2582,27 @@ export interface paths {
          * @description End this session's TensorBoard, if there is one.
          */
         delete: operations["stop_tensorboard"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}/use": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Session Use
+         * @description What one of the caller's sessions uses, and has used; while somebody asks for it now and
+         *     then, its node tells it every ten seconds, else every half minute.
+         */
+        get: operations["session_use"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2930,6 +3112,17 @@ export interface components {
             written_at: string | null;
         };
         /**
+         * BringBackIn
+         * @description Which of the removed ones.
+         */
+        BringBackIn: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+        };
+        /**
          * CapabilitiesOut
          * @description What can be done in this directory. `missing`: for each button that is absent, why.
          */
@@ -3045,6 +3238,60 @@ export interface components {
             matching?: components["schemas"]["JobFilter"] | null;
         };
         /**
+         * ClusterNode
+         * @description `state` is Slurm's word, `condition` ours; `reason` why it is out of service, since `since`.
+         *     `users` is for administrators and viewers, `addresses` for whom the settings name; else null.
+         */
+        ClusterNode: {
+            addresses: components["schemas"]["NodeAddresses"] | null;
+            condition: components["schemas"]["Condition"];
+            /** Cpus */
+            cpus: number;
+            /** Cpus Free */
+            cpus_free: number;
+            /** Gpus */
+            gpus: components["schemas"]["NodeGpus"][];
+            /** Jobs */
+            jobs: number;
+            /** Memory Free Gb */
+            memory_free_gb: number;
+            /** Memory Gb */
+            memory_gb: number;
+            /** Mine */
+            mine: components["schemas"]["MyJob"][];
+            /** Name */
+            name: string;
+            /** Partitions */
+            partitions: string[];
+            /** Reason */
+            reason: string | null;
+            /** Since */
+            since: string | null;
+            /** State */
+            state: string;
+            /** Takes Work */
+            takes_work: boolean;
+            /** Users */
+            users: components["schemas"]["NodeUser"][] | null;
+        };
+        /**
+         * ClusterNodes
+         * @description `at`: when Slurm last told of its nodes; null: not yet. `stale_since`: it doesn't answer.
+         *     `sees_users`, `sees_addresses`: whether the caller is shown these.
+         */
+        ClusterNodes: {
+            /** At */
+            at: string | null;
+            /** Nodes */
+            nodes: components["schemas"]["ClusterNode"][];
+            /** Sees Addresses */
+            sees_addresses: boolean;
+            /** Sees Users */
+            sees_users: boolean;
+            /** Stale Since */
+            stale_since: string | null;
+        };
+        /**
          * ClusterOut
          * @description `at` is when Slurm was last asked with success; null: not yet.
          */
@@ -3063,6 +3310,18 @@ export interface components {
             partitions: components["schemas"]["Partition"][];
             /** Presets */
             presets: components["schemas"]["Preset"][];
+            /** Stale Since */
+            stale_since: string | null;
+        };
+        /**
+         * ClusterQueue
+         * @description `at`: when Slurm was last asked for its jobs with success; null: not yet.
+         */
+        ClusterQueue: {
+            /** At */
+            at: string | null;
+            /** Partitions */
+            partitions: components["schemas"]["PartitionQueue"][];
             /** Stale Since */
             stale_since: string | null;
         };
@@ -3094,6 +3353,12 @@ export interface components {
             /** Items */
             items: components["schemas"]["ComparedRun"][];
         };
+        /**
+         * Condition
+         * @description What a node is doing; the first that is true of it, in this order.
+         * @enum {string}
+         */
+        Condition: "down" | "silent" | "maintenance" | "draining" | "drained" | "reserved" | "restarting" | "asleep" | "waking" | "full" | "partly" | "free" | "unknown";
         /**
          * CountedOut
          * @description What counts, and whose limit it is; both null where nothing limits it.
@@ -3521,6 +3786,20 @@ export interface components {
          * @enum {string}
          */
         Format: "csv" | "jsonl";
+        /**
+         * GpuUse
+         * @description One GPU's columns; null is what its driver didn't tell.
+         */
+        GpuUse: {
+            /** Memory Mb */
+            memory_mb: (number | null)[];
+            /** Memory Total Mb */
+            memory_total_mb?: number | null;
+            /** Name */
+            name: string;
+            /** Use Percent */
+            use_percent: (number | null)[];
+        };
         /**
          * Gpus
          * @description GPUs of one type; `free` ones stand in nodes that take work.
@@ -4211,6 +4490,25 @@ export interface components {
             username: string;
         };
         /**
+         * MailOut
+         * @description How it is with the caller's e-mails. `configured`: this portal can send some; `address` is
+         *     where they go, as the directory says. `problem` is what the newest one met that wasn't sent.
+         */
+        MailOut: {
+            /** Address */
+            address: string | null;
+            /** Configured */
+            configured: boolean;
+            /** Last Sent At */
+            last_sent_at: string | null;
+            /** Problem */
+            problem: string | null;
+            /** Problem At */
+            problem_at: string | null;
+            /** Sender */
+            sender: string | null;
+        };
+        /**
          * ManagedAnnouncement
          * @description An announcement as administrators see it. `state`: planned, shown or ended, at this moment.
          *     An edit hands `version` back.
@@ -4331,6 +4629,39 @@ export interface components {
             items: string[];
         };
         /**
+         * MyJob
+         * @description A session, job or TensorBoard of the caller's; `id` is the portal's, `job_id` Slurm's.
+         */
+        MyJob: {
+            /** Id */
+            id: string;
+            /** Job Id */
+            job_id: number;
+            /** Name */
+            name: string;
+        };
+        /**
+         * MyWaiting
+         * @description A job of the caller's that waits. `place` is about how it stands among those in line, 1 is
+         *     the next; null: it isn't in line, for `reason`. `tasks` of an array wait as one.
+         */
+        MyWaiting: {
+            /** Advice */
+            advice: string | null;
+            /** Id */
+            id: string;
+            /** Job Id */
+            job_id: number;
+            /** Name */
+            name: string;
+            /** Place */
+            place: number | null;
+            /** Reason */
+            reason: string | null;
+            /** Tasks */
+            tasks: number;
+        };
+        /**
          * NewToken
          * @description `token` is shown this once; it begins with `dsp_`.
          */
@@ -4378,6 +4709,51 @@ export interface components {
             reason: string | null;
             /** State */
             state: string;
+        };
+        /**
+         * NodeAddresses
+         * @description From the operator's table; `in_band` is Slurm's own where that says none.
+         */
+        NodeAddresses: {
+            /** In Band */
+            in_band: string | null;
+            /** Infiniband */
+            infiniband: string | null;
+            /** Management */
+            management: string | null;
+        };
+        /**
+         * NodeGpus
+         * @description GPUs of one type on a node; the parts add up to `total`. `unclear` are in use, but it isn't
+         *     known by whom; `out` are nobody's, on a node that takes no work.
+         */
+        NodeGpus: {
+            /** Free */
+            free: number;
+            /** Mine */
+            mine: number;
+            /** Others */
+            others: number;
+            /** Out */
+            out: number;
+            /** Total */
+            total: number;
+            /** Type */
+            type: string;
+            /** Unclear */
+            unclear: number;
+        };
+        /**
+         * NodeUser
+         * @description Somebody with something on a node; `gpus` null: not known.
+         */
+        NodeUser: {
+            /** Gpus */
+            gpus: number | null;
+            /** Jobs */
+            jobs: number;
+            /** Username */
+            username: string;
         };
         /**
          * NotebookOut
@@ -4472,11 +4848,42 @@ export interface components {
          */
         Outcome: "completed" | "failed" | "cancelled" | "timeout" | "out_of_memory" | "node_failed";
         /**
+         * PackageOut
+         * @description A package; `version` is null where its folder doesn't say.
+         */
+        PackageOut: {
+            /**
+             * Changed At
+             * Format: date-time
+             */
+            changed_at: string;
+            /** Name */
+            name: string;
+            /** Version */
+            version: string | null;
+        };
+        /**
+         * PackagesOut
+         * @description By name; `complete` is false where there is more than was looked at. `removed` can be brought
+         *     back, the newest first. `folder` is where they lie; every kernel and job in this environment
+         *     finds them there.
+         */
+        PackagesOut: {
+            /** Complete */
+            complete: boolean;
+            /** Folder */
+            folder: string;
+            /** Items */
+            items: components["schemas"]["PackageOut"][];
+            /** Removed */
+            removed: components["schemas"]["RemovedOut"][];
+        };
+        /**
          * Part
          * @description What there is to look at, in the order in which it is shown.
          * @enum {string}
          */
-        Part: "database" | "directory" | "slurm" | "slurmdbd" | "nodes" | "hub" | "nginx" | "launcher" | "catalog" | "disk";
+        Part: "database" | "directory" | "slurm" | "slurmdbd" | "nodes" | "hub" | "nginx" | "launcher" | "catalog" | "node_table" | "disk" | "mail";
         /** Partition */
         Partition: {
             /** Default */
@@ -4489,6 +4896,36 @@ export interface components {
             name: string;
             /** Nodes */
             nodes: string[];
+            /** State */
+            state: string;
+        };
+        /**
+         * PartitionQueue
+         * @description Jobs of everybody's by their number, each task of an array counted: `in_line` wait for room,
+         *     `aside` for something else (on hold, a limit, another job). `mine` are those of the caller's
+         *     that wait, the first of `mine_waiting`.
+         */
+        PartitionQueue: {
+            /** Aside */
+            aside: number;
+            /** Default */
+            default: boolean;
+            /** In Line */
+            in_line: number;
+            /** Max Time Minutes */
+            max_time_minutes: number | null;
+            /** Mine */
+            mine: components["schemas"]["MyWaiting"][];
+            /** Mine Running */
+            mine_running: number;
+            /** Mine Waiting */
+            mine_waiting: number;
+            /** Name */
+            name: string;
+            /** Nodes */
+            nodes: number;
+            /** Running */
+            running: number;
             /** State */
             state: string;
         };
@@ -4988,6 +5425,19 @@ export interface components {
             codes: string[];
         };
         /**
+         * RemovedOut
+         * @description Packages that were removed together and lie in the trash.
+         */
+        RemovedOut: {
+            /** Id */
+            id: string;
+            /**
+             * Removed At
+             * Format: date-time
+             */
+            removed_at: string;
+        };
+        /**
          * RenderIn
          * @description What a form says so far.
          */
@@ -5019,6 +5469,46 @@ export interface components {
             resources: components["schemas"]["ResourcesOut"];
             /** Script */
             script: string;
+        };
+        /**
+         * Reservation
+         * @description Nodes that are kept from `start` to `end`: for maintenance, for the caller (`mine`), or for
+         *     others. `name` is what a job says to run in it, where that is the caller's to know; `kept_for`
+         *     (users and accounts) is for administrators and viewers. `all_nodes`: that is every node.
+         */
+        Reservation: {
+            /** All Nodes */
+            all_nodes: boolean;
+            /**
+             * End
+             * Format: date-time
+             */
+            end: string;
+            /** Kept For */
+            kept_for: string[] | null;
+            /** Maintenance */
+            maintenance: boolean;
+            /** Mine */
+            mine: boolean;
+            /** Name */
+            name: string | null;
+            /** Nodes */
+            nodes: string[];
+            /**
+             * Start
+             * Format: date-time
+             */
+            start: string;
+        };
+        /**
+         * Reservations
+         * @description Those that are on or lie ahead, the next one first. `known`: Slurm has told them.
+         */
+        Reservations: {
+            /** Items */
+            items: components["schemas"]["Reservation"][];
+            /** Known */
+            known: boolean;
         };
         /**
          * ResourcesIn
@@ -5307,6 +5797,29 @@ export interface components {
             items: components["schemas"]["SessionOut"][];
             /** Next Cursor */
             next_cursor?: string | null;
+        };
+        /**
+         * SessionUseOut
+         * @description What a session has used. `at` is when each point began, in seconds since 1970; `told_at` when
+         *     its node told it last, null: it hasn't yet. `total` is what Slurm's accounting says after the
+         *     end, null until it does.
+         */
+        SessionUseOut: {
+            /** At */
+            at: number[];
+            /** Cpus */
+            cpus: (number | null)[];
+            /** Gpus */
+            gpus: components["schemas"]["GpuUse"][] | null;
+            /** Memory Limit Mb */
+            memory_limit_mb: number | null;
+            /** Memory Mb */
+            memory_mb: (number | null)[];
+            /** Step S */
+            step_s: number | null;
+            /** Told At */
+            told_at: string | null;
+            total: components["schemas"]["UsageOut"] | null;
         };
         /**
          * SetupChange
@@ -7977,6 +8490,93 @@ export interface operations {
             };
         };
     };
+    cluster_nodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClusterNodes"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cluster_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClusterQueue"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cluster_reservations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reservations"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     environments: {
         parameters: {
             query?: never;
@@ -7993,6 +8593,103 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Environments"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    own_packages: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PackagesOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reset_packages: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PackagesOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    restore_packages: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BringBackIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PackagesOut"];
                 };
             };
             /** @description What went wrong */
@@ -9850,6 +10547,62 @@ export interface operations {
             };
         };
     };
+    my_mail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MailOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    send_test_mail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     change_password: {
         parameters: {
             query?: never;
@@ -10737,6 +11490,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    session_use: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionUseOut"];
+                };
             };
             /** @description What went wrong */
             default: {

@@ -1,4 +1,4 @@
-"""Batch jobs as their owner knows them: submit, list, look at, cancel, take off the list.
+"""Batch jobs as their owner knows them: submit, look at, cancel, take off the list.
 
 A job's row, with all that is to be submitted, is written before Slurm hears of it. The request
 that wrote it submits it; when that comes to no certain end (Slurm or the portal died), the row
@@ -9,11 +9,10 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Literal
+from dataclasses import asdict
 
 import structlog
-from sqlalchemy import Select, String, and_, cast, or_, select
+from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import undefer
@@ -22,7 +21,6 @@ from portal.db import utcnow
 from portal.errors import Conflict, LimitReached, NotFound, PortalError
 from portal.models import BatchJob, JobState, User, Wanted, new_id
 from portal.parts import Parts
-from portal.services import paging
 from portal.services.audit import audit
 from portal.services.changes import RECONCILE
 from portal.services.jobs import recipes
@@ -35,20 +33,8 @@ from spawner.model import Outcome
 
 log = structlog.get_logger(__name__)
 
-PAGE = 50
 ANSWER_WITHIN_S = 20.0  # a request that submits is answered by then, whatever Slurm does
 WAITS = "Slurm does not answer at the moment. The job is kept, and submitted when it does."
-
-
-@dataclass(frozen=True)
-class Filter:
-    """Which jobs of a list are wanted; `q` is found in names and Slurm's ids."""
-
-    state: Literal["live", "ended", "all"] = "all"
-    template: str | None = None
-    q: str | None = None
-    external: bool | None = None
-    cursor: str | None = None
 
 
 async def create(
@@ -257,38 +243,6 @@ async def with_script(parts: Parts, job: BatchJob) -> BatchJob:
     return found
 
 
-async def page(parts: Parts, user: User, wanted: Filter, limit: int = PAGE) -> list[BatchJob]:
-    """A user's jobs, newest first; at most one more than `limit`."""
-    query = select(BatchJob).where(BatchJob.user_id == user.id, BatchJob.removed_at.is_(None))
-    query = _filtered(query, wanted)
-    query = query.order_by(BatchJob.created_at.desc(), BatchJob.id.desc()).limit(limit + 1)
-    async with parts.db.session() as db:
-        return list((await db.scalars(query)).all())
-
-
-def _filtered(query: Select[BatchJob], wanted: Filter) -> Select[BatchJob]:
-    if wanted.state != "all":
-        ended = BatchJob.state == JobState.ENDED
-        query = query.where(ended if wanted.state == "ended" else ~ended)
-    if wanted.template is not None:
-        query = query.where(BatchJob.template == wanted.template)
-    if wanted.external is not None:
-        query = query.where(BatchJob.external.is_(wanted.external))
-    if wanted.q:
-        named = BatchJob.name.icontains(wanted.q, autoescape=True)
-        query = query.where(or_(named, cast(BatchJob.job_id, String) == wanted.q.strip()))
-    if wanted.cursor:
-        at, job_id = paging.read_cursor(wanted.cursor)
-        older = and_(BatchJob.created_at == at, BatchJob.id < job_id)
-        query = query.where(or_(BatchJob.created_at < at, older))
-    return query
-
-
-def cursor_of(job: BatchJob) -> str:
-    """Where a page ended."""
-    return paging.cursor(job.created_at, job.id)
-
-
 # --- ending -------------------------------------------------------------------------------------
 
 _ENDED = {
@@ -301,14 +255,22 @@ _ENDED = {
 }
 
 
+def has_ended(outcome: Outcome | None) -> str:
+    """Why an ended job can't be cancelled."""
+    how = _ENDED.get(outcome, "it is over") if outcome else "it is over"
+    return f"This job has ended already: {how}."
+
+
+NOT_ENDED = "This job has not ended yet. Cancel it first."
+
+
 async def cancel(parts: Parts, job: BatchJob, *, by: User, ip: str = "") -> BatchJob:
     """Ask for a job's end; the reconcile loop brings it about. Asking twice is no mistake; what
     has ended can't be cancelled (Conflict)."""
 
     def apply(row: BatchJob) -> None:
         if row.state is JobState.ENDED:
-            how = _ENDED.get(row.outcome, "it is over") if row.outcome else "it is over"
-            raise Conflict(f"This job has ended already: {how}.")
+            raise Conflict(has_ended(row.outcome))
         row.wanted = Wanted.STOP
         row.state = JobState.STOPPING
         row.reason = row.advice = None  # why it waited is no longer what matters
@@ -325,7 +287,7 @@ async def remove(parts: Parts, job: BatchJob, *, by: User, ip: str = "") -> None
 
     def apply(row: BatchJob) -> None:
         if row.state is not JobState.ENDED:
-            raise Conflict("This job has not ended yet. Cancel it first.")
+            raise Conflict(NOT_ENDED)
         row.removed_at = utcnow()
 
     event = _event(audit.Action.JOB_REMOVE, job, by, ip)
