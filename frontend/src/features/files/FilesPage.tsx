@@ -1,4 +1,4 @@
-import { Paper, Progress, Skeleton } from '@mantine/core';
+import { Paper, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useEffect } from 'react';
@@ -9,11 +9,13 @@ import { Notice } from '@/ui/Notice';
 import classes from './Files.module.css';
 import { FolderView } from './FolderView';
 import { rootsQuery } from './queries';
+import { SpaceLeft } from './SpaceLeft';
 import { EXACT, goTo } from './search';
 import type { Root, Roots } from './shapes';
 import { roomOf } from './sizes';
 import { TrashView } from './TrashView';
 import { TryAgain } from './TryAgain';
+import { UnfinishedUploads } from './UnfinishedUploads';
 import { UploadList } from './UploadList';
 import { uploads } from './uploader';
 
@@ -43,9 +45,10 @@ function Inside({ roots }: { roots: Roots }) {
     <>
       <div className={classes.head}>
         <Places roots={roots} root={root} />
-        {root && <RoomLeft root={root} />}
+        {root && <SpaceLeft title={root.title} space={root} />}
       </div>
       <UploadList />
+      <UnfinishedUploads roots={roots} />
       {root ? (
         <Contents root={root} roots={roots} />
       ) : (
@@ -62,6 +65,11 @@ function Contents({ root, roots }: { root: Root; roots: Roots }) {
   return (
     <div className={classes.stack}>
       {root.problem && <Notice tone="warning">{root.problem}</Notice>}
+      {roomOf(root)?.level === 'full' && (
+        <Notice tone="warning">
+          Nothing more fits here. Delete something, then empty the trash.
+        </Notice>
+      )}
       {search.trash ? (
         <TrashView root={root} days={roots.trash_days} />
       ) : (
@@ -111,30 +119,5 @@ function Places({ roots, root }: { roots: Roots; root: Root | undefined }) {
         )}
       </ul>
     </nav>
-  );
-}
-
-const COLORS = { fine: 'tide', tight: 'yellow.8', full: 'red.8' };
-
-function RoomLeft({ root }: { root: Root }) {
-  const room = roomOf(root);
-  if (!room) return null;
-  return (
-    <div className={classes.room}>
-      <span className={classes.quiet}>{room.text}</span>
-      {room.percent !== null && (
-        <Progress
-          value={room.percent}
-          color={COLORS[room.level]}
-          size="sm"
-          aria-label={`Room in ${root.title}`}
-        />
-      )}
-      {room.level === 'full' && (
-        <Notice tone="warning">
-          Nothing more fits here. Delete something, then empty the trash.
-        </Notice>
-      )}
-    </div>
   );
 }

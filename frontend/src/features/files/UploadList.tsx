@@ -47,10 +47,14 @@ const WORDS: Record<UploadState, string> = {
   gone: 'given up',
 };
 
+/** By itself, or when somebody says so: that is the difference people want to know. */
+const stateWords = ({ state, waitsForNetwork }: Item): string =>
+  state === 'paused' && waitsForNetwork ? 'goes on by itself' : WORDS[state];
+
 function Line({ item }: { item: Item }) {
   const name = readable(nameOf(item.path));
   const percent = percentOf(item);
-  const words = item.state === 'sending' ? `${percent} %` : WORDS[item.state];
+  const words = item.state === 'sending' ? `${percent} %` : stateWords(item);
   return (
     <li className={classes.line}>
       <div className={classes.what}>

@@ -4,7 +4,7 @@ import { api, unwrap } from '@/api/client';
 import { ApiError } from '@/api/problem';
 import { queryClient } from '@/app/queries';
 import { folderOf } from './paths';
-import { folderKey, ROOTS_KEY, trashKey } from './queries';
+import { folderKey, ROOTS_KEY, SPACE_KEY, trashKey, UPLOADS_KEY } from './queries';
 import type { At, Entry, FolderPage, Problem, TextIn } from './shapes';
 
 const FEW_PAGES = 2;
@@ -23,8 +23,13 @@ export function refresh(folder: At): void {
       });
   }
   void queryClient.invalidateQueries({ queryKey: folderKey(folder) });
-  void queryClient.invalidateQueries({ queryKey: ROOTS_KEY });
+  roomHasChanged();
   void queryClient.invalidateQueries({ queryKey: trashKey(folder.root) });
+}
+
+function roomHasChanged(): void {
+  void queryClient.invalidateQueries({ queryKey: ROOTS_KEY });
+  void queryClient.invalidateQueries({ queryKey: SPACE_KEY });
 }
 
 export async function makeFolder({ root, path }: At): Promise<Entry> {
@@ -102,7 +107,7 @@ export async function emptyTrash(root: string, ids: readonly string[] | null): P
     }
   } finally {
     void queryClient.invalidateQueries({ queryKey: trashKey(root) });
-    void queryClient.invalidateQueries({ queryKey: ROOTS_KEY });
+    roomHasChanged();
   }
 }
 
@@ -114,4 +119,13 @@ export async function saveText(body: TextIn): Promise<Entry> {
   refresh({ root: body.root, path: folderOf(body.path) });
   void queryClient.invalidateQueries({ queryKey: ['files', 'entry', body.root, body.path] });
   return saved;
+}
+
+/** Gives an upload up, and what has come of it. */
+export async function dropUpload(id: string): Promise<void> {
+  await unwrap(
+    api.DELETE('/api/v1/files/uploads/{upload_id}', { params: { path: { upload_id: id } } }),
+  );
+  roomHasChanged();
+  void queryClient.invalidateQueries({ queryKey: UPLOADS_KEY });
 }

@@ -12,6 +12,7 @@ import {
 } from './paths';
 import { goTo, readFilesSearch, showing, sortBy } from './search';
 import { all, extend, moveTo, NOTHING, toggle } from './selection';
+import type { Space } from './shapes';
 import { roomOf, sizeText } from './sizes';
 
 describe('paths', () => {
@@ -76,18 +77,42 @@ describe('sizes', () => {
   it('say how much room there is', () => {
     expect(roomOf({ quota: null, free_bytes: null, total_bytes: null })).toBeNull();
     expect(roomOf({ quota: null, free_bytes: 1024, total_bytes: 4096 })).toEqual({
-      text: '1.0 KiB free of 4.0 KiB',
-      percent: 75,
+      disk: { text: '1.0 KiB of 4.0 KiB are free on this disk.', percent: 75, level: 'fine' },
+      quota: null,
+      quotaText: 'Your quota isn’t known.',
       level: 'fine',
     });
-    const quota = { used_bytes: 95, limit_bytes: 100, used_files: null, limit_files: null };
-    expect(roomOf({ quota, free_bytes: 9, total_bytes: 9 })).toMatchObject({ level: 'tight' });
-    const files = { used_bytes: 1, limit_bytes: 100, used_files: 10, limit_files: 10 };
-    expect(roomOf({ quota: files, free_bytes: 9, total_bytes: 9 })).toMatchObject({
-      level: 'full',
-      percent: 100,
-      text: '1 byte used of 100 bytes, 10 of 10 files',
+    expect(roomOf({ quota: null, free_bytes: 0, total_bytes: 4096 })?.level).toBe('full');
+  });
+
+  it('say what of a quota is used', () => {
+    const of = (quota: Partial<NonNullable<Space['quota']>>) =>
+      roomOf({
+        quota: {
+          used_bytes: 95,
+          limit_bytes: null,
+          used_files: null,
+          limit_files: null,
+          ...quota,
+        },
+        free_bytes: 900,
+        total_bytes: 1000,
+      });
+    expect(of({})).toMatchObject({
+      quota: null,
+      quotaText: 'You use 95 bytes; no quota limits you.',
+      level: 'fine',
     });
+    expect(of({ limit_bytes: 100 })).toMatchObject({
+      quota: { percent: 95 },
+      quotaText: 'You use 95 bytes of your 100 bytes.',
+      level: 'tight',
+    });
+    expect(of({ limit_bytes: 1000, used_files: 1000, limit_files: 1000 })).toMatchObject({
+      quotaText: 'You have 1,000 of your 1,000 files.',
+      level: 'full',
+    });
+    expect(of({ limit_bytes: 0 })).toMatchObject({ quota: { percent: 100 }, level: 'full' });
   });
 });
 

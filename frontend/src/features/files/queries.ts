@@ -7,6 +7,8 @@ import type { At } from './shapes';
 
 const FILES_KEY = ['files'] as const;
 export const ROOTS_KEY = [...FILES_KEY, 'roots'] as const;
+export const SPACE_KEY = [...FILES_KEY, 'space'] as const;
+export const UPLOADS_KEY = [...FILES_KEY, 'uploads'] as const;
 export const folderKey = ({ root, path }: At) => [...FILES_KEY, 'folder', root, path] as const;
 export const trashKey = (root: string) => [...FILES_KEY, 'trash', root] as const;
 
@@ -19,6 +21,13 @@ const onceMore = (failures: number, error: Error): boolean =>
 export const rootsQuery = queryOptions({
   queryKey: ROOTS_KEY,
   queryFn: () => unwrap(api.GET('/api/v1/files/roots')),
+  retry: onceMore,
+});
+
+/** Only the room in each place; for pages that show no files. */
+export const spaceQuery = queryOptions({
+  queryKey: SPACE_KEY,
+  queryFn: () => unwrap(api.GET('/api/v1/files/space')),
   retry: onceMore,
 });
 
@@ -82,6 +91,14 @@ export const trashQuery = (root: string) =>
     retry: onceMore,
     staleTime: 0,
   });
+
+/** Uploads that aren't finished, of every tab and browser. */
+export const uploadsQuery = queryOptions({
+  queryKey: UPLOADS_KEY,
+  queryFn: () => unwrap(api.GET('/api/v1/files/uploads')),
+  retry: onceMore,
+  staleTime: 0,
+});
 
 /** Addresses the browser loads by itself. */
 export const imageAddress = ({ root, path }: At, version: string): string =>

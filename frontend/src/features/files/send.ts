@@ -1,6 +1,9 @@
 /** Sends one chunk. XMLHttpRequest, because only it tells how much has left. */
 import { ApiError, OFFLINE_MESSAGE, toApiError } from '@/api/problem';
 
+/** A connection that is gone without a word: nothing leaves, and no answer comes, for so long. */
+const STALLED_MS = 60_000;
+
 interface Sending {
   /** the offset the portal then has; rejects with an ApiError */
   answer: Promise<number>;
@@ -14,17 +17,30 @@ export function sendChunk(
   progress: (sent: number) => void,
 ): Sending {
   const request = new XMLHttpRequest();
+  let stalled: number | undefined;
   const answer = new Promise<number>((resolve, reject) => {
+    const watch = (): void => {
+      window.clearTimeout(stalled);
+      stalled = window.setTimeout(() => {
+        reject(new ApiError(0, 'offline', OFFLINE_MESSAGE));
+        request.abort();
+      }, STALLED_MS);
+    };
     request.open('PUT', `/api/v1/files/uploads/${encodeURIComponent(id)}?offset=${offset}`);
     request.setRequestHeader('content-type', 'application/octet-stream');
-    request.upload.onprogress = (event) => progress(event.loaded);
+    request.upload.onprogress = (event) => {
+      watch();
+      progress(event.loaded);
+    };
     request.onerror = () => reject(new ApiError(0, 'offline', OFFLINE_MESSAGE));
     request.onabort = () => reject(new ApiError(0, 'aborted', 'It was stopped.'));
+    request.onloadend = () => window.clearTimeout(stalled);
     request.onload = () => {
       const body = readJson(request.responseText);
       if (request.status === 200 && hasOffset(body)) resolve(body.offset);
       else reject(toApiError(request.status, body, null));
     };
+    watch();
     request.send(bytes);
   });
   return { answer, abort: () => request.abort() };

@@ -1,5 +1,5 @@
 /** Words and shares for sizes. Sizes are bytes, shown in units of 1024 as `ls -h` and `quota` do. */
-import type { Root } from './shapes';
+import type { Space } from './shapes';
 
 const UNITS = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 
@@ -15,46 +15,72 @@ export function sizeText(bytes: number): string {
   return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
 }
 
-export interface Room {
+/** How urgent it is to tidy up. */
+type Level = 'fine' | 'tight' | 'full';
+
+/** One kind of room, as a sentence and as a share of 100 that is used. */
+export interface Measure {
   text: string;
-  /** used, of 100; null where only the free space is known */
-  percent: number | null;
-  /** how urgent it is to tidy up */
-  level: 'fine' | 'tight' | 'full';
+  percent: number;
+  level: Level;
+}
+
+/** The room in a place: of its whole disk, and by one's own quota. */
+export interface Room {
+  disk: Measure | null;
+  /** null where no quota limits it, or nobody knows one; `quotaText` says which */
+  quota: Measure | null;
+  quotaText: string;
+  level: Level;
 }
 
 const TIGHT = 90;
+const LEVELS: readonly Level[] = ['fine', 'tight', 'full'];
 
-const levelOf = (percent: number): Room['level'] =>
-  percent >= 100 ? 'full' : percent >= TIGHT ? 'tight' : 'fine';
-
-/** How much room there is: the quota where there is one, since it ends first; else the disk. */
-export function roomOf(root: Pick<Root, 'quota' | 'free_bytes' | 'total_bytes'>): Room | null {
-  const { quota, free_bytes: free, total_bytes: total } = root;
-  if (quota?.limit_bytes) return quotaRoom(quota.used_bytes, quota.limit_bytes, quota);
-  if (free === null) return null;
-  if (!total) return { text: `${sizeText(free)} free`, percent: null, level: 'fine' };
-  const percent = Math.min(100, Math.round(((total - free) / total) * 100));
+/** null: nothing is known of it. */
+export function roomOf({ quota, free_bytes: free, total_bytes: total }: Space): Room | null {
+  if (free === null || total === null) return null;
+  const disk = total > 0 ? diskRoom(free, total) : null;
+  const own = quota ? quotaRoom(quota) : null;
+  const levels = [disk, own].map((measure) => LEVELS.indexOf(measure?.level ?? 'fine'));
   return {
-    text: `${sizeText(free)} free of ${sizeText(total)}`,
-    percent,
-    level: free === 0 ? 'full' : levelOf(Math.min(percent, 99)),
+    disk,
+    quota: own,
+    quotaText: own?.text ?? (quota ? unlimitedText(quota.used_bytes) : 'Your quota isn’t known.'),
+    level: LEVELS[Math.max(...levels)] ?? 'fine',
   };
 }
 
-function quotaRoom(
-  used: number,
-  limit: number,
-  { used_files, limit_files }: NonNullable<Root['quota']>,
-): Room {
-  const text = `${sizeText(used)} used of ${sizeText(limit)}`;
-  const ofBytes = Math.min(100, Math.floor((used / limit) * 100));
-  if (!used_files || !limit_files) return { text, percent: ofBytes, level: levelOf(ofBytes) };
-  const ofFiles = Math.min(100, Math.floor((used_files / limit_files) * 100));
-  const files = `${used_files.toLocaleString('en')} of ${limit_files.toLocaleString('en')} files`;
-  return {
-    text: ofFiles > ofBytes ? `${text}, ${files}` : text,
-    percent: Math.max(ofBytes, ofFiles),
-    level: levelOf(Math.max(ofBytes, ofFiles)),
-  };
+const unlimitedText = (used: number): string => `You use ${sizeText(used)}; no quota limits you.`;
+
+function diskRoom(free: number, total: number): Measure {
+  const text = `${sizeText(free)} of ${sizeText(total)} are free on this disk.`;
+  const percent = Math.min(100, Math.floor(((total - free) / total) * 100));
+  return { text, percent, level: free === 0 ? 'full' : percent >= TIGHT ? 'tight' : 'fine' };
+}
+
+/** What ends first counts: bytes or files. */
+function quotaRoom(quota: NonNullable<Space['quota']>): Measure | null {
+  const { used_bytes: bytes, limit_bytes: mostBytes, used_files, limit_files: mostFiles } = quota;
+  const measures: Measure[] = [];
+  if (mostBytes !== null)
+    measures.push(
+      measured(bytes, mostBytes, `You use ${sizeText(bytes)} of your ${sizeText(mostBytes)}.`),
+    );
+  if (mostFiles !== null && used_files !== null)
+    measures.push(
+      measured(
+        used_files,
+        mostFiles,
+        `You have ${counted(used_files)} of your ${counted(mostFiles)} files.`,
+      ),
+    );
+  return measures.toSorted((one, other) => other.percent - one.percent)[0] ?? null;
+}
+
+const counted = (count: number): string => count.toLocaleString('en');
+
+function measured(used: number, most: number, text: string): Measure {
+  const percent = most > 0 ? Math.min(100, Math.floor((used / most) * 100)) : 100;
+  return { text, percent, level: used >= most ? 'full' : percent >= TIGHT ? 'tight' : 'fine' };
 }

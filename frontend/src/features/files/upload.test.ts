@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import {
   anotherName,
+  type Begun,
+  begunItem,
   chunkOf,
   type Event,
   type Item,
   isMoving,
   newItem,
+  notTheSame,
   percentOf,
   step,
   waitMs,
@@ -79,6 +82,34 @@ describe('an upload', () => {
     expect(paused.state).toBe('paused');
     expect(isMoving(paused)).toBe(false);
     expect(following(paused, { type: 'resume' }).state).toBe('waiting');
+  });
+});
+
+describe('an upload that was begun before', () => {
+  const upload: Begun = {
+    id: 'u1',
+    path: 'a/b.bin',
+    size_bytes: 20,
+    offset: 8,
+    overwrite: true,
+    created_at: '2026-01-02T10:00:00Z',
+  };
+  const file = { name: 'b.bin', size: 20, lastModified: Date.parse('2026-01-01T00:00:00Z') };
+
+  it('goes on where the portal says', () => {
+    const item = begunItem(7, upload, 'home');
+    expect(item).toMatchObject({ id: 'u1', path: 'a/b.bin', offset: 8, overwrite: true });
+    expect(percentOf(item)).toBe(40);
+    expect(following(item, BEGIN, begun(16)).state).toBe('sending');
+  });
+
+  it('takes no other file', () => {
+    expect(notTheSame(upload, file)).toBeNull();
+    expect(notTheSame(upload, { ...file, name: 'b (1).bin' })).toBeNull();
+    expect(notTheSame(upload, { ...file, size: 21 })).toContain('not as large');
+    expect(notTheSame(upload, { ...file, name: 'b.csv' })).toContain('another kind');
+    const later = Date.parse('2026-01-02T10:00:01Z');
+    expect(notTheSame(upload, { ...file, lastModified: later })).toContain('was changed');
   });
 });
 

@@ -4,6 +4,8 @@
  * From beginning it may come to `asking` (the name is taken), from anywhere on the way to `paused`
  * (by the person, or because nothing answers), `failed` or `gone` (cancelled). */
 
+import type { Upload } from './shapes';
+
 export type UploadState =
   | 'waiting'
   | 'beginning'
@@ -40,6 +42,12 @@ export interface Item {
   tries: number;
 }
 
+/** What the portal tells of an upload. */
+export type Begun = Pick<
+  Upload,
+  'id' | 'path' | 'size_bytes' | 'offset' | 'overwrite' | 'created_at'
+>;
+
 export type Event =
   | { type: 'begin' }
   | { type: 'begun'; id: string; chunkBytes: number; offset: number }
@@ -73,6 +81,33 @@ export function newItem(key: number, root: string, path: string, sizeBytes: numb
     tries: 0,
   };
 }
+
+/** One that was begun elsewhere or before, and goes on here where the portal says. */
+export function begunItem(key: number, upload: Begun, root: string): Item {
+  const { id, path, size_bytes: sizeBytes, offset, overwrite } = upload;
+  return { ...newItem(key, root, path, sizeBytes), id, offset: offset ?? 0, overwrite };
+}
+
+/** Why this isn't the file that was begun, or null if it may be: the rest of another one would make
+ * a file that nobody has ever had. */
+export function notTheSame(
+  upload: Begun,
+  file: Pick<File, 'name' | 'size' | 'lastModified'>,
+): string | null {
+  const name = upload.path.slice(upload.path.lastIndexOf('/') + 1);
+  if (file.size !== upload.size_bytes)
+    return `“${file.name}” is not as large as what was begun. Choose the file that was begun.`;
+  if (file.lastModified > Date.parse(upload.created_at))
+    return `“${file.name}” was changed after its upload began. Give that up and begin it again.`;
+  if (file.name !== name && !file.name.endsWith(extension(name)))
+    return `“${file.name}” is another kind of file. Choose the file that was begun.`;
+  return null;
+}
+
+const extension = (name: string): string => {
+  const dot = name.lastIndexOf('.');
+  return dot > 0 ? name.slice(dot) : '';
+};
 
 const OVER: ReadonlySet<UploadState> = new Set(['done', 'failed', 'gone']);
 const MOVING: ReadonlySet<UploadState> = new Set(['beginning', 'sending', 'finishing']);

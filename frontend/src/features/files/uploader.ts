@@ -3,10 +3,22 @@
 import { api, unwrap } from '@/api/client';
 import { ApiError, sentence } from '@/api/problem';
 import { queryClient } from '@/app/queries';
-import { refresh } from './actions';
+import { dropUpload, refresh } from './actions';
 import { folderOf } from './paths';
+import { UPLOADS_KEY } from './queries';
 import { sendChunk } from './send';
-import { chunkOf, type Event, type Item, isMoving, isOver, newItem, step, waitMs } from './upload';
+import {
+  type Begun,
+  begunItem,
+  chunkOf,
+  type Event,
+  type Item,
+  isMoving,
+  isOver,
+  newItem,
+  step,
+  waitMs,
+} from './upload';
 
 const AT_ONCE = 2;
 const CHECKSUM_AGAIN_MS = 1000;
@@ -45,6 +57,14 @@ export const uploads = {
     set([...items, ...fresh]);
     pump();
   },
+  /** Goes on with an upload that was begun in another tab, or before this page was loaded. */
+  goOn(upload: Begun, root: string, file: File): void {
+    if (items.some(({ id, state }) => id === upload.id && !OVER_HERE.has(state))) return;
+    const item = begunItem(nextKey++, upload, root);
+    files.set(item.key, file);
+    set([...items, item]);
+    pump();
+  },
   tell(key: number, event: Event): void {
     const before = find(key);
     if (!before) return;
@@ -60,6 +80,9 @@ export const uploads = {
     set(items.filter((item) => !isOver(item)));
   },
 };
+
+/** what this tab has nothing to do with any more */
+const OVER_HERE: ReadonlySet<Item['state']> = new Set(['failed', 'gone']);
 
 const find = (key: number): Item | undefined => items.find((item) => item.key === key);
 
@@ -159,6 +182,7 @@ function finished(key: number): void {
   files.delete(key);
   refresh({ root: item.root, path: folderOf(item.path) });
   void queryClient.invalidateQueries({ queryKey: ['files', 'entry', item.root, item.path] });
+  void queryClient.invalidateQueries({ queryKey: UPLOADS_KEY });
 }
 
 /** Nothing answers, or what does is a proxy without a portal behind it, or a busy one. */
@@ -210,7 +234,5 @@ window.addEventListener('beforeunload', (event) => {
 
 /** What has come of it is deleted. If that fails, it goes by itself after `file_upload_days`. */
 async function giveUp(id: string): Promise<void> {
-  await unwrap(
-    api.DELETE('/api/v1/files/uploads/{upload_id}', { params: { path: { upload_id: id } } }),
-  ).catch(() => undefined);
+  await dropUpload(id).catch(() => undefined);
 }

@@ -1,0 +1,30 @@
+import { Progress } from '@mantine/core';
+import classes from './SpaceLeft.module.css';
+import type { Space } from './shapes';
+import { type Measure, roomOf } from './sizes';
+
+const COLORS: Record<Measure['level'], string> = {
+  fine: 'tide',
+  tight: 'yellow.8',
+  full: 'red.8',
+};
+
+/** The room in a place: one's own quota, and the disk that all share. Nothing where nothing is known. */
+export function SpaceLeft({ title, space }: { title: string; space: Space }) {
+  const room = roomOf(space);
+  if (!room) return null;
+  return (
+    <div className={classes.room}>
+      <p className={classes.text}>{room.quotaText}</p>
+      {room.quota && <Bar label={`Your quota in ${title}`} measure={room.quota} />}
+      {room.disk && <p className={classes.text}>{room.disk.text}</p>}
+      {room.disk && !room.quota && <Bar label={`The disk of ${title}`} measure={room.disk} />}
+    </div>
+  );
+}
+
+function Bar({ label, measure }: { label: string; measure: Measure }) {
+  return (
+    <Progress value={measure.percent} color={COLORS[measure.level]} size="sm" aria-label={label} />
+  );
+}

@@ -1,0 +1,136 @@
+import { Button, Paper, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useRef, useState, useSyncExternalStore } from 'react';
+import { ConfirmDialog } from '@/ui/ConfirmDialog';
+import { Notice } from '@/ui/Notice';
+import { Time } from '@/ui/Time';
+import { dropUpload } from './actions';
+import classes from './Files.module.css';
+import { folderOf, nameOf, readable } from './paths';
+import { uploadsQuery } from './queries';
+import type { Roots, Upload } from './shapes';
+import { sizeText } from './sizes';
+import { notTheSame } from './upload';
+import { uploads } from './uploader';
+
+/** What was begun before, in another tab or another browser: it goes on with the same file. */
+export function UnfinishedUploads({ roots }: { roots: Roots }) {
+  const asked = useQuery(uploadsQuery);
+  const here = useSyncExternalStore(uploads.subscribe, uploads.snapshot);
+  const [dropping, drop] = useState<Upload | null>(null);
+  const ours = new Set(here.map(({ id }) => id));
+  const others = asked.data?.items.filter(({ id }) => !ours.has(id)) ?? [];
+  return (
+    <>
+      {others.length > 0 && (
+        <Paper component="section" className={classes.uploads} aria-label="Unfinished uploads">
+          <div className={classes.line}>
+            <div className={classes.what}>
+              <b>Unfinished uploads</b>
+              <p className={classes.quiet}>
+                Choose the same file, and the upload goes on where it stopped. One that another tab
+                is sending just now shows here too.
+              </p>
+            </div>
+          </div>
+          <ul className={classes.lines}>
+            {others.map((upload) => (
+              <Line key={upload.id} upload={upload} roots={roots} drop={() => drop(upload)} />
+            ))}
+          </ul>
+        </Paper>
+      )}
+      <ConfirmDialog
+        title="Give this upload up?"
+        opened={dropping !== null}
+        onClose={() => drop(null)}
+        button="Give up"
+        keep="Keep"
+        danger
+        act={() => (dropping ? dropUpload(dropping.id) : Promise.resolve())}
+      >
+        <Text size="sm">What has come of “{dropping && shownName(dropping)}” is deleted.</Text>
+      </ConfirmDialog>
+    </>
+  );
+}
+
+interface LineProps {
+  upload: Upload;
+  roots: Roots;
+  drop: () => void;
+}
+
+const shownName = (upload: Upload): string => readable(nameOf(upload.path));
+
+function Line({ upload, roots, drop }: LineProps) {
+  const [problem, setProblem] = useState<string | null>(null);
+  const name = shownName(upload);
+  const { root, offset } = upload;
+  const goOn = (file: File): void => {
+    if (root === null) return;
+    const found = notTheSame(upload, file);
+    setProblem(found);
+    if (found === null) uploads.goOn(upload, root, file);
+  };
+  return (
+    <li className={classes.line}>
+      <div className={classes.what}>
+        <b>{name}</b>
+        <p className={classes.quiet}>{placeText(upload, roots)}</p>
+        <p className={classes.quiet}>
+          {cameText(upload)} Begun <Time at={upload.created_at} />.
+        </p>
+        {problem && <Notice tone="error">{problem}</Notice>}
+      </div>
+      {root !== null && offset !== null && <GoOn name={name} goOn={goOn} />}
+      <Button
+        variant="default"
+        size="compact-sm"
+        aria-label={`Give up the upload of ${name}`}
+        onClick={drop}
+      >
+        Give up
+      </Button>
+    </li>
+  );
+}
+
+function placeText({ root, path }: Upload, roots: Roots): string {
+  const place = roots.items.find(({ name }) => name === root);
+  if (!place) return 'Its place isn’t shown here any more.';
+  const folder = folderOf(path);
+  return folder === '' ? `in ${place.title}` : `in ${place.title}, ${readable(folder)}`;
+}
+
+const cameText = ({ offset, size_bytes: size }: Upload): string =>
+  offset === null
+    ? 'Its folder can’t be reached now.'
+    : `${sizeText(offset)} of ${sizeText(size)} have come.`;
+
+function GoOn({ name, goOn }: { name: string; goOn: (file: File) => void }) {
+  const field = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <Button
+        variant="default"
+        size="compact-sm"
+        aria-label={`Go on with the upload of ${name}`}
+        onClick={() => field.current?.click()}
+      >
+        Go on
+      </Button>
+      <input
+        ref={field}
+        type="file"
+        hidden
+        aria-label={`The file ${name}`}
+        onChange={({ currentTarget }) => {
+          const [file] = currentTarget.files ?? [];
+          if (file) goOn(file);
+          currentTarget.value = '';
+        }}
+      />
+    </>
+  );
+}
