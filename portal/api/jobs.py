@@ -10,12 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from portal.api.deps import ClientIp, CurrentIdentity, CurrentUser, JobsUser, PartsDep
 from portal.api.file_answer import Streamed
 from portal.api.job_views import JobDetail, job_fields
-from portal.api.logs import AS_FILE, LogPiece, Stream, as_file, follow
+from portal.api.logs import AS_FILE, LogPiece, PieceBytes, Stream, as_file, follow
 from portal.api.streams import sse_response
 from portal.api.views import JobResourcesIn
 from portal.models import BatchJob
 from portal.parts import Parts
 from portal.services.jobs import job_logs, jobs
+from portal.services.jobs.logs import CHUNK
 from portal.services.jobs.recipes import Wish
 from portal.services.tensorboards import shares, tensorboards
 
@@ -85,12 +86,13 @@ async def job_log(
     parts: PartsDep,
     stream: Stream = "stdout",
     offset: int = -65536,
+    limit: PieceBytes = CHUNK,
     task: Task = None,
 ) -> LogPiece:
-    """A piece of what a job printed; a negative offset counts from the end. Of an array, `task`
-    says whose."""
+    """A piece of what a job printed, of at most `limit` bytes; a negative offset counts from the
+    end. Of an array, `task` says whose."""
     job = await jobs.get(parts, user, job_id)
-    return LogPiece(**await job_logs.read(parts, job, stream, offset, task))
+    return LogPiece(**await job_logs.read(parts, job, stream, offset, task, limit))
 
 
 @router.get("/jobs/{job_id}/log/download", responses=AS_FILE)

@@ -4,8 +4,9 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from fastapi import Query
 from pydantic import BaseModel
 
 from portal.api.deps import Identity, still_open
@@ -15,6 +16,7 @@ from portal.parts import Parts
 from portal.services.jobs.logs import CHUNK, LogPlace, whole
 
 Stream = Literal["stdout", "stderr"]
+PieceBytes = Annotated[int, Query(ge=1, le=CHUNK)]
 POLL_S = 1.0
 RECHECK_S = 2.0  # with what a poll takes, whoever was disabled reads on for three seconds at most
 PING_EVERY = 15

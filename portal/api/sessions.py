@@ -18,26 +18,28 @@ from portal.api.deps import (
     SessionsUser,
 )
 from portal.api.file_answer import Streamed
-from portal.api.logs import AS_FILE, LogPiece, Stream, as_file, follow
+from portal.api.logs import AS_FILE, LogPiece, PieceBytes, Stream, as_file, follow
 from portal.api.streams import sse_response
 from portal.api.views import ResourcesIn, SessionOut, sessions_out
 from portal.errors import NotFound
 from portal.models import JobState, Session
 from portal.parts import Parts
-from portal.services.jobs.logs import LogPlace
+from portal.services.jobs.logs import CHUNK
 from portal.services.sessions import extending, notebooks, sessions
 
 router = APIRouter(tags=["sessions"])
 
 
 class SessionIn(BaseModel):
-    """A session to start."""
+    """A session to start. `starter` is one of the environment's `starters`: it is copied into the
+    home, unless a file of its name is there, and JupyterLab opens with it."""
 
     model_config = ConfigDict(extra="forbid")
 
     environment: Annotated[str, Field(min_length=1, max_length=100)]
     name: Annotated[str, Field(max_length=64)] | None = None
     resources: ResourcesIn = ResourcesIn()
+    starter: Annotated[str, Field(min_length=1, max_length=200)] | None = None
 
 
 class SessionPage(BaseModel):
@@ -54,7 +56,7 @@ async def start_session(
     """Start a session. What can never run is refused with the field; what must wait is queued."""
     session = await sessions.create(
         parts, user, environment=body.environment, name=body.name,
-        wanted=body.resources.model_dump(), ip=ip,
+        wanted=body.resources.model_dump(), starter=body.starter, ip=ip,
     )  # fmt: skip
     return (await sessions_out(parts, [session]))[0]
 
@@ -114,11 +116,17 @@ async def extend_session(
 
 @router.get("/sessions/{session_id}/log")
 async def session_log(
-    session_id: str, user: CurrentUser, parts: PartsDep, stream: Stream = "stderr", offset: int = 0
+    session_id: str,
+    user: CurrentUser,
+    parts: PartsDep,
+    stream: Stream = "stderr",
+    offset: int = 0,
+    limit: PieceBytes = CHUNK,
 ) -> LogPiece:
-    """A piece of what a session's job printed; a negative offset counts from the end."""
+    """A piece of what a session's job printed, of at most `limit` bytes; a negative offset counts
+    from the end."""
     session = await sessions.get(parts, user, session_id)
-    return LogPiece(**await sessions.read_log(parts, session, stream, offset))
+    return LogPiece(**await sessions.read_log(parts, session, stream, offset, limit))
 
 
 @router.get("/sessions/{session_id}/log/download", responses=AS_FILE)
@@ -131,7 +139,7 @@ async def download_session_log(
 ) -> Streamed:
     """All that a session's job has printed by now, as a file."""
     session = await sessions.get(parts, user, session_id)
-    place = LogPlace(f"{session.id}/{stream}.log")
+    place = sessions.log_place(session, stream)
     name = f"{session.name}-{session.job_id or session.id}.{stream}.log"
     return await as_file(parts, who, user.username, place, name)
 

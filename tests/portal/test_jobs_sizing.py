@@ -110,3 +110,14 @@ async def test_a_log_can_be_saved_whole(world: World) -> None:
     assert await asked(world, f"{path}?stream=stderr") == ""
     assert (await world.ask("GET", path, who="bob")).status == 404
     assert (await world.ask("GET", f"{path}?task=0")).status == 422
+
+
+async def test_a_log_is_read_backwards_piece_by_piece(world: World) -> None:
+    job = await world.job()
+    world.agents.files[f"{job['id']}/stdout.log"] = "aé\nbc\n".encode()
+    path = f"/jobs/{job['id']}/log"
+    piece = await asked(world, f"{path}?offset=1&limit=2")
+    assert (piece["text"], piece["next_offset"], piece["size"]) == ("é", 3, 7)
+    assert (await asked(world, f"{path}?offset=-3&limit=2"))["text"] == "c\n"
+    for wrong in (0, CHUNK + 1):
+        assert (await world.ask("GET", f"{path}?limit={wrong}")).status == 422

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from portal.models import BatchJob, JobState, User, Wanted
 from portal.services.jobs import arrays, logs, outside
-from portal.services.jobs.logs import read_piece
+from portal.services.jobs.logs import LogPlace, read_piece
 from portal.services.slurm import lifecycle, usage
 from spawner import launcher, parse, parse_usage
 from spawner.model import JobInfo, JobUsage, Outcome, SlurmState
@@ -252,7 +252,7 @@ class TestLogs:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(logs, "CHUNK", chunk + 3)
             while True:
-                piece = await read_piece(file, "alice", "x", offset, ended=True)
+                piece = await read_piece(file, "alice", LogPlace("x"), offset, ended=True)
                 read, offset = read + piece["text"], piece["next_offset"]
                 if piece["end"]:
                     break
@@ -260,20 +260,20 @@ class TestLogs:
 
     async def test_the_tail_of_a_long_log_is_a_bounded_piece(self) -> None:
         file: Any = File("é".encode() * logs.CHUNK)
-        piece = await read_piece(file, "alice", "x", -(1 << 30), ended=False)
+        piece = await read_piece(file, "alice", LogPlace("x"), -(1 << 30), ended=False)
         assert len(piece["text"].encode()) <= logs.CHUNK
         assert piece["next_offset"] == piece["size"]
         assert "\ufffd" not in piece["text"]
 
     async def test_what_is_no_text_is_shown_all_the_same(self) -> None:
         file: Any = File(bytes(range(256)) * 4)
-        piece = await read_piece(file, "alice", "x", 0, ended=True)
+        piece = await read_piece(file, "alice", LogPlace("x"), 0, ended=True)
         assert piece["end"]
         assert piece["next_offset"] == 1024
 
     async def test_a_character_still_being_written_is_waited_for(self) -> None:
         file: Any = File("aé".encode()[:-1])
-        piece = await read_piece(file, "alice", "x", 0, ended=False)
+        piece = await read_piece(file, "alice", LogPlace("x"), 0, ended=False)
         assert (piece["text"], piece["next_offset"], piece["end"]) == ("a", 1, False)
 
 

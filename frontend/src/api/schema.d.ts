@@ -1784,8 +1784,8 @@ export interface paths {
         };
         /**
          * Job Log
-         * @description A piece of what a job printed; a negative offset counts from the end. Of an array, `task`
-         *     says whose.
+         * @description A piece of what a job printed, of at most `limit` bytes; a negative offset counts from the
+         *     end. Of an array, `task` says whose.
          */
         get: operations["job_log"];
         put?: never;
@@ -2420,7 +2420,8 @@ export interface paths {
         };
         /**
          * Session Log
-         * @description A piece of what a session's job printed; a negative offset counts from the end.
+         * @description A piece of what a session's job printed, of at most `limit` bytes; a negative offset counts
+         *     from the end.
          */
         get: operations["session_log"];
         put?: never;
@@ -5726,7 +5727,8 @@ export interface components {
         };
         /**
          * SessionIn
-         * @description A session to start.
+         * @description A session to start. `starter` is one of the environment's `starters`: it is copied into the
+         *     home, unless a file of its name is there, and JupyterLab opens with it.
          */
         SessionIn: {
             /** Environment */
@@ -5735,10 +5737,13 @@ export interface components {
             name?: string | null;
             /** @default {} */
             resources: components["schemas"]["ResourcesIn"];
+            /** Starter */
+            starter?: string | null;
         };
         /**
          * SessionOut
          * @description A session as its owner sees it; times in UTC. `extension` is there while it runs.
+         *     JupyterLab's page is `url`, followed by `opens` where there is a notebook to begin with.
          */
         SessionOut: {
             /** Advice */
@@ -5764,6 +5769,8 @@ export interface components {
             name: string;
             /** Node */
             node: string | null;
+            /** Opens */
+            opens: string | null;
             outcome: components["schemas"]["Outcome"] | null;
             /** Owner */
             owner: string;
@@ -9951,6 +9958,7 @@ export interface operations {
             query?: {
                 stream?: "stdout" | "stderr";
                 offset?: number;
+                limit?: number;
                 task?: number | null;
             };
             header?: never;
@@ -11122,6 +11130,7 @@ export interface operations {
             query?: {
                 stream?: "stdout" | "stderr";
                 offset?: number;
+                limit?: number;
             };
             header?: never;
             path: {

@@ -8,7 +8,7 @@ from typing import Any
 from portal.errors import FieldError, NotFound, invalid_input
 from portal.models import BatchJob, JobState
 from portal.parts import Parts
-from portal.services.jobs.logs import LogPlace, read_piece
+from portal.services.jobs.logs import CHUNK, LogPlace, read_piece
 from portal.services.slurm import launch
 from portal.services.store import change
 from spawner.errors import SpawnerError
@@ -17,14 +17,12 @@ NO_LOG = "Slurm doesn't say (any more) where this job writes its log."
 
 
 async def read(
-    parts: Parts, job: BatchJob, stream: str, offset: int, task: int | None
+    parts: Parts, job: BatchJob, stream: str, offset: int, task: int | None, limit: int = CHUNK
 ) -> dict[str, Any]:
     """A piece of a job's output, or of one task's. Raises NotFound, InvalidInput."""
     log = await place(parts, job, stream, task)
     ended = job.state is JobState.ENDED or _has_ended(job, task)
-    return await read_piece(
-        parts, job.user.username, log.path, offset, ended=ended, absolute=log.absolute
-    )
+    return await read_piece(parts, job.user.username, log, offset, ended=ended, limit=limit)
 
 
 async def place(parts: Parts, job: BatchJob, stream: str, task: int | None) -> LogPlace:

@@ -22,17 +22,18 @@ class LogPlace:
 
 
 async def read_piece(
-    parts: Parts, username: str, path: str, offset: int, *, ended: bool, absolute: bool = False
+    parts: Parts, username: str, log: LogPlace, offset: int, *, ended: bool, limit: int = CHUNK
 ) -> dict[str, Any]:
-    """A piece of a log; a negative offset counts from the end, and reads at most CHUNK of it.
+    """A piece of a log of at most `limit` bytes; a negative offset counts from the end.
 
     Text is decoded leniently: whatever a job prints can be shown. Characters aren't cut in two
     between pieces. `end` says that nothing more will come.
     """
-    wanted = max(offset, -CHUNK)
-    reader = parts.agents.read_file if absolute else parts.agents.read
+    limit = min(limit, CHUNK)
+    wanted = max(offset, -limit)
+    reader = parts.agents.read_file if log.absolute else parts.agents.read
     try:
-        data, size, following = await reader(username, path, offset=wanted, limit=CHUNK)
+        data, size, following = await reader(username, log.path, offset=wanted, limit=limit)
     except SpawnerError as error:
         raise launch.explained(error) from error
     skipped = _skip(data) if wanted < 0 and following > len(data) else 0

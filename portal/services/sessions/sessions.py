@@ -21,9 +21,10 @@ from portal.parts import Parts
 from portal.services.audit import audit
 from portal.services.catalog.available import availability
 from portal.services.changes import RECONCILE
-from portal.services.jobs.logs import read_piece
+from portal.services.jobs.logs import CHUNK, LogPlace, read_piece
 from portal.services.limits import allowances
 from portal.services.limits.limit_rules import Allowance
+from portal.services.sessions import starters
 from portal.services.slurm import launch
 from portal.services.store import change
 from portal.settings import Settings
@@ -43,9 +44,11 @@ async def create(
     environment: str,
     wanted: dict[str, Any],
     name: str | None = None,
+    starter: str | None = None,
     ip: str = "",
 ) -> Session:
-    """Start a session; `wanted` are the resources that were named, the rest is filled in.
+    """Start a session; `wanted` are the resources that were named, the rest is filled in. `starter`
+    is a notebook of the environment's for JupyterLab to open with.
 
     Raises InvalidInput with the fields, Conflict for a name in use, LimitReached, and what
     launching raises.
@@ -54,10 +57,13 @@ async def create(
         raise invalid_input([FieldError("name", NAME_RULE)])
     launch.check_slurm_answers(parts)
     chosen = usable_environment(parts, environment)
+    if starter is not None:
+        starters.check(parts, chosen.name, starter)
     resources = complete(wanted, chosen, parts.settings)
     resources, allowed = await allowances.fit(parts, user, resources, named(wanted))
     home = await _home(parts, user)
-    session = await _insert(parts, user, allowed, name, chosen.name, resources, home, ip)
+    opens = await starters.lay_out(parts, user, chosen.name, starter) if starter else None
+    session = await _insert(parts, user, allowed, name, chosen.name, resources, home, opens, ip)
     parts.changes.notify(user.id)
     try:
         await launch.submit_session(parts, session)
@@ -179,10 +185,17 @@ def _event(
     return lambda db, _row: audit.record(db, action, actor=by, target=target, ip=ip)
 
 
-async def read_log(parts: Parts, job: Job, stream: str, offset: int) -> dict[str, Any]:
+def log_place(job: Job, stream: str) -> LogPlace:
+    """Where a session's job prints to."""
+    return LogPlace(f"{job.id}/{stream}.log")
+
+
+async def read_log(
+    parts: Parts, job: Job, stream: str, offset: int, limit: int = CHUNK
+) -> dict[str, Any]:
     """A piece of what a session's job printed; see logs.py."""
-    ended = job.state is JobState.ENDED
-    return await read_piece(parts, job.user.username, f"{job.id}/{stream}.log", offset, ended=ended)
+    place, ended = log_place(job, stream), job.state is JobState.ENDED
+    return await read_piece(parts, job.user.username, place, offset, ended=ended, limit=limit)
 
 
 async def _home(parts: Parts, user: User) -> str:
@@ -200,6 +213,7 @@ async def _insert(
     environment: str,
     resources: Resources,
     home: str,
+    opens: str | None,
     ip: str,
 ) -> Session:
     """Write the row; picks a free name unless one was given. Raises Conflict, LimitReached."""
@@ -215,6 +229,7 @@ async def _insert(
             cluster=parts.settings.cluster_name,
             logdir=launch.session_logdir(home, given, session_id),
             base_url=f"/user/{user.username}/{given}/",
+            opens=opens,
         )
         async with parts.db.session() as db:
             await allowances.check_room(db, user, allowed, sessions=1)
