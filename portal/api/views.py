@@ -88,7 +88,8 @@ class ExtensionOut(BaseModel):
 
 
 class SessionOut(BaseModel):
-    """A session as its owner sees it; times in UTC. `extension` is there while it runs."""
+    """A session as its owner sees it; times in UTC. `extension` is there while it runs.
+    JupyterLab's page is `url`, followed by `opens` where there is a notebook to begin with."""
 
     id: str
     name: str
@@ -104,6 +105,7 @@ class SessionOut(BaseModel):
     job_id: int | None
     node: str | None
     url: str | None
+    opens: str | None
     submitted_at: datetime
     started_at: datetime | None
     ready_at: datetime | None
@@ -123,6 +125,7 @@ def session_out(parts: Parts, session: Session, board: Tensorboard | None) -> Se
         for name in (
             "id", "name", "state", "outcome", "reason", "advice", "stale_since", "job_id", "node",
             "started_at", "ready_at", "ended_at", "expires_at", "estimated_start", "logdir",
+            "opens",
         )
     }  # fmt: skip
     return SessionOut(

@@ -86,7 +86,8 @@ class Job(Base):
 
 
 class Session(Job):
-    """One JupyterLab server: to Slurm a job, to JupyterHub a named server."""
+    """One JupyterLab server: to Slurm a job, to JupyterHub a named server. `opens` is what its page
+    opens with, below `base_url`, where that isn't JupyterLab's own choice."""
 
     __tablename__ = "sessions"
     __table_args__ = (Index("ix_sessions_usage_due", "usage_due"),)  # type: ignore[assignment]
@@ -100,6 +101,7 @@ class Session(Job):
     server_env: Mapped[dict[str, Any] | None]
     server_args: Mapped[list[Any] | None]
     base_url: Mapped[str] = mapped_column(String(255), default="")
+    opens: Mapped[str | None] = mapped_column(String(1000))
     adopted_at: Mapped[datetime | None]
     ready_at: Mapped[datetime | None]
     timings: Mapped[dict[str, Any]] = mapped_column(default=dict)

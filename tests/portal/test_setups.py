@@ -1,7 +1,9 @@
-"""Setups: saved, changed, started; and what one's last sessions were started with."""
+"""Setups: saved, changed, started; what one's last sessions were started with; and the notebooks
+that sessions begin with."""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import AsyncIterator
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -12,6 +14,7 @@ from sqlalchemy import select
 
 from portal.models import JobState, Session, User
 from portal.services.sessions import setups
+from spawner.errors import FileProblem
 from spawner.model import Resources
 from tests.portal import job_world as stage
 from tests.portal.job_world import World, job_world
@@ -28,6 +31,7 @@ LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 async def world(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stage, "ENVIRONMENT", stage.ENVIRONMENT + KERNEL)
+        patch.setattr(stage, "TEMPLATE", stage.TEMPLATE + "starter: python3.ipynb\n")
         async with job_world(slapd, tmp_path_factory.mktemp("setups")) as world:
             yield world
 
@@ -160,3 +164,79 @@ async def test_the_last_ones_each_once_without_the_site_s_own_account(world: Wor
     assert "has no GPUs" in found[1]["problem"]
     assert found[2]["problem"] is None
     assert (await world.ask("GET", "/setups/recent", who="bob")).body["items"] == []
+
+
+# --- starter notebooks --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def saves(world: World, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the launcher was asked to save; it finds nothing in the way."""
+    asked: list[dict[str, Any]] = []
+
+    async def call(username: str, op: str, **fields: Any) -> dict[str, Any]:
+        asked.append({"username": username, "op": op, **fields})
+        return {}
+
+    monkeypatch.setattr(world.agents, "call", call, raising=False)
+    return asked
+
+
+async def start(world: World, starter: Any) -> Any:
+    return await world.ask("POST", "/sessions", {"environment": "plain", "starter": starter})
+
+
+async def test_a_starter_is_laid_out_and_the_session_opens_with_it(
+    world: World, saves: list[dict[str, Any]]
+) -> None:
+    environments = (await world.ask("GET", "/environments")).body["items"]
+    assert {one["name"]: one["starters"] for one in environments}["plain"] == ["python3.ipynb"]
+    started = await start(world, "python3.ipynb")
+    assert (started.status, started.body["opens"]) == (201, "lab/tree/python3.ipynb")
+    (saved,) = saves
+    assert (saved["username"], saved["op"]) == ("alice", "save")
+    assert (saved["root"], saved["path"], saved["version"]) == (
+        "/home/alice",
+        "python3.ipynb",
+        None,
+    )
+    assert b'"cells"' in base64.b64decode(saved["data_b64"])
+    await world.ask("DELETE", f"/sessions/{started.body['id']}")
+
+
+async def test_one_that_is_there_is_opened_as_it_is(
+    world: World, saves: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def there(*_: Any, **__: Any) -> None:
+        raise FileProblem("exists", "There is something named “python3.ipynb” already.", {})
+
+    monkeypatch.setattr(world.agents, "call", there)
+    started = await start(world, "python3.ipynb")
+    assert started.body["opens"] == "lab/tree/python3.ipynb"
+    assert not saves
+    await world.ask("DELETE", f"/sessions/{started.body['id']}")
+
+
+async def test_one_that_cannot_be_written_starts_nothing(
+    world: World, saves: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(*_: Any, **__: Any) -> None:
+        raise FileProblem("quota", "Your quota is used up.", {})
+
+    monkeypatch.setattr(world.agents, "call", full)
+    before = len(world.agents.submitted)
+    refused = await start(world, "python3.ipynb")
+    assert (refused.status, refused.body["errors"]) == (
+        422, [{"field": "starter", "message": "Your quota is used up."}],
+    )  # fmt: skip
+    assert len(world.agents.submitted) == before
+    assert not saves
+
+
+@pytest.mark.parametrize("starter", ["no-such.ipynb", "../python3.ipynb", "", "x" * 201, 7])
+async def test_a_starter_that_is_none_of_the_environment_s(
+    world: World, saves: list[dict[str, Any]], starter: Any
+) -> None:
+    refused = await start(world, starter)
+    assert (refused.status, refused.body["errors"][0]["field"]) == (422, "starter")
+    assert not saves
