@@ -17,8 +17,10 @@ from portal.directory import open_directory
 from portal.hub import Hub, HubError
 from portal.models import HomeTask
 from portal.services.catalog.shelf import Shelf, places
+from portal.services.cluster.node_table_file import read as read_node_table
 from portal.services.people import homes
 from portal.settings import Settings
+from portal.smtp import MailError, Smtp
 from spawner.catalog import CatalogError, Environment, availability
 from spawner.errors import SlurmError
 from spawner.pull import PATH
@@ -60,9 +62,12 @@ async def check(settings: Settings) -> AsyncIterator[Finding]:
     yield launcher(settings)
     for finding in _catalog(settings):
         yield finding
+    if settings.node_table_file is not None:
+        yield node_table(settings.node_table_file)
     yield imports(settings)
     yield home_directories(settings)
     yield await _hub(settings)
+    yield await mail(settings)
 
 
 async def _database(settings: Settings) -> Finding:
@@ -150,6 +155,12 @@ def _environment_advice(environment: Environment) -> str:
             return f"Make {prefix}, readable by everybody, or correct `prefix`."
 
 
+def node_table(file: Path) -> Finding:
+    """The operator's table of nodes, and each line in it that can't be used."""
+    problems = [f"{file}: {problem}" for problem in read_node_table(file).problems]
+    return Finding("node table", "\n".join(problems) or None, "Correct node_table_file's lines.")
+
+
 def imports(settings: Settings) -> Finding:
     """Whether images can be imported where that is wished for; the credentials file has been looked
     at with the settings."""
@@ -201,6 +212,27 @@ async def _hub(settings: Settings) -> Finding:
         advice = "Look at hub_url and hub_token_file, and whether the hub runs."
         return Finding("hub", str(error)[:300], advice)
     return Finding("hub")
+
+
+async def mail(settings: Settings) -> Finding:
+    """Whether the mail server would take an e-mail of the portal's. None is sent."""
+    if settings.smtp_host is None:
+        return Finding("mail (off)")
+    try:
+        await Smtp(settings).answers()
+    except MailError as error:
+        return Finding("mail", str(error), _mail_advice(str(error)))
+    return Finding("mail")
+
+
+def _mail_advice(cause: str) -> str:
+    if "certificate" in cause:
+        return "Let smtp_ca_file name the CA, and smtp_host the name in the server's certificate."
+    if "let us in" in cause:
+        return "Look at smtp_user and smtp_password_file."
+    if "our sender" in cause:
+        return "Look at smtp_from: the server must take it from this machine or account."
+    return "Look at smtp_host, smtp_port and smtp_tls, and whether the server runs."
 
 
 def run(settings: Settings) -> list[Finding]:

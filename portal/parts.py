@@ -12,10 +12,13 @@ from portal.hub import Hub
 from portal.services.board import Board
 from portal.services.catalog.shelf import Shelf
 from portal.services.changes import Changes
+from portal.services.cluster.node_table_file import NodeTable
+from portal.services.cluster.overview import Overview
 from portal.services.jobs.forecasts import Forecasts
 from portal.services.jobs.sofar import SoFar
 from portal.services.limits.books import Books
 from portal.settings import Settings
+from portal.smtp import Smtp
 from spawner.agent import Agents
 from spawner.slurm import Slurm
 from spawner.watcher import Watcher
@@ -34,11 +37,16 @@ class Parts:
     hub: Hub
     http: aiohttp.ClientSession
     books: Books
+    smtp: Smtp | None = None  # where e-mails are set up
     changes: Changes = field(default_factory=Changes)
     # when a TensorBoard's program last asked whether it should go on, by run
     heard: dict[str, datetime] = field(default_factory=dict)
+    # when somebody last looked at what a session uses
+    looked_at: dict[str, datetime] = field(default_factory=dict)
     forecasts: Forecasts = field(default_factory=Forecasts)
     so_far: SoFar = field(default_factory=SoFar)
     board: Board = field(default_factory=Board)
+    overview: Overview = field(default_factory=Overview)
+    node_table: NodeTable = field(default_factory=NodeTable)
     submitting: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
     """Jobs that a request is submitting at this moment, by id: nobody else is to."""

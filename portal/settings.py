@@ -33,6 +33,7 @@ from portal.models import Role
 from portal.registry_auth import registry_hosts
 from portal.settings_directory import DirectorySettings
 from portal.settings_files import FileSettings
+from portal.settings_mail import MailSettings
 from portal.settings_types import AbsolutePath, HomeCommand
 from spawner.references import parse_registry
 
@@ -86,7 +87,7 @@ class Preset(BaseModel):
     resources: PresetResources = PresetResources()
 
 
-class Settings(DirectorySettings, FileSettings, BaseSettings):
+class Settings(DirectorySettings, FileSettings, MailSettings, BaseSettings):
     """All settings; read-only after the start."""
 
     model_config = SettingsConfigDict(
@@ -127,6 +128,8 @@ class Settings(DirectorySettings, FileSettings, BaseSettings):
     slurm_account_of_group: dict[str, str] = {}
     usage_months: PositiveInt = 13
     presets: list[Preset] = []
+    node_table_file: AbsolutePath | None = None
+    node_addresses_for: list[Role] = [Role.ADMIN, Role.VIEWER]
 
     # what runs on the nodes
     runtime_dir: AbsolutePath
@@ -231,6 +234,11 @@ class Settings(DirectorySettings, FileSettings, BaseSettings):
         file = self.ldap_write_password_file
         return read_secret(file, min_length=1) if file else None
 
+    @cached_property
+    def smtp_password(self) -> str | None:
+        file = self.smtp_password_file
+        return read_secret(file, min_length=1) if file else None
+
     @property
     def registries_with_credentials(self) -> frozenset[str]:
         """Read each time: an administrator may put another password into the file."""
@@ -290,6 +298,7 @@ def _secret_problems(settings: Settings) -> list[tuple[str, str]]:
         ("hub_token_file", "hub_token"),
         ("ldap_bind_password_file", "ldap_bind_password"),
         ("ldap_write_password_file", "ldap_write_password"),
+        ("smtp_password_file", "smtp_password"),
         ("image_import_auth_file", "registries_with_credentials"),
     ):
         try:

@@ -194,11 +194,11 @@ def read_yaml(path: Path) -> Any:
     """What a file says, by libyaml where it is there: ten times as fast. Raises OSError,
     UnicodeDecodeError or yaml.YAMLError."""
     text = path.read_text(encoding="utf-8")
-    _check_depth(text)
+    check_depth(text)
     return yaml.load(text, _Loader)  # noqa: S506 - a safe one
 
 
-def _check_depth(text: str) -> None:
+def check_depth(text: str) -> None:
     """Raises yaml.YAMLError for what is nested so deeply that libyaml would end the process."""
     depth = 0
     for event in yaml.parse(text, _SafeLoader):

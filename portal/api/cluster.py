@@ -8,23 +8,13 @@ from pydantic import BaseModel
 
 from portal.api.deps import CurrentUser, PartsDep
 from portal.parts import Parts
+from portal.services.cluster.conditions import takes_work
 from portal.settings import Preset, Settings
 from spawner.model import ClusterInfo, NodeInfo, PartitionInfo
 
 router = APIRouter(tags=["cluster"])
 
 MB_PER_GB = 1024
-# Nothing new starts on a node in one of these states, whatever of it is free.
-CLOSED = (
-    "DOWN",
-    "DRAIN",
-    "FAIL",
-    "MAINT",
-    "UNKNOWN",
-    "NOT_RESPONDING",
-    "POWERING_DOWN",
-    "RESERVED",
-)
 
 
 class Gpus(BaseModel):
@@ -123,12 +113,6 @@ def _node(node: NodeInfo) -> Node:
         gpus=_gpus([node]),
         partitions=list(node.partitions),
     )
-
-
-def takes_work(state: str) -> bool:
-    """Whether Slurm starts anything on a node in this state, such as `IDLE+DRAIN` or `MIXED`."""
-    parts = state.upper().rstrip("*~#!%$@^-").split("+")
-    return not any(part.startswith(CLOSED) for part in parts) and not state.endswith("*")
 
 
 def _gpus(nodes: Iterable[NodeInfo]) -> list[Gpus]:

@@ -23,6 +23,7 @@ from portal.directory.contract import Directory
 from portal.hub import HubRefused, HubUnavailable
 from portal.parts import Parts
 from portal.services.status import Answer, Found, Part, Probe, State, Status, ago
+from portal.smtp import STEP_S
 from spawner.errors import SlurmError, Unreachable
 from spawner.model import NodeInfo
 
@@ -32,6 +33,7 @@ GIB = 1024**3
 LITTLE_SHARE, LITTLE_BYTES = 0.05, GIB
 NGINX_S = 5.0
 MOST_NAMES = 10
+MOST_TOLD = 5
 DOWN = ("DOWN", "FAIL", "ERROR", "UNKNOWN")
 MAIN = ""
 """The name of a part that is one."""
@@ -58,10 +60,27 @@ def open_status(parts: Parts, directory: Directory) -> Status:
             Probe(Part.LAUNCHER, [MAIN], looks.launcher, every_s=30.0),
             Probe(Part.CATALOG, [MAIN], looks.catalog),
             Probe(Part.DISK, [MAIN], looks.disk, every_s=60.0, advice=ADVICE[Part.DISK]),
+            *_node_table(parts, looks),
+            *_mail(parts, looks),
         ]
     )  # fmt: skip
     looks.status = status
     return status
+
+
+def _node_table(parts: Parts, looks: "Looks") -> list[Probe]:
+    """The operator's table of nodes, where there is one."""
+    advice = ADVICE[Part.NODE_TABLE]
+    probe = Probe(Part.NODE_TABLE, [MAIN], looks.node_table, advice=advice)
+    return [probe] if parts.node_table.file else []
+
+
+def _mail(parts: Parts, looks: "Looks") -> list[Probe]:
+    """The mail server, where there is one."""
+    advice = ADVICE[Part.MAIL]
+    every_s, timeout_s = 300.0, 5 * STEP_S
+    probe = Probe(Part.MAIL, [MAIN], looks.mail, every_s, timeout_s, advice)
+    return [probe] if parts.smtp is not None else []
 
 
 ADVICE = {
@@ -85,7 +104,12 @@ ADVICE = {
         " anything or read a log."
     ),
     Part.CATALOG: "The page Catalog says which files, and what is wrong with them.",
+    Part.NODE_TABLE: "Correct the file that node_table_file names; it is read again by itself.",
     Part.DISK: "Make room where state_dir lies: without any, nothing can be written down.",
+    Part.MAIL: (
+        "Look at the settings that begin with smtp_, and whether the server runs; `portal check`"
+        " tries them. E-mails wait, for a day at most."
+    ),
 }
 
 
@@ -240,6 +264,22 @@ class Looks:
             return {MAIN: Found(State.FAILING, text, ADVICE[Part.CATALOG])}
         return {MAIN: Found(State.OK, "Every file can be used.", timed=False)}
 
+    async def node_table(self) -> Answer:
+        """The file with the nodes' addresses, and each line in it that can't be used."""
+        table, cluster = self.parts.node_table, self.parts.watcher.cluster
+        if table.problems:
+            first = "; ".join(map(str, table.problems[:MOST_TOLD]))
+            more = len(table.problems) - MOST_TOLD
+            rest = f"; and {more} more, which the portal's log has" if more > 0 else ""
+            text = f"{_count(len(table.problems), 'mistake')} in {table.file}: {first}{rest}."
+            return {MAIN: Found(State.FAILING, text, ADVICE[Part.NODE_TABLE])}
+        text = f"It has the addresses of {_count(len(table.nodes), 'node')}."
+        known = {node.name for node in cluster.nodes} if cluster else None
+        strange = table.nodes.keys() - known if known is not None else set()
+        if strange:
+            text += f" Slurm has no node called {_names(strange)}."
+        return {MAIN: Found(State.OK, text, timed=False)}
+
     async def disk(self) -> Answer:
         folder = self.parts.settings.state_dir
         use = await asyncio.to_thread(shutil.disk_usage, folder)
@@ -247,6 +287,21 @@ class Looks:
         if use.free < LITTLE_BYTES or use.free < use.total * LITTLE_SHARE:
             return {MAIN: Found(State.FAILING, text, ADVICE[Part.DISK])}
         return {MAIN: Found(State.OK, text, timed=False)}
+
+    async def mail(self) -> Answer:
+        """Whether the server answers, and how it went when it was last to take something."""
+        smtp = self.parts.smtp
+        if smtp is None:
+            return {}
+        await smtp.greets()
+        at, advice = smtp.answered_at, ADVICE[Part.MAIL]
+        if smtp.trouble is not None and (at is None or at < smtp.trouble[0]):
+            since = ago(smtp.trouble[0], utcnow())
+            text = f"{_sentence(smtp.trouble[1])} That was {since} ago, when it was last to send."
+            return {MAIN: Found(State.FAILING, text, advice, answered_at=at)}
+        if at is None:
+            return {MAIN: Found(State.OK, "It answers. Nothing was sent since the portal started.")}
+        return {MAIN: Found(State.OK, "It answers, and took the last e-mail.")}
 
 
 def is_down(node: NodeInfo) -> bool:

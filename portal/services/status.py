@@ -41,7 +41,9 @@ class Part(StrEnum):
     NGINX = "nginx"
     LAUNCHER = "launcher"
     CATALOG = "catalog"
+    NODE_TABLE = "node_table"
     DISK = "disk"
+    MAIL = "mail"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from typing import Any, cast
 
 import pytest
 
-from portal.api.cluster import describe, takes_work
+from portal.api.cluster import describe
+from portal.services.cluster.conditions import takes_work
 from portal.settings import Preset, PresetResources, Settings
 from spawner.model import ClusterInfo, NodeInfo, PartitionInfo
 

@@ -25,6 +25,7 @@ const PARTS: Record<string, readonly [name: string, purpose: string]> = {
   nginx: ['Front door', 'All pages and notebooks come through it (nginx).'],
   launcher: ['Launcher', 'Acts for people on the cluster: submits, stops, reads their logs.'],
   catalog: ['Catalog', 'The environments and templates that people choose from.'],
+  node_table: ['Table of nodes', 'The addresses of nodes that the page Cluster shows.'],
   nodes: ['Nodes', 'Where sessions and jobs run.'],
   disk: ['Disk', 'Room for what the portal writes.'],
 };
