@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SPAWNER = Path(__file__).resolve().parents[1] / "spawner"
-PIECES = ("places", "listing", "room", "changing", "trash", "uploads", "outflow")
+PIECES = ("places", "listing", "room", "changing", "trash", "uploads", "outflow", "packages")
 START = '\n\nif __name__ == "__main__":\n    main()\n'
 
 

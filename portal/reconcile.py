@@ -218,10 +218,11 @@ class Reconcile:
             if due := await usage.due(self.parts, now):
                 self._acts.start("usage", now, lambda: self._collect(due, now))
 
-    async def _collect(self, due: list[BatchJob], now: datetime) -> None:
+    async def _collect(self, due: list[usage.Measured], now: datetime) -> None:
         await usage.collect(self.parts, due, now)
         for job in due:
-            await self._figures(job)
+            if isinstance(job, BatchJob):
+                await self._figures(job)
 
     async def _figures(self, job: BatchJob) -> None:
         """The last values that an array's ended tasks have logged."""

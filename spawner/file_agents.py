@@ -17,7 +17,7 @@ from spawner import filedata
 from spawner.agent import GRACE_S, USERNAME, Agents
 from spawner.channel import Channel, typed
 from spawner.errors import FileProblem, LauncherUnavailable
-from spawner.filedata import Deleted, Entry, Opened, Page, Piece, Room, Upload
+from spawner.filedata import Deleted, Entry, Opened, Package, Page, Piece, Room, Upload
 
 MAX_STREAMS = 6
 PIECE_S = 60.0
@@ -69,6 +69,10 @@ class FileAgents(Agents):
             username, "delete", timeout_s, **place, permanent=permanent, number=trash_id
         )
         return typed(found, "done", bool)
+
+    async def packages(self, username: str, place: Place, kind: str) -> tuple[list[Package], bool]:
+        """What is installed in a folder, by name, and whether that is all of it."""
+        return filedata.packages(await self.call(username, "packages", **place, kind=kind))
 
     async def list_trash(self, username: str, root: str) -> tuple[list[Deleted], bool]:
         return filedata.trash(await self.call(username, "list_trash", root=root, path=""))

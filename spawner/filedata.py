@@ -16,6 +16,7 @@ from spawner.filenames import shown
 KINDS = frozenset({"file", "folder", "link", "other"})
 MAX_TEXT = 16 << 10
 MAX_ITEMS = 1000
+MAX_NAME = 200
 _LATEST_S = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
 
@@ -78,6 +79,15 @@ class Room:
     total_bytes: int
     free_bytes: int
     quota_text: str | None
+
+
+@dataclass(frozen=True)
+class Package:
+    """Something that was installed; `version` None: its folder doesn't say."""
+
+    name: str
+    version: str | None
+    changed_at: datetime
 
 
 @dataclass(frozen=True)
@@ -174,6 +184,19 @@ def trash(found: Mapping[str, Any]) -> tuple[list[Deleted], bool]:
             deleted_at=_time(one.get("deleted_at")),
         )
         for one in map(_object, _list(found, "items"))
+    ]
+    return items, typed(found, "complete", bool)
+
+
+def packages(found: Mapping[str, Any]) -> tuple[list[Package], bool]:
+    """What is installed, and whether that is all of it."""
+    items = [
+        Package(
+            name=_text(one, "name")[:MAX_NAME],
+            version=None if one.get("version") is None else _text(one, "version")[:MAX_NAME],
+            changed_at=_time(one.get("changed")),
+        )
+        for one in map(_object, _list(found, "packages"))
     ]
     return items, typed(found, "complete", bool)
 

@@ -9,13 +9,14 @@ from starlette.requests import HTTPConnection
 
 from portal.api.bearer import bearer
 from portal.api.deps import GUARDS, ClientIp, PartsDep
+from portal.api.session_use import UseIn
 from portal.api.sessions import ExtendIn
 from portal.api.views import SessionOut, TensorboardOut, sessions_out
 from portal.db import utcnow
 from portal.errors import Gone
 from portal.models import Session, Tensorboard
 from portal.parts import Parts
-from portal.services.sessions import extending, nodes
+from portal.services.sessions import extending, nodes, uses
 from portal.services.tensorboards import tensorboards
 
 router = APIRouter(prefix="/node", include_in_schema=False)
@@ -120,6 +121,13 @@ async def start_tensorboard(session: LiveSession, parts: PartsDep, ip: ClientIp)
     """The session's TensorBoard, started if it doesn't run."""
     board = await tensorboards.want(parts, session, session.user, None, ip)
     return TensorboardOut.of(board)
+
+
+@router.post("/sessions/{session_id}/use")
+async def tell_use(body: UseIn, session: LiveSession, parts: PartsDep) -> dict[str, float]:
+    """What the session has used since it began; in how many seconds to tell again."""
+    again = await uses.take(parts, session, body.model_dump())
+    return {"again_s": again.total_seconds()}
 
 
 async def _facts(parts: Parts, session: Session) -> Facts:

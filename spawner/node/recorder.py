@@ -62,8 +62,9 @@ class Recorder:
             log.info("the portal wants to hear no more of what the session uses")
             return None
         wished = answer.body.get("again_s")
-        is_number = isinstance(wished, int | float) and not isinstance(wished, bool)
-        return min(MOST_S, max(LEAST_S, float(wished))) if is_number else TELL_S
+        if not isinstance(wished, int | float) or isinstance(wished, bool):
+            return TELL_S
+        return min(MOST_S, max(LEAST_S, float(wished)))
 
 
 def nearly_full(use: Use) -> bool:

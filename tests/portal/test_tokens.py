@@ -274,9 +274,9 @@ def api_routes() -> list[RouteContext]:
 
 
 ALWAYS = {"admin/": Scope.ADMIN, "groups/": Scope.ADMIN, "files": Scope.FILES}
-CHANGES = dict.fromkeys(("sessions", "setups", "tensorboards"), Scope.SESSIONS) | dict.fromkeys(
-    ("jobs", "templates", "estimates"), Scope.JOBS
-)
+CHANGES = dict.fromkeys(
+    ("environments", "sessions", "setups", "tensorboards"), Scope.SESSIONS
+) | dict.fromkeys(("jobs", "templates", "estimates"), Scope.JOBS)
 
 
 def scope_wanted(method: str, path: str) -> Scope | None:

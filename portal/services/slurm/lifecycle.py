@@ -59,12 +59,12 @@ def awaits_accounting(info: JobInfo, now: datetime) -> bool:
 def observe(job: Job, info: JobInfo, now: datetime) -> Update:
     """The columns that follow from what Slurm says of the job."""
     found = _observed(job, info, now)
+    if isinstance(job, BatchJob | Session) and info.state is SlurmState.ENDED:
+        found["usage_due"] = job.usage_due or now
     if not isinstance(job, BatchJob):
         return found
     if info.nodes:
         found["nodes"] = list(info.nodes)
-    if info.state is SlurmState.ENDED:
-        found["usage_due"] = job.usage_due or now
     if awaits_accounting(info, now):
         held = {"state": JobState.STOPPING, "stale_since": None, "reason": None, "advice": None}
         return {key: found[key] for key in ("job_id", "usage_due")} | held

@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 from sqlalchemy import select
 
-from portal.models import BatchJob, JobState
+from portal.models import BatchJob, JobState, Session
 from portal.parts import Parts
 from portal.services.jobs import arrays
 from portal.services.slurm import lifecycle
@@ -28,17 +28,21 @@ GIVE_UP = timedelta(days=1)
 STEPS_PATIENCE = timedelta(minutes=2)  # for the steps of a job whose own record is complete
 GB = 1 << 30
 
+Measured = BatchJob | Session
 
-async def due(parts: Parts, now: datetime) -> list[BatchJob]:
-    """The jobs that accounting is to be asked for now."""
-    query = select(BatchJob).where(BatchJob.usage_due <= now, BatchJob.job_id.is_not(None))
-    query = query.order_by(BatchJob.usage_due).limit(AT_ONCE)
+
+async def due(parts: Parts, now: datetime) -> list[Measured]:
+    """The jobs and sessions that accounting is to be asked for now."""
+    jobs = select(BatchJob).where(BatchJob.usage_due <= now, BatchJob.job_id.is_not(None))
+    sessions = select(Session).where(Session.usage_due <= now, Session.job_id.is_not(None))
     async with parts.db.session() as db:
-        return list((await db.scalars(query)).all())
+        first = await db.scalars(jobs.order_by(BatchJob.usage_due).limit(AT_ONCE))
+        more = await db.scalars(sessions.order_by(Session.usage_due).limit(AT_ONCE))
+        return [*first, *more]
 
 
-async def collect(parts: Parts, jobs: Sequence[BatchJob], now: datetime) -> None:
-    """Ask for these jobs and write what is known of each."""
+async def collect(parts: Parts, jobs: Sequence[Measured], now: datetime) -> None:
+    """Ask for these and write what is known of each."""
     try:
         found = await parts.watcher.usage({job.job_id for job in jobs if job.job_id})
     except SlurmError as error:
@@ -52,9 +56,9 @@ async def collect(parts: Parts, jobs: Sequence[BatchJob], now: datetime) -> None
 
 
 async def _write(
-    parts: Parts, job: BatchJob, found: list[JobUsage], now: datetime, *, asked: bool
+    parts: Parts, job: Measured, found: list[JobUsage], now: datetime, *, asked: bool
 ) -> None:
-    def apply(row: BatchJob) -> None:
+    def apply(row: Measured) -> None:
         ours = [usage for usage in found if lifecycle.is_ours(row, usage.info)]
         columns = known(row, ours, now) if ours else {}
         for column, value in columns.items():
@@ -62,14 +66,18 @@ async def _write(
         whole = bool(ours) and all(usage.complete for usage in ours)
         row.usage_due = next_due(row, whole and row.state is JobState.ENDED, bool(ours), now)
 
-    await change(parts.db, BatchJob, job.id, apply)
+    kind: type[Measured] = type(job)
+    await change(parts.db, kind, job.id, apply)
     parts.changes.notify(job.user_id, job.id)
 
 
-def known(row: BatchJob, ours: Sequence[JobUsage], now: datetime) -> dict[str, Any]:
-    """The columns that follow from accounting's records of a job, or of an array's tasks."""
+def known(row: Measured, ours: Sequence[JobUsage], now: datetime) -> dict[str, Any]:
+    """The columns that follow from accounting's records of a job, or of an array's tasks. How a
+    session ended, squeue and the reconcile loop have said before."""
     infos = [usage.info for usage in ours]
     columns: dict[str, Any] = {"usage": summed(ours)}
+    if isinstance(row, Session):
+        return columns
     if row.array_size is not None:
         return columns | dict(arrays.observe(row, infos, now))
     (info, *_) = infos
@@ -98,7 +106,7 @@ def summed(ours: Iterable[JobUsage]) -> dict[str, Any]:
     }
 
 
-def next_due(row: BatchJob, complete: bool, heard: bool, now: datetime) -> datetime | None:
+def next_due(row: Measured, complete: bool, heard: bool, now: datetime) -> datetime | None:
     """When accounting is to be asked again; None: no more."""
     if complete:
         return None
