@@ -128,6 +128,7 @@ class Settings(DirectorySettings, FileSettings, MailSettings, BaseSettings):
     slurm_account_of_group: dict[str, str] = {}
     usage_months: PositiveInt = 13
     presets: list[Preset] = []
+    gpu_memory_gb: dict[str, PositiveFloat] = {}
     node_table_file: AbsolutePath | None = None
     node_addresses_for: list[Role] = [Role.ADMIN, Role.VIEWER]
 

@@ -1,11 +1,14 @@
-"""What the caller has chosen for themselves: favourites, language, what to be told and how."""
+"""What the caller has chosen for themselves: favourites, language, what to be told and how; and
+whether e-mails reach them."""
 
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import CurrentUser, DatabaseDep
+from portal.api.deps import CurrentUser, CurrentWebSession, DatabaseDep, PartsDep
+from portal.services.mail import sending
 from portal.services.people import preferences
 from portal.services.people.preferences import MAX_FAVOURITES, Language
 
@@ -33,6 +36,18 @@ class PreferencesOut(BaseModel):
     favourite_environments: list[str]
     language: Language | None
     notify: NotifyOut
+
+
+class MailOut(BaseModel):
+    """How it is with the caller's e-mails. `configured`: this portal can send some; `address` is
+    where they go, as the directory says. `problem` is what the newest one met that wasn't sent."""
+
+    configured: bool
+    address: str | None
+    sender: str | None
+    last_sent_at: datetime | None
+    problem: str | None
+    problem_at: datetime | None
 
 
 class _Wish(BaseModel):
@@ -73,6 +88,18 @@ async def change_preferences(
     """Change some of them; the answer has them all."""
     wish = body.model_dump(exclude_unset=True)
     return _shown(await preferences.change(database, user.id, wish))
+
+
+@router.get("/me/mail")
+async def my_mail(user: CurrentUser, parts: PartsDep) -> MailOut:
+    """Whether and where e-mails reach the caller."""
+    return MailOut(**vars(await sending.standing(parts, user)))
+
+
+@router.post("/me/mail/test", status_code=204)
+async def send_test_mail(session: CurrentWebSession, parts: PartsDep) -> None:
+    """Send the caller a test e-mail, one a minute; answered once the mail server has taken it."""
+    await sending.send_trial(parts, session.user)
 
 
 def _shown(found: preferences.Preferences) -> PreferencesOut:

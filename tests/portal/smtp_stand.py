@@ -1,0 +1,175 @@
+"""A small mail server for tests, with named behaviours; it keeps what it takes."""
+
+import asyncio
+import base64
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import default
+from typing import Literal
+
+Mood = Literal["takes", "defers", "knows nobody", "lets nobody in", "hangs up"]
+"""`defers` says to come again later; `hangs up` takes the letter and ends without a farewell."""
+WAIT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Letter:
+    """What was taken: who sent it to whom, as whom they had logged in, and over TLS or not."""
+
+    sender: str
+    recipients: tuple[str, ...]
+    message: EmailMessage
+    raw: bytes
+    account: str | None
+    secured: bool
+
+
+@dataclass
+class MailServer:
+    port: int
+    mood: Mood = "takes"
+    account: tuple[str, str] | None = None
+    tls: ssl.SSLContext | None = None
+    letters: list[Letter] = field(default_factory=list)
+    refused: int = 0
+    _news: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    async def has(self, count: int) -> list[Letter]:
+        """Wait until so many letters have come."""
+        async with asyncio.timeout(WAIT_S), self._news:
+            await self._news.wait_for(lambda: len(self.letters) >= count)
+        return self.letters
+
+    async def has_refused(self, count: int) -> None:
+        """Wait until so many were not taken."""
+        async with asyncio.timeout(WAIT_S), self._news:
+            await self._news.wait_for(lambda: self.refused >= count)
+
+    async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection, to its end."""
+        try:
+            await _Talk(self, reader, writer).run()
+        except (OSError, asyncio.IncompleteReadError):
+            pass  # whoever asked has gone
+        finally:
+            writer.close()
+
+    async def keep(self, letter: Letter) -> None:
+        async with self._news:
+            self.letters.append(letter)
+            self._news.notify_all()
+
+    async def refuse(self) -> None:
+        async with self._news:
+            self.refused += 1
+            self._news.notify_all()
+
+
+class _Talk:
+    """RFC 5321 as far as smtplib speaks it."""
+
+    def __init__(
+        self, server: MailServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self.server, self.reader, self.writer = server, reader, writer
+        self.account: str | None = None
+        self.secured = False
+        self.sender, self.recipients = "", list[str]()
+
+    async def run(self) -> None:
+        await self._say("220 stand ready")
+        while line := await self.reader.readline():
+            verb, _, rest = line.decode().rstrip("\r\n").partition(" ")
+            match verb.upper():
+                case "EHLO" | "HELO":
+                    await self._greet()
+                case "STARTTLS" if self.server.tls is not None:
+                    await self._say("220 go ahead")
+                    await self.writer.start_tls(self.server.tls)
+                    self.secured = True
+                case "AUTH":
+                    await self._log_in(rest)
+                case "MAIL":
+                    await self._mail(rest)
+                case "RCPT":
+                    await self._recipient(rest)
+                case "DATA":
+                    if not await self._data():
+                        return
+                case "QUIT":
+                    await self._say("221 bye")
+                    return
+                case "RSET" | "NOOP":
+                    await self._say("250 well")
+                case _:
+                    await self._say("502 never heard of it")
+
+    async def _say(self, text: str) -> None:
+        self.writer.write(f"{text}\r\n".encode())
+        await self.writer.drain()
+
+    async def _greet(self) -> None:
+        offers = ["STARTTLS"] if self.server.tls is not None and not self.secured else []
+        offers += ["AUTH PLAIN"] if self.server.account is not None else []
+        lines = ["stand", *offers]
+        for line in lines[:-1]:
+            await self._say(f"250-{line}")
+        await self._say(f"250 {lines[-1]}")
+
+    async def _log_in(self, rest: str) -> None:
+        given = base64.b64decode(rest.removeprefix("PLAIN ")).decode().split("\0")[1:]
+        if self.server.mood != "lets nobody in" and tuple(given) == self.server.account:
+            self.account = given[0]
+            await self._say("235 welcome")
+        else:
+            await self.server.refuse()
+            await self._say("535 no")
+
+    async def _mail(self, rest: str) -> None:
+        self.sender, self.recipients = _address(rest), []
+        if self.server.account is not None and self.account is None:
+            await self._say("530 log in first")
+        else:
+            await self._say("250 well")
+
+    async def _recipient(self, rest: str) -> None:
+        if self.server.mood == "knows nobody":
+            await self.server.refuse()
+            await self._say("550 5.1.1 no such\tmailbox")
+        elif self.server.mood == "defers":
+            await self.server.refuse()
+            await self._say("451 come again later")
+        else:
+            self.recipients.append(_address(rest))
+            await self._say("250 well")
+
+    async def _data(self) -> bool:
+        """Take a letter; False when the connection is to end."""
+        await self._say("354 go on")
+        raw = (await self.reader.readuntil(b"\r\n.\r\n")).removesuffix(b".\r\n")
+        message = message_from_bytes(raw, policy=default)
+        assert isinstance(message, EmailMessage)
+        recipients = tuple(self.recipients)
+        letter = Letter(self.sender, recipients, message, raw, self.account, self.secured)
+        await self._say("250 taken")
+        await self.server.keep(letter)
+        return self.server.mood != "hangs up"
+
+
+def _address(rest: str) -> str:
+    return rest.partition("<")[2].partition(">")[0]
+
+
+@asynccontextmanager
+async def mail_server(
+    *, account: tuple[str, str] | None = None, tls: ssl.SSLContext | None = None, port: int = 0
+) -> AsyncIterator[MailServer]:
+    stand = MailServer(port, account=account, tls=tls)
+    server = await asyncio.start_server(stand.talk, "127.0.0.1", port)
+    stand.port = server.sockets[0].getsockname()[1]
+    async with server:
+        yield stand

@@ -1,0 +1,144 @@
+"""What e-mails say, and that nobody's name of a job gets into their headers."""
+
+from datetime import UTC, datetime, timedelta
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import default
+from typing import Any
+
+import pytest
+
+from portal.models import BatchJob, Job, Session
+from portal.services.mail.letters import Envelope, Kind, Told, letter, trial, warn_at
+from portal.settings_mail import one_address
+from spawner.model import Outcome
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+TO = Envelope("id-1", "Portal <portal@hpc.example>", "ann@hpc.example", "https://portal", NOW)
+
+
+def job(name: str = "train", **columns: Any) -> Job:
+    times = {"started_at": NOW - timedelta(hours=2), "ended_at": NOW}
+    found = BatchJob(id="j1", name=name, outcome=Outcome.COMPLETED)
+    for column, value in (times | columns).items():
+        setattr(found, column, value)
+    return found
+
+
+def session(name: str = "main", **columns: Any) -> Job:
+    found = Session(id="s1", name=name, node="node01", started_at=NOW - timedelta(hours=1))
+    for column, value in ({"expires_at": NOW + timedelta(minutes=14)} | columns).items():
+        setattr(found, column, value)
+    return found
+
+
+def received(sent: EmailMessage) -> EmailMessage:
+    """As whoever gets it reads it."""
+    raw = sent.as_bytes()
+    assert raw.isascii()
+    found = message_from_bytes(raw, policy=default)
+    assert isinstance(found, EmailMessage)
+    return found
+
+
+def text_of(found: EmailMessage) -> str:
+    return str(found.get_content()).replace("\r\n", "\n")
+
+
+def test_a_letter_says_what_happened_and_where_to_look() -> None:
+    failed = job(outcome=Outcome.FAILED, reason="It left with code 1.", advice="Look at its log.")
+    found = received(letter(TO, [Told(Kind.JOB_ENDED, failed)]))
+    assert (found["Subject"], found["To"]) == ("Job train has failed", "ann@hpc.example")
+    assert (found["From"], found["Message-ID"]) == (
+        "Portal <portal@hpc.example>", "<id-1@hpc.example>",
+    )  # fmt: skip
+    assert found["Auto-Submitted"] == "auto-generated"
+    assert found.get_content_type() == "text/plain"
+    text = text_of(found)
+    for said in (
+        "Job train has failed.\nIt ran for 2 hours.\nIt left with code 1.\nLook at its log.\n",
+        "https://portal/jobs/j1\n",
+        "https://portal/account/notifications\n",
+    ):
+        assert said in text
+
+
+@pytest.mark.parametrize(
+    ("told", "subject"),
+    [
+        (Told(Kind.SESSION_STARTED, session()), "Session main is ready"),
+        (Told(Kind.TIME_SHORT, session()), "Session main ends in 14 minutes"),
+        (
+            Told(Kind.TIME_SHORT, job(expires_at=NOW + timedelta(seconds=80))),
+            "Job train ends in 1 minute",
+        ),
+        (Told(Kind.JOB_ENDED, job()), "Job train is done"),
+        (Told(Kind.JOB_ENDED, job(outcome=Outcome.TIMEOUT)), "Job train ran out of time"),
+        (
+            Told(Kind.JOB_ENDED, job("训练 é", outcome=Outcome.CANCELLED)),
+            "Job 训练 é was cancelled",
+        ),
+    ],
+)
+def test_each_event_has_a_headline_of_its_own(told: Told, subject: str) -> None:
+    assert received(letter(TO, [told]))["Subject"] == subject
+
+
+def test_several_things_come_in_one_letter_the_most_urgent_first() -> None:
+    told = [
+        *(Told(Kind.JOB_ENDED, job(f"j{number}")) for number in range(30)),
+        Told(Kind.JOB_ENDED, job("bad", outcome=Outcome.OUT_OF_MEMORY)),
+        Told(Kind.TIME_SHORT, session()),
+    ]
+    found = received(letter(TO, told))
+    assert found["Subject"] == "Session main ends in 14 minutes and 31 more"
+    text = text_of(found)
+    assert text.index("main") < text.index("Job bad ran out of memory") < text.index("Job j0 ")
+    assert "And 12 more: https://portal/jobs" in text
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "x\r\nBcc: all@hpc.example",
+        "x\nSubject: y\n\n<b>body</b>",
+        "x\u2028Bcc: all@hpc.example\x00\x1b[31m",
+        "=?utf-8?q?x=0ABcc=3A_all=40hpc=2Eexample?=",
+        "n" * 5000,
+    ],
+)
+def test_a_name_stays_a_name(name: str) -> None:
+    """No header of its making, nothing that a terminal or a mail program would obey."""
+    bad = job(name, outcome=Outcome.FAILED, reason=f"no\r\n\r\n{name}")
+    sent = letter(TO, [Told(Kind.JOB_ENDED, bad)])
+    found = received(sent)
+    assert found["Bcc"] is None
+    assert [key for key in found.keys() if key not in sent] == []  # noqa: SIM118 - headers repeat
+    assert len(found.get_all("Subject")) == 1
+    assert len(found["Subject"]) <= 150
+    assert not found.is_multipart()
+    shown = found["Subject"] + text_of(found).replace("\n", "")
+    assert shown.isprintable()
+
+
+@pytest.mark.parametrize(
+    "address", ["", "ann", "ann@", "a@b, c@d", "ann@hpc.example\nBcc: x@y", "ann@hpc.example>"]
+)
+def test_an_address_that_is_none_is_refused(address: str) -> None:
+    to = Envelope("id-1", TO.sender, address, TO.public_url, NOW)
+    with pytest.raises(ValueError):
+        trial(to)
+
+
+def test_time_is_short_later_for_what_is_short_itself() -> None:
+    hour, minutes = timedelta(hours=1), timedelta(minutes=1)
+    assert warn_at(NOW - 4 * hour, NOW) == NOW - 15 * minutes
+    assert warn_at(NOW - hour, NOW) == NOW - 15 * minutes
+    assert warn_at(NOW - 20 * minutes, NOW) == NOW - 5 * minutes
+
+
+@pytest.mark.parametrize("text", ["", "portal", "a@b.c, d@e.f", "a@b.c\nBcc: d@e.f", "<@b.c>"])
+def test_a_sender_is_one_address(text: str) -> None:
+    with pytest.raises(ValueError, match="must be an e-mail address"):
+        one_address(text)
+    assert one_address("The Portal <p@x.example>").addr_spec == "p@x.example"
