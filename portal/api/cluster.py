@@ -47,7 +47,8 @@ class Partition(BaseModel):
 
 
 class ClusterOut(BaseModel):
-    """`at` is when Slurm was last asked with success; null: not yet."""
+    """`at` is when Slurm was last asked with success; null: not yet. `gpu_memory_gb` is of one GPU,
+    by type, as far as this site's settings tell it."""
 
     name: str
     notice: str | None
@@ -56,6 +57,7 @@ class ClusterOut(BaseModel):
     partitions: list[Partition]
     nodes: list[Node]
     gpus: list[Gpus]
+    gpu_memory_gb: dict[str, float]
     presets: list[Preset]
 
 
@@ -84,6 +86,7 @@ def describe(
         partitions=[_partition(partition, nodes) for partition in partitions],
         nodes=[_node(node) for node in nodes],
         gpus=_gpus(nodes),
+        gpu_memory_gb=settings.gpu_memory_gb,
         presets=settings.presets,
     )
 

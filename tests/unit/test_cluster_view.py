@@ -14,7 +14,10 @@ from spawner.model import ClusterInfo, NodeInfo, PartitionInfo
 AT = datetime(2030, 1, 1, tzinfo=UTC)
 PRESET = Preset(name="one", title="One GPU", resources=PresetResources(gpus=1))
 SETTINGS = cast(
-    Settings, SimpleNamespace(cluster_name="demo", notice="No hardware", presets=[PRESET])
+    Settings,
+    SimpleNamespace(
+        cluster_name="demo", notice="No hardware", presets=[PRESET], gpu_memory_gb={"v100": 32.0}
+    ),
 )
 
 
@@ -34,6 +37,7 @@ def test_gpus_are_counted_by_type() -> None:
     cluster = shown(node("n1"), a100)
     assert [(g.type, g.total, g.free) for g in cluster.gpus] == [("a100", 2, 2), ("v100", 4, 3)]
     assert [(g.type, g.total) for g in cluster.partitions[0].gpus] == [("v100", 4)]
+    assert cluster.gpu_memory_gb == {"v100": 32.0}
 
 
 def test_what_is_free_on_a_node() -> None:

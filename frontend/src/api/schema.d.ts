@@ -3294,11 +3294,16 @@ export interface components {
         };
         /**
          * ClusterOut
-         * @description `at` is when Slurm was last asked with success; null: not yet.
+         * @description `at` is when Slurm was last asked with success; null: not yet. `gpu_memory_gb` is of one GPU,
+         *     by type, as far as this site's settings tell it.
          */
         ClusterOut: {
             /** At */
             at: string | null;
+            /** Gpu Memory Gb */
+            gpu_memory_gb: {
+                [key: string]: number;
+            };
             /** Gpus */
             gpus: components["schemas"]["Gpus"][];
             /** Name */

@@ -38,6 +38,7 @@ const cluster: Cluster = {
     node('n3', { gpus: [], cpus: 16, memory_gb: 64, partitions: ['cpu'] }),
   ],
   gpus: [{ type: 'v100', total: 8, free: 5 }],
+  gpu_memory_gb: {},
   presets: [],
 };
 

@@ -33,6 +33,7 @@ const cluster: Cluster = {
     },
   ],
   gpus: [],
+  gpu_memory_gb: {},
   presets: [],
 };
 
