@@ -13,6 +13,7 @@ from cluster.render_modules import INIT
 
 # the first uid of the directory's people: nobody below it is ever acted for
 MIN_UID = 20000
+NODE_TABLE = "nodes.yaml"
 
 
 def render_portal(cluster: Cluster, *, with_pages: bool) -> dict[str, ConfigFile]:
@@ -20,7 +21,21 @@ def render_portal(cluster: Cluster, *, with_pages: bool) -> dict[str, ConfigFile
     return {
         "portal.toml": ConfigFile(toml(portal_settings(cluster, with_pages=with_pages))),
         "hub.toml": ConfigFile(toml(hub_settings(cluster))),
+        NODE_TABLE: ConfigFile(node_table(cluster)),
     }
+
+
+def node_table(cluster: Cluster) -> str:
+    """The operator's table of nodes. A node here has one network, so the names in the other two are
+    of the domain that is nobody's (RFC 2606), to show what a real cluster's table looks like."""
+    lines = ["# Addresses of the nodes. infiniband and management are examples: see docs/demo.md."]
+    for index, node in enumerate(cluster.layout.nodes):
+        # without networks of their own all nodes share an address, which tells nobody anything
+        shared = cluster.addresses.mode == "loopback"
+        in_band = "" if shared else f"in_band: {cluster.addresses.node(index)}, "
+        others = f"infiniband: {node.name}-ib.example, management: {node.name}-bmc.example"
+        lines.append(f"{node.name}: {{{in_band}{others}}}")
+    return "\n".join(lines) + "\n"
 
 
 def launcher_conf(cluster: Cluster) -> str:
@@ -63,6 +78,7 @@ def portal_settings(cluster: Cluster, *, with_pages: bool) -> dict[str, Any]:
         "modules_init": str(INIT),
         "image_import_dir": str(paths.imported),
         "image_import_auth_file": str(secrets / "registry_auth.json"),
+        "node_table_file": str(paths.etc / NODE_TABLE),
         **_registry_settings(cluster),
         **_slurm_settings(cluster),
         **_directory_settings(cluster),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,8 +26,15 @@ from cluster.layout import Layout, expand, parse_layout
 from cluster.paths import Paths
 from cluster.render import Abilities, Cluster, base_ldif, private_accounts, render
 from cluster.render_modules import INIT, render_catalog, render_modules
-from cluster.render_portal import hub_settings, portal_settings, render_portal, toml
+from cluster.render_portal import (
+    hub_settings,
+    node_table,
+    portal_settings,
+    render_portal,
+    toml,
+)
 from cluster.services import User, base_services, head_binds, node_config, portal_services, slurmd
+from portal.services.cluster.node_table import parse_yaml
 from spawner.catalog import Places, load_environment
 from spawner.runtimes import Modules, Virtualenv
 
@@ -359,3 +367,13 @@ def test_the_modules_are_those_that_the_site_s_environment_names(tmp_path: Path)
     assert found["science"].runtime == Modules(("python/3.11", "threads/1.0"), INIT)
     assert found["science_venv"].runtime == Virtualenv(STATE.parent / "science")
     assert str(INIT) in render_portal(cluster, with_pages=False)["portal.toml"].text
+
+
+@pytest.mark.parametrize("mode", ["veth", "loopback"])
+def test_the_portal_can_read_the_table_of_nodes(mode: str) -> None:
+    cluster = cluster_of(SHIPPED)
+    addresses = replace(cluster.addresses, mode=mode)
+    table = parse_yaml(node_table(replace(cluster, addresses=addresses)))
+    assert table.problems == ()
+    assert list(table.nodes) == [node.name for node in cluster.layout.nodes]
+    assert (table.nodes["node01"].in_band is None) == (mode == "loopback")
