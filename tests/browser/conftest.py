@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.live import Live
 
@@ -22,6 +22,7 @@ QUIET = [
     "--disable-sync",
 ]
 PATIENCE_MS = 30_000
+expect.set_options(timeout=120_000)  # however busy the machine is
 
 
 @pytest.fixture(scope="module")
