@@ -22,6 +22,7 @@ from portal.api import (
     admin_people,
     admin_status,
     announcements,
+    benchmarks,
     catalog,
     cluster,
     cluster_nodes,
@@ -78,6 +79,7 @@ from portal.services.changes import EVERYONE, RECONCILE
 from portal.services.cluster.node_table_file import NodeTable
 from portal.services.files.roots import Files
 from portal.services.files.uploads import CHUNK_BYTES
+from portal.services.jobs.benchmark_reading import BenchmarkReading
 from portal.services.limits import use
 from portal.services.limits.books import Books
 from portal.services.limits.limited_people import LimitedPeople
@@ -122,6 +124,7 @@ API_ROUTERS = (
     sizing,
     job_lists,  # before `jobs`, which would take its words for ids
     jobs,
+    benchmarks,
     estimates,
     shares,
     tensorboards,
@@ -293,6 +296,7 @@ async def _start_loops(app: FastAPI, stack: AsyncExitStack) -> None:
         "closing": closing.run,
         "presence": Presence(parts, accounts).run,
         "homes": HomeRuns(parts).run,
+        "benchmarks": BenchmarkReading(parts).run,
         "announcements": lambda: announcing.keep_fresh(parts),
         "status": app.state.status.run,
         "limits": app.state.slurm_limits.run,

@@ -14,6 +14,7 @@ from portal.services.catalog.shelf import Shelf
 from portal.services.changes import Changes
 from portal.services.cluster.node_table_file import NodeTable
 from portal.services.cluster.overview import Overview
+from portal.services.jobs.benchmark_figures import Benchmarks
 from portal.services.jobs.forecasts import Forecasts
 from portal.services.jobs.sofar import SoFar
 from portal.services.limits.books import Books
@@ -45,6 +46,7 @@ class Parts:
     looked_at: dict[str, datetime] = field(default_factory=dict)
     forecasts: Forecasts = field(default_factory=Forecasts)
     so_far: SoFar = field(default_factory=SoFar)
+    benchmarks: Benchmarks = field(default_factory=Benchmarks)
     board: Board = field(default_factory=Board)
     overview: Overview = field(default_factory=Overview)
     node_table: NodeTable = field(default_factory=NodeTable)

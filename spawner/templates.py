@@ -19,7 +19,9 @@ from typing import Any, Literal
 import jsonschema
 import yaml
 
+from spawner import benchmarks
 from spawner import parameters as rules
+from spawner.benchmarks import Benchmark
 from spawner.catalog import SHIPPED, Places, files, read_yaml
 from spawner.model import Resources
 from spawner.shelltext import ShellWord, Unrenderable, render, script_problems
@@ -65,7 +67,9 @@ class Template:
     `title`, `x-widget` and `x-order`. `array` names the list parameters that are spread over tasks,
     one for each combination of their values. `programs` is file name → text. `environments` says
     that a user may choose another environment than `environment`: "kernel", one with a kernel.
-    `notebook` is the text of the notebook that `starter` names.
+    `benchmark` says what it measures, of one that measures.
+    `notebook` is the text of the notebook that `starter` names. `benchmark` is what a template that
+    measures something measures.
     """
 
     name: str
@@ -86,6 +90,7 @@ class Template:
     starter: str | None = None
     notebook: str | None = field(default=None, repr=False)
     programs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    benchmark: Benchmark | None = None
 
     def resources(self) -> Resources:
         """The resources of a job that asks for nothing."""
@@ -211,6 +216,8 @@ def _sense_problems(fields: Mapping[str, Any], folders: list[Path]) -> Iterator[
     if starter := fields.get("starter"):
         problems = _file_problems("starters", starter, folders)
         yield from (f"starter: {starter}: {wrong}" for wrong in problems)
+    if measures := fields.get("benchmark"):
+        yield from benchmarks.problems(Benchmark.of(measures), properties)
     in_script = list(script_problems(fields["script"], {*properties, *PLACE_NAMES}))
     yield from (f"script: {wrong}" for wrong in in_script)
     if not in_script:
@@ -331,6 +338,7 @@ def _template(name: str, fields: Mapping[str, Any], folders: list[Path]) -> Temp
         starter=starter,
         notebook=_text(folders, "starters", starter) if starter else None,
         programs=MappingProxyType(programs),
+        benchmark=Benchmark.of(fields["benchmark"]) if fields.get("benchmark") else None,
     )
 
 

@@ -935,6 +935,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/benchmarks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Benchmark Runs
+         * @description The caller's finished benchmark jobs with what they measured.
+         */
+        get: operations["list_benchmark_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks/cluster": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Cluster Figures
+         * @description What everybody's benchmarks of the last year say of this cluster, without saying whose.
+         */
+        get: operations["cluster_figures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks/gpu-types": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Gpu Type Figures
+         * @description The few figures by which GPU types are compared; no types where nobody has measured.
+         */
+        get: operations["gpu_type_figures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/cluster": {
         parameters: {
             query?: never;
@@ -3113,6 +3173,75 @@ export interface components {
             written_at: string | null;
         };
         /**
+         * BenchmarkFigure
+         * @description One figure: what it is of (`labels`), the column it stood in, and its unit.
+         */
+        BenchmarkFigure: {
+            /**
+             * Better
+             * @enum {string}
+             */
+            better: "higher" | "lower";
+            /** Labels */
+            labels: {
+                [key: string]: string | number | boolean;
+            };
+            /** Measure */
+            measure: string;
+            /** Unit */
+            unit: string;
+            /** Value */
+            value: number;
+        };
+        /**
+         * BenchmarkRunOut
+         * @description A benchmark job that has ended, with its figures. `gpus` of all nodes together; `device` is
+         *     what the job itself says it measured.
+         */
+        BenchmarkRunOut: {
+            /** Device */
+            device: string | null;
+            /**
+             * Ended At
+             * Format: date-time
+             */
+            ended_at: string;
+            /** Figures */
+            figures: components["schemas"]["BenchmarkFigure"][];
+            /** Gpu Type */
+            gpu_type: string | null;
+            /** Gpus */
+            gpus: number;
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Node */
+            node: string | null;
+            /** Nodes */
+            nodes: number;
+            /** Parameters */
+            parameters: {
+                [key: string]: unknown;
+            };
+            /** Partition */
+            partition: string | null;
+            /** Template */
+            template: string;
+            /** Title */
+            title: string;
+        };
+        /**
+         * BenchmarkRuns
+         * @description The caller's runs, newest first; `next_cursor` asks for the older ones.
+         */
+        BenchmarkRuns: {
+            /** Items */
+            items: components["schemas"]["BenchmarkRunOut"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
+        /**
          * BringBackIn
          * @description Which of the removed ones.
          */
@@ -3237,6 +3366,54 @@ export interface components {
             /** Ids */
             ids?: string[] | null;
             matching?: components["schemas"]["JobFilter"] | null;
+        };
+        /**
+         * ClusterFigureOut
+         * @description What everybody's runs of one sort came to, by hardware. `gpu_type` is null without a GPU.
+         *     `best` is of all runs, `median` the middle of people's own medians, `people` how many they are.
+         */
+        ClusterFigureOut: {
+            /** Best */
+            best: number;
+            /**
+             * Better
+             * @enum {string}
+             */
+            better: "higher" | "lower";
+            /** Gpu Type */
+            gpu_type: string | null;
+            /** Gpus */
+            gpus: number;
+            /** Labels */
+            labels: {
+                [key: string]: string | number | boolean;
+            };
+            /**
+             * Last At
+             * Format: date-time
+             */
+            last_at: string;
+            /** Measure */
+            measure: string;
+            /** Median */
+            median: number;
+            /** Nodes */
+            nodes: number;
+            /** People */
+            people: number;
+            /** Runs */
+            runs: number;
+            /** Template */
+            template: string;
+            /** Title */
+            title: string;
+            /** Unit */
+            unit: string;
+        };
+        /** ClusterFigures */
+        ClusterFigures: {
+            /** Items */
+            items: components["schemas"]["ClusterFigureOut"][];
         };
         /**
          * ClusterNode
@@ -3792,6 +3969,21 @@ export interface components {
          * @enum {string}
          */
         Format: "csv" | "jsonl";
+        /**
+         * GpuTypeFigures
+         * @description What one GPU of this type does: of each benchmark and precision the largest problem.
+         */
+        GpuTypeFigures: {
+            /** Figures */
+            figures: components["schemas"]["ClusterFigureOut"][];
+            /** Gpu Type */
+            gpu_type: string;
+        };
+        /** GpuTypes */
+        GpuTypes: {
+            /** Items */
+            items: components["schemas"]["GpuTypeFigures"][];
+        };
         /**
          * GpuUse
          * @description One GPU's columns; null is what its driver didn't tell.
@@ -8460,6 +8652,96 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Announcements"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_benchmark_runs: {
+        parameters: {
+            query?: {
+                template?: string | null;
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BenchmarkRuns"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cluster_figures: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClusterFigures"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    gpu_type_figures: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GpuTypes"];
                 };
             };
             /** @description What went wrong */

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from portal.errors import FieldError, NotFound, invalid_input
-from portal.models import User
+from portal.models import BatchJob, User
 from portal.parts import Parts
 from portal.services.catalog.available import availability
 from portal.services.limits import allowances
@@ -223,12 +223,22 @@ def _place(
         home=home,
         runtime_dir=str(parts.settings.runtime_dir),
         apptainer=str(parts.settings.apptainer_path),
-        logdir=launch.session_logdir(home, _folder_word(name), uuid),
+        logdir=_logdir(home, name, uuid),
         username=user.username,
         environment=environment,
         resources=resources,
         node_dir=scripts.node_dir(uuid),
     )
+
+
+def _logdir(home: str, name: str, uuid: str) -> str:
+    return launch.session_logdir(home, _folder_word(name), uuid)
+
+
+def own_logdir(job: BatchJob) -> str:
+    """Where PORTAL_LOGDIR points in a job that was submitted here, whatever its TensorBoard is to
+    show."""
+    return _logdir(job.workdir or "", job.name, job.id)
 
 
 def _folder_word(name: str) -> str:

@@ -51,10 +51,14 @@ def main():
     devices = ["cpu", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]
     print(topology())
     report = Report("Copies in GB/s, from the row to the column", ["from", *devices])
+    pairs = []
     for source in devices:
         figures = [speed(source, to, asked.size_mb * 1000**2, asked.rounds) for to in devices]
         report.row(source, *figures)
-    report.close(size_mb=asked.size_mb, topology=topology())
+        pairs += [(source, target, figure) for target, figure in zip(devices, figures)]
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU"
+    kept = ["from", "to", "GB/s"], pairs
+    report.close(kept, device=device, size_mb=asked.size_mb, topology=topology())
 
 
 if __name__ == "__main__":

@@ -25,10 +25,13 @@ class Report:
         if not self.quiet:
             self._say(self._line([_shown(value) for value in values]))
 
-    def close(self, **about):
-        """Keep the figures. `about` is what they were measured with."""
+    def close(self, kept=None, **about):
+        """Keep the figures. `about` is what they were measured with; `kept` (headings and rows)
+        takes the place of the table that was printed."""
         if self.quiet:
             return
+        if kept is not None:
+            self.headings, self.rows = kept
         folder = Path(os.environ.get("PORTAL_LOGDIR", "runs"))
         folder.mkdir(parents=True, exist_ok=True)
         found = {
