@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ApiError, fieldMessage, retryAfterSeconds, toApiError } from '@/api/problem';
 import { Clock } from './clock';
 import { needsFullLoad, safeNext } from './next';
-import { keepTail, plainOutput } from './terminal';
+import { plainOutput } from './terminal';
 import { ago, duration, elapsed, localTime, timeLeft, utcTime } from './time';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
@@ -96,11 +96,6 @@ describe('plainOutput', () => {
 
   it('keeps Windows line ends and titles out of the way', () => {
     expect(plainOutput('a\r\n\u001b]0;title\u0007b')).toBe('a\nb');
-  });
-
-  it('cuts at a line', () => {
-    expect(keepTail('one\ntwo\nthree', 8)).toBe('three');
-    expect(keepTail('short', 8)).toBe('short');
   });
 });
 

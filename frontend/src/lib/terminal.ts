@@ -1,8 +1,9 @@
 /** Program output as a terminal would leave it: no colour codes, progress bars overwritten in place. */
 
 // CSI sequences, OSC sequences (to BEL or ST), and two-byte escapes: ECMA-48.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are control characters
-const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])/g;
+export const ESCAPES =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are control characters
+  /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\-_])/g;
 
 function lastOverwrite(line: string): string {
   const parts = line.replace(/\r+$/, '').split('\r');
@@ -11,12 +12,4 @@ function lastOverwrite(line: string): string {
 
 export function plainOutput(raw: string): string {
   return raw.replace(ESCAPES, '').split('\n').map(lastOverwrite).join('\n');
-}
-
-/** The last `limit` characters, beginning at a line. */
-export function keepTail(text: string, limit: number): string {
-  if (text.length <= limit) return text;
-  const cut = text.slice(-limit);
-  const newline = cut.indexOf('\n');
-  return newline < 0 ? cut : cut.slice(newline + 1);
 }

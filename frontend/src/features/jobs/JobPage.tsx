@@ -100,11 +100,17 @@ function useTemplateTitle(name: string | null): string | undefined {
 function Log({ id }: { id: string }) {
   const [stream, setStream] = useState<Stream>('stdout');
   return (
-    <section aria-labelledby="log" className={classes.log}>
+    <section aria-labelledby="log">
       <h2 id="log" className={classes.heading}>
         Log
       </h2>
-      <LogView of={{ kind: 'jobs', id }} stream={stream} onStream={setStream} first="stdout" />
+      <LogView
+        of={{ kind: 'jobs', id }}
+        stream={stream}
+        onStream={setStream}
+        first="stdout"
+        short
+      />
     </section>
   );
 }

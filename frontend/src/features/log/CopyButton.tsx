@@ -6,19 +6,29 @@ import { Icon } from '@/ui/icons';
 const SHOWN_MS = 2000;
 const WORDS = { idle: 'Copy', copied: 'Copied', failed: 'Could not copy' } as const;
 
-export function CopyButton({ text }: { text: string }) {
+interface Props {
+  /** or what makes it, where that takes a while */
+  text: string | (() => string);
+  disabled?: boolean;
+}
+
+export function CopyButton({ text, disabled = text === '' }: Props) {
   const [state, setState] = useState<keyof typeof WORDS>('idle');
   useEffect(() => {
     if (state === 'idle') return;
     const timer = window.setTimeout(() => setState('idle'), SHOWN_MS);
     return () => window.clearTimeout(timer);
   }, [state]);
+  const copy = async (): Promise<void> => {
+    const ok = await copyText(typeof text === 'string' ? text : text());
+    setState(ok ? 'copied' : 'failed');
+  };
   return (
     <Button
       variant="default"
-      disabled={text === ''}
+      disabled={disabled}
       leftSection={<Icon name={state === 'copied' ? 'check' : 'copy'} />}
-      onClick={() => void copyText(text).then((ok) => setState(ok ? 'copied' : 'failed'))}
+      onClick={() => void copy()}
     >
       <span aria-live="polite">{WORDS[state]}</span>
     </Button>

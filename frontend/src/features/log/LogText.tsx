@@ -1,32 +1,92 @@
 import { Button } from '@mantine/core';
-import { useLayoutEffect, useRef, useState } from 'react';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { Icon } from '@/ui/icons';
-import classes from './LogPage.module.css';
+import type { LogDoc } from './doc';
+import type { Found } from './find';
+import { LogBlock } from './LogBlock';
+import classes from './LogText.module.css';
 
 /** This near to the end counts as reading along. */
 const NEAR_PX = 40;
+const NONE: readonly Found[] = [];
 
-/** The text; it stays at its end unless the reader has scrolled up. */
-export function LogText({ text, empty }: { text: string; empty: string }) {
-  const box = useRef<HTMLPreElement>(null);
+interface Props {
+  doc: LogDoc;
+  /** what a screen reader calls it */
+  label: string;
+  /** what is said of an empty one */
+  empty: string;
+  found: readonly Found[];
+  /** of those found, the one to look at */
+  current: Found | null;
+  wrap: boolean;
+  /** as tall as it is long, so that what comes after a short log is seen */
+  short: boolean;
+}
+
+/** The text; it stays at its end unless the reader has scrolled up or looks for something. */
+export function LogText({ doc, label, empty, found, current, wrap, short }: Props) {
+  const box = useRef<HTMLElement>(null);
   const [along, setAlong] = useState(true);
+  const height = useRef(0);
+  const first = doc.blocks[0]?.key;
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: new text is what moves the end
   useLayoutEffect(() => {
     if (along && box.current) box.current.scrollTop = box.current.scrollHeight;
-  }, [text, along]);
+  }, [doc, along, wrap]);
 
+  // What is put in front shall not move what one reads.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new first block is what moves it
+  useLayoutEffect(() => {
+    const now = box.current;
+    if (now && !along && height.current > 0 && now.scrollTop < NEAR_PX)
+      now.scrollTop += now.scrollHeight - height.current;
+  }, [first]);
+  useLayoutEffect(() => {
+    height.current = box.current?.scrollHeight ?? 0;
+  });
+
+  useEffect(() => {
+    if (current === null) return;
+    setAlong(false);
+    box.current?.querySelector('[data-current]')?.scrollIntoView({ block: 'center' });
+  }, [current]);
+
+  const byBlock = useMemo(() => grouped(found), [found]);
   const onScroll = (): void => {
     const { scrollTop, clientHeight, scrollHeight } = box.current ?? document.body;
     setAlong(scrollHeight - scrollTop - clientHeight < NEAR_PX);
   };
-
+  const last = doc.blocks.length - 1;
   return (
     <div className={classes.frame}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it */}
-      <pre ref={box} className={classes.text} onScroll={onScroll} tabIndex={0}>
-        {text === '' ? <span className={classes.note}>{empty}</span> : text}
-      </pre>
+      <section
+        ref={box}
+        className={classes.text}
+        onScroll={onScroll}
+        data-wrap={wrap}
+        data-short={short}
+        aria-label={label}
+        tabIndex={0}
+      >
+        {doc.characters === 0 ? (
+          <p className={classes.empty}>{empty}</p>
+        ) : (
+          <pre>
+            {doc.blocks.map((block, at) => (
+              <LogBlock
+                key={block.key}
+                block={block}
+                last={at === last}
+                found={byBlock.get(block.key) ?? NONE}
+                current={current?.key === block.key ? current : null}
+              />
+            ))}
+          </pre>
+        )}
+      </section>
       {!along && (
         <Button
           className={classes.toEnd}
@@ -40,4 +100,14 @@ export function LogText({ text, empty }: { text: string; empty: string }) {
       )}
     </div>
   );
+}
+
+function grouped(found: readonly Found[]): Map<number, Found[]> {
+  const groups = new Map<number, Found[]>();
+  for (const one of found) {
+    const group = groups.get(one.key);
+    if (group) group.push(one);
+    else groups.set(one.key, [one]);
+  }
+  return groups;
 }

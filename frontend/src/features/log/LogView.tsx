@@ -1,18 +1,17 @@
-import { SegmentedControl } from '@mantine/core';
-import { plainOutput } from '@/lib/terminal';
+import { Button, Checkbox, SegmentedControl } from '@mantine/core';
+import { useState } from 'react';
+import { sizeText } from '@/features/files/sizes';
+import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { CopyButton } from './CopyButton';
+import { plainText } from './doc';
+import { FindBar } from './FindBar';
 import classes from './LogPage.module.css';
 import { LogText } from './LogText';
-import type { LogOf, Stream } from './source';
-import { useLog } from './useLog';
-
-const STATE_TEXT = {
-  loading: 'Reading…',
-  following: 'Following: new lines appear by themselves.',
-  broken: 'Connection lost, trying again…',
-  complete: 'This is all of it.',
-} as const;
+import { downloadUrl, type LogOf, type Stream } from './source';
+import { useFind } from './useFind';
+import { type Log, useLog } from './useLog';
+import { stateText } from './words';
 
 const STREAMS: { value: Stream; label: string }[] = [
   { value: 'stdout', label: 'Output' },
@@ -25,12 +24,17 @@ interface Props {
   onStream: (stream: Stream) => void;
   /** which of the two comes first */
   first: Stream;
+  /** what to look for at once */
+  find?: string;
+  /** on a page that shows more than the log */
+  short?: boolean;
 }
 
 /** What was printed, followed while it is being written. */
-export function LogView({ of, stream, onStream, first }: Props) {
+export function LogView({ of, stream, onStream, first, find = '', short = false }: Props) {
   const log = useLog(of, stream);
-  const text = plainOutput(log.text);
+  const finder = useFind(log.doc, find);
+  const [wrap, setWrap] = useState(true);
   return (
     <>
       <div className={classes.bar}>
@@ -40,14 +44,67 @@ export function LogView({ of, stream, onStream, first }: Props) {
           onChange={(value) => onStream(value === 'stdout' ? 'stdout' : 'stderr')}
           data={first === 'stdout' ? STREAMS : [...STREAMS].reverse()}
         />
-        <CopyButton text={text} />
+        <div className={classes.buttons}>
+          <CopyButton text={() => plainText(log.doc)} disabled={log.doc.characters === 0} />
+          <Button
+            component="a"
+            href={downloadUrl(of, stream)}
+            download
+            variant="default"
+            leftSection={<Icon name="download" />}
+          >
+            Download
+          </Button>
+        </div>
+      </div>
+      <div className={classes.bar}>
+        <FindBar finder={finder} partly={log.before !== 0} />
+        <Checkbox
+          className={classes.wrap}
+          label="Break long lines"
+          checked={wrap}
+          onChange={(event) => setWrap(event.currentTarget.checked)}
+        />
       </div>
       {log.error && <Notice tone="error">{log.error}</Notice>}
-      {log.cut && <p className={classes.note}>Only the end of this long log is shown.</p>}
-      <LogText text={text} empty={log.state === 'loading' ? 'Reading…' : 'Nothing printed yet.'} />
+      <Earlier log={log} />
+      <LogText
+        doc={log.doc}
+        label={stream === 'stdout' ? 'Output' : 'Messages'}
+        empty={log.state === 'loading' ? 'Reading…' : 'Nothing printed yet.'}
+        found={finder.finding.found}
+        current={finder.current}
+        wrap={wrap}
+        short={short}
+      />
       <p className={classes.note} role="status">
-        {STATE_TEXT[log.state]}
+        {stateText(log)}
       </p>
     </>
+  );
+}
+
+/** That there was more before, and the way to it. */
+function Earlier({ log: { before, reading, readEarlier } }: { log: Log }) {
+  if (before === 0) return null;
+  if (before === null)
+    return (
+      <p className={classes.note}>
+        Only the end of this long log is shown. Download it to have all of it.
+      </p>
+    );
+  return (
+    <div className={classes.earlier}>
+      <Button
+        size="compact-sm"
+        variant="default"
+        loading={reading}
+        leftSection={<Icon name="up" size={14} />}
+        onClick={readEarlier}
+      >
+        Show what came before
+      </Button>
+      <span>{sizeText(before)} of this log came before what is shown.</span>
+    </div>
   );
 }

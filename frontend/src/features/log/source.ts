@@ -11,22 +11,32 @@ export interface LogOf {
   task?: number | undefined;
 }
 
-/** A piece of it; a negative offset counts from the end. */
-export function readLog({ kind, id, task }: LogOf, stream: Stream, offset: number) {
+/** A piece of it, of `limit` bytes at most; a negative offset counts from the end. */
+export function readLog({ kind, id, task }: LogOf, stream: Stream, offset: number, limit?: number) {
+  const query = { stream, offset, ...(limit === undefined ? {} : { limit }) };
   const request =
     kind === 'sessions'
       ? api.GET('/api/v1/sessions/{session_id}/log', {
-          params: { path: { session_id: id }, query: { stream, offset } },
+          params: { path: { session_id: id }, query },
         })
       : api.GET('/api/v1/jobs/{job_id}/log', {
-          params: { path: { job_id: id }, query: { stream, offset, task: task ?? null } },
+          params: { path: { job_id: id }, query: { ...query, task: task ?? null } },
         });
   return unwrap<LogPiece>(request);
 }
 
-/** Where the rest of it comes from as it is written. */
-export function followUrl({ kind, id, task }: LogOf, stream: Stream, offset: number): string {
-  const query = new URLSearchParams({ stream, offset: String(offset) });
+const address = ({ kind, id }: LogOf): string => `/api/v1/${kind}/${encodeURIComponent(id)}/log`;
+
+function queryOf({ task }: LogOf, stream: Stream, more: Record<string, string> = {}): string {
+  const query = new URLSearchParams({ stream, ...more });
   if (task !== undefined) query.set('task', String(task));
-  return `/api/v1/${kind}/${encodeURIComponent(id)}/log/follow?${query}`;
+  return query.toString();
 }
+
+/** Where the rest of it comes from as it is written. */
+export const followUrl = (of: LogOf, stream: Stream, offset: number): string =>
+  `${address(of)}/follow?${queryOf(of, stream, { offset: String(offset) })}`;
+
+/** Where all of it can be saved from. */
+export const downloadUrl = (of: LogOf, stream: Stream): string =>
+  `${address(of)}/download?${queryOf(of, stream)}`;

@@ -1,23 +1,43 @@
-import { useEffect, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { ApiError, sentence } from '@/api/problem';
 import type { LogPiece } from '@/api/types';
-import { keepTail } from '@/lib/terminal';
 import { retryDelay } from '@/live/events';
+import { append, EMPTY, type LogDoc, prepend, trim } from './doc';
+import { earlierPiece } from './earlier';
 import { followUrl, type LogOf, readLog, type Stream } from './source';
 
 /** How much of a long log's end is shown at first, and kept at most. */
 const FIRST_BYTES = 64 * 1024;
-const KEPT_CHARACTERS = 1_000_000;
+const KEPT_CHARACTERS = 8_000_000;
 
 export interface LogState {
-  text: string;
-  /** the beginning isn't shown */
-  cut: boolean;
+  doc: LogDoc;
+  /** how many bytes were printed before what is shown; null: more than can be shown here */
+  before: number | null;
   state: 'loading' | 'following' | 'broken' | 'complete';
   error: string | null;
 }
 
-const NOTHING: LogState = { text: '', cut: false, state: 'loading', error: null };
+export interface Log extends LogState {
+  /** reads a part of what was printed before */
+  readEarlier: () => void;
+  reading: boolean;
+}
+
+const NOTHING: LogState = { doc: EMPTY, before: 0, state: 'loading', error: null };
+
+/** A piece joined on; `skipped`: something between was left out, so what came before it goes. */
+function withPiece(log: LogState, piece: LogPiece, skipped: boolean): LogState {
+  const whole = append(skipped ? EMPTY : log.doc, piece.text);
+  const doc = trim(whole, KEPT_CHARACTERS);
+  const start = skipped || log.state === 'loading' ? piece.offset : log.before;
+  return {
+    doc,
+    before: doc === whole ? start : null,
+    state: piece.end ? 'complete' : 'following',
+    error: null,
+  };
+}
 
 /** Reads the end of a log, then follows it. Returns what stops it. */
 function follow(of: LogOf, stream: Stream, show: (change: (s: LogState) => LogState) => void) {
@@ -31,12 +51,7 @@ function follow(of: LogOf, stream: Stream, show: (change: (s: LogState) => LogSt
     // Who reads far too slowly is brought to the end: what came before doesn't join on.
     const skipped = offset !== null && piece.offset > offset;
     offset = piece.next_offset;
-    show((s) => {
-      const whole = skipped ? piece.text : s.text + piece.text;
-      const text = keepTail(whole, KEPT_CHARACTERS);
-      const state = piece.end ? 'complete' : 'following';
-      return { text, cut: s.cut || skipped || text.length < whole.length, state, error: null };
-    });
+    show((s) => withPiece(s, piece, skipped));
   };
 
   const again = (step: () => void): void => {
@@ -64,11 +79,11 @@ function follow(of: LogOf, stream: Stream, show: (change: (s: LogState) => LogSt
       if (stopped) return;
       attempt = 0;
       add(first);
-      if (first.size > FIRST_BYTES) show((s) => ({ ...s, cut: true }));
       if (!first.end) listen();
     } catch (error) {
+      if (stopped) return;
       show((s) => ({ ...s, state: 'broken', error: sentence(error) }));
-      const refused = error instanceof ApiError && [401, 403, 404].includes(error.status);
+      const refused = error instanceof ApiError && [401, 403, 404, 422].includes(error.status);
       if (!refused) again(() => void begin());
     }
   };
@@ -82,11 +97,37 @@ function follow(of: LogOf, stream: Stream, show: (change: (s: LogState) => LogSt
 }
 
 /** A log, followed as long as the page is open. */
-export function useLog({ kind, id, task }: LogOf, stream: Stream): LogState {
+export function useLog({ kind, id, task }: LogOf, stream: Stream): Log {
   const [log, setLog] = useState(NOTHING);
+  const [reading, setReading] = useState(false);
+  const shown = useRef(0);
   useEffect(() => {
+    shown.current += 1;
     setLog(NOTHING);
+    setReading(false);
     return follow({ kind, id, task }, stream, setLog);
   }, [kind, id, task, stream]);
-  return log;
+
+  const { before } = log;
+  const readEarlier = useCallback(() => {
+    if (!before) return;
+    const mine = shown.current;
+    const add = async (): Promise<void> => {
+      const change = await earlierPiece({ kind, id, task }, stream, before).then(
+        ({ text, offset }) =>
+          (s: LogState): LogState =>
+            // Unless it was cut meanwhile, for it has grown too long.
+            s.before === before ? { ...s, doc: prepend(s.doc, text), before: offset } : s,
+        (error: unknown) =>
+          (s: LogState): LogState => ({ ...s, error: sentence(error) }),
+      );
+      if (mine !== shown.current) return;
+      setLog(change);
+      setReading(false);
+    };
+    setReading(true);
+    void add();
+  }, [kind, id, task, stream, before]);
+
+  return { ...log, readEarlier, reading };
 }

@@ -1,0 +1,60 @@
+import { ActionIcon, TextInput } from '@mantine/core';
+import type { KeyboardEvent } from 'react';
+import { Icon } from '@/ui/icons';
+import classes from './LogPage.module.css';
+import type { Finder } from './useFind';
+import { foundText } from './words';
+
+/** Looks for words in a log; Enter goes to the one before, as reading begins at the end. */
+export function FindBar({ finder, partly }: { finder: Finder; partly: boolean }) {
+  const { text, setText, finding, at, step, typing } = finder;
+  const none = finding.found.length === 0;
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.key === 'Enter') {
+      event.preventDefault();
+      step(event.shiftKey ? 1 : -1);
+    } else if (event.key === 'Escape' && text !== '') {
+      event.stopPropagation();
+      setText('');
+    }
+  };
+  return (
+    <search className={classes.find}>
+      <TextInput
+        className={classes.findText}
+        type="search"
+        aria-label="Find in this log"
+        placeholder="Find in this log"
+        leftSection={<Icon name="search" size={16} />}
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+        onKeyDown={onKey}
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+      />
+      <ActionIcon
+        variant="default"
+        size={36}
+        aria-label="The one before"
+        disabled={none}
+        onClick={() => step(-1)}
+      >
+        <Icon name="up" />
+      </ActionIcon>
+      <ActionIcon
+        variant="default"
+        size={36}
+        aria-label="The next one"
+        disabled={none}
+        onClick={() => step(1)}
+      >
+        <Icon name="down" />
+      </ActionIcon>
+      <span className={classes.count} role="status">
+        {!typing && foundText(text, finding, at)}
+        {!typing && text !== '' && partly && ' in what is shown'}
+      </span>
+    </search>
+  );
+}

@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest';
+import { PLAIN, paintLine } from '@/lib/ansi';
+import { append, BLOCK_LINES, EMPTY, type LogDoc, painted, plainText, prepend, trim } from './doc';
+import { wholeCharacters } from './earlier';
+import { find, MOST_FOUND, marked } from './find';
+import { downloadUrl, followUrl } from './source';
+import { foundText, stateText } from './words';
+
+const ESC = '\u001b';
+
+describe('colours of a line', () => {
+  const names = (line: string) =>
+    paintLine(line, PLAIN).pieces.map(({ text, style: { front, back, marks } }) => [
+      text,
+      front,
+      back,
+      marks.join(' '),
+    ]);
+
+  it('are names, which end where they are told to', () => {
+    expect(names(`a${ESC}[1;31mb${ESC}[22mc${ESC}[0md`)).toEqual([
+      ['a', null, null, ''],
+      ['b', 'red', null, 'bold'],
+      ['c', 'red', null, ''],
+      ['d', null, null, ''],
+    ]);
+  });
+
+  it('are the nearest of few, however many a program knows', () => {
+    const front = (codes: string) => paintLine(`${ESC}[${codes}mx`, PLAIN).pieces[0]?.style.front;
+    expect(front('91')).toBe('red');
+    expect(front('90')).toBe('grey');
+    expect(front('37')).toBe(null);
+    expect(front('38;5;9')).toBe('red');
+    expect(front('38;5;21')).toBe('blue');
+    expect(front('38;5;208')).toBe('yellow');
+    expect(front('38;5;255')).toBe(null);
+    expect(front('38;2;40;200;60')).toBe('green');
+    expect(front('38:2:200:40:190')).toBe('magenta');
+    expect(front('38;5')).toBe(null);
+    expect(paintLine(`${ESC}[44;97mx`, PLAIN).pieces[0]?.style).toMatchObject({ back: 'blue' });
+  });
+
+  it('go on in the next line, also from what was overwritten', () => {
+    const { pieces, style } = paintLine(`${ESC}[32m 10%\r 50%\r`, PLAIN);
+    expect(pieces.map(({ text }) => text)).toEqual([' 50%']);
+    expect(style.front).toBe('green');
+  });
+
+  it('are all that an escape can do', () => {
+    expect(names(`${ESC}]0;title\u0007a${ESC}[2Kb\u0000\u0008${ESC}[?25lc\td`)).toEqual([
+      ['abc\td', null, null, ''],
+    ]);
+    expect(names('<b onclick="x">&amp;')).toEqual([['<b onclick="x">&amp;', null, null, '']]);
+  });
+});
+
+const lines = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, n) => `line ${from + n}`).join('\n');
+
+describe('a log in blocks', () => {
+  it('is the same text however it comes', () => {
+    const text = `${lines(3 * BLOCK_LINES)}\nthe end`;
+    for (const size of [1, 7, 1000, text.length]) {
+      let doc = EMPTY;
+      for (let at = 0; at < text.length; at += size) doc = append(doc, text.slice(at, at + size));
+      expect(plainText(doc)).toBe(text);
+      expect(doc.characters).toBe(text.length + 1);
+    }
+  });
+
+  it('changes only its last block', () => {
+    const before = append(EMPTY, lines(2 * BLOCK_LINES + 3));
+    const after = append(before, '\nmore');
+    expect(after.blocks).toHaveLength(3);
+    expect(after.blocks[0]).toBe(before.blocks[0]);
+    expect(after.blocks[1]).toBe(before.blocks[1]);
+  });
+
+  it('keeps of a progress bar what is left of it', () => {
+    let doc = EMPTY;
+    for (let n = 0; n < 1000; n++) doc = append(doc, `${n}%\r`);
+    expect(plainText(doc)).toBe('999%');
+    expect(doc.characters).toBeLessThan(20);
+    expect(plainText(append(doc, '\ndone\r\n'))).toBe('999%\ndone\n');
+  });
+
+  it('carries a colour into the next block', () => {
+    const doc = append(EMPTY, `${ESC}[31m${lines(BLOCK_LINES + 1)}`);
+    const [, second] = doc.blocks;
+    expect(second && painted(second)[0]?.[0]?.style.front).toBe('red');
+  });
+
+  it('grows in front without touching what is there', () => {
+    const text = lines(3 * BLOCK_LINES);
+    const cut = text.length - 3700;
+    const end = append(EMPTY, text.slice(cut));
+    const whole = prepend(prepend(end, text.slice(900, cut)), text.slice(0, 900));
+    expect(plainText(whole)).toBe(text);
+    expect(whole.characters).toBe(text.length + 1);
+    expect(new Set(whole.blocks.map(({ key }) => key)).size).toBe(whole.blocks.length);
+    expect(whole.blocks.at(-1)).toBe(end.blocks.at(-1));
+  });
+
+  it('loses its beginning when it grows too long, never its last block', () => {
+    const doc = append(EMPTY, lines(5 * BLOCK_LINES));
+    const short = trim(doc, 4000);
+    expect(short.characters).toBeLessThanOrEqual(4000);
+    expect(plainText(doc).endsWith(plainText(short))).toBe(true);
+    expect(trim(doc, 0).blocks).toHaveLength(1);
+    expect(trim(doc, 1e9)).toBe(doc);
+  });
+});
+
+describe('finding', () => {
+  const doc: LogDoc = append(EMPTY, `Error ${ESC}[31merr${ESC}[0mor\n${lines(300)}\nERROR`);
+
+  it('is in what one reads, not in how it is coloured', () => {
+    const { found, more } = find(doc, 'error');
+    expect(more).toBe(false);
+    expect(found.map(({ line, start, end }) => [line, start, end])).toEqual([
+      [0, 0, 5],
+      [0, 6, 11],
+      [300 + 1 - BLOCK_LINES, 0, 5],
+    ]);
+    expect(find(doc, '').found).toEqual([]);
+    expect(find(doc, '[31m').found).toEqual([]);
+    expect(find(append(EMPTY, 'İ x İ'), 'x').found).toMatchObject([{ start: 2, end: 3 }]);
+  });
+
+  it('is bounded', () => {
+    const many = find(append(EMPTY, 'a'.repeat(2 * MOST_FOUND)), 'a');
+    expect(many.found).toHaveLength(MOST_FOUND);
+    expect(foundText('a', many, 0)).toBe('1 of more than 2000');
+  });
+
+  it('marks across colours', () => {
+    const [first] = doc.blocks;
+    const { found } = find(doc, 'error');
+    const pieces = marked(first ? (painted(first)[0] ?? []) : [], found.slice(0, 2));
+    expect(pieces.map(({ text, found: at }) => [text, at?.start])).toEqual([
+      ['Error', 0],
+      [' ', undefined],
+      ['err', 6],
+      ['or', 6],
+    ]);
+  });
+
+  it('says how many there are', () => {
+    expect(foundText('x', find(doc, 'nowhere'), -1)).toBe('Not found');
+    expect(foundText('error', find(doc, 'error'), 2)).toBe('3 of 3');
+    expect(foundText('', find(doc, ''), -1)).toBe('');
+  });
+});
+
+describe('words and addresses', () => {
+  it('drop the rest of a character that began before', () => {
+    expect(wholeCharacters('\ufffd\ufffda')).toEqual({ text: 'a', dropped: 2 });
+    expect(wholeCharacters('\ufffd'.repeat(5)).dropped).toBe(3);
+    expect(wholeCharacters('é')).toEqual({ text: 'é', dropped: 0 });
+  });
+
+  it('say whether it is all', () => {
+    expect(stateText({ state: 'complete', before: 0 })).toBe('This is all of it.');
+    expect(stateText({ state: 'complete', before: 9 })).toContain('its end');
+  });
+
+  it('name the task of an array', () => {
+    const of = { kind: 'jobs', id: 'a b', task: 3 } as const;
+    expect(downloadUrl(of, 'stderr')).toBe('/api/v1/jobs/a%20b/log/download?stream=stderr&task=3');
+    expect(followUrl({ kind: 'sessions', id: 'x' }, 'stdout', 7)).toBe(
+      '/api/v1/sessions/x/log/follow?stream=stdout&offset=7',
+    );
+  });
+});

@@ -1,0 +1,167 @@
+/**
+ * A line of a program's output with its colours, as data: pieces of text with the names of styles.
+ * Only SGR sequences count (ECMA-48, 8.3.117); other escapes and control characters are dropped, and
+ * nothing of it is ever markup. Pure.
+ *
+ * A page is light or dark while programs think of black terminals: every colour becomes one of a few
+ * names, for which the page has tones that can be read on it; black and white are its own text.
+ */
+import { ESCAPES } from './terminal';
+
+export type Colour = 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'grey';
+export type Mark = 'bold' | 'dim' | 'italic' | 'underline' | 'strike';
+
+/** What is switched on; frozen and shared, so that equal pieces can be compared quickly. */
+export interface Style {
+  readonly front: Colour | null;
+  readonly back: Colour | null;
+  readonly inverse: boolean;
+  readonly marks: readonly Mark[];
+}
+
+export interface Piece {
+  text: string;
+  style: Style;
+}
+
+export const PLAIN: Style = { front: null, back: null, inverse: false, marks: [] };
+
+const SIXTEEN: readonly (Colour | null)[] = [
+  null, // black
+  'red',
+  'green',
+  'yellow',
+  'blue',
+  'magenta',
+  'cyan',
+  null, // white
+];
+const BRIGHT_BLACK = 8;
+
+const MARKS: Readonly<Record<number, Mark>> = {
+  1: 'bold',
+  2: 'dim',
+  3: 'italic',
+  4: 'underline',
+  9: 'strike',
+};
+const ENDS: Readonly<Record<number, readonly Mark[]>> = {
+  22: ['bold', 'dim'],
+  23: ['italic'],
+  24: ['underline'],
+  29: ['strike'],
+};
+
+/** Above this share of colour in it a tone counts as coloured, by hue in degrees. */
+const COLOURED = 0.25;
+const HUES: readonly [upto: number, colour: Colour][] = [
+  [20, 'red'],
+  [70, 'yellow'],
+  [160, 'green'],
+  [200, 'cyan'],
+  [262, 'blue'],
+  [335, 'magenta'],
+  [360, 'red'],
+];
+
+/** The name nearest to red, green and blue of 0 to 255. */
+function nearest(red: number, green: number, blue: number): Colour | null {
+  const most = Math.max(red, green, blue);
+  const spread = most - Math.min(red, green, blue);
+  if (most === 0 || spread / most < COLOURED) return most > 70 && most < 190 ? 'grey' : null;
+  const sixth =
+    most === red
+      ? ((green - blue) / spread + 6) % 6
+      : most === green
+        ? (blue - red) / spread + 2
+        : (red - green) / spread + 4;
+  return HUES.find(([upto]) => sixth * 60 <= upto)?.[1] ?? 'red';
+}
+
+/** Of xterm's 256: 16 of them named, a cube of 6 × 6 × 6, and 24 greys. */
+function ofPalette(index: number): Colour | null {
+  if (index === BRIGHT_BLACK) return 'grey';
+  if (index < 16) return SIXTEEN[index % 8] ?? null;
+  if (index >= 232) {
+    const level = 8 + (index - 232) * 10;
+    return nearest(level, level, level);
+  }
+  const level = (n: number): number => (n === 0 ? 0 : 55 + 40 * n);
+  const at = index - 16;
+  return nearest(level(Math.floor(at / 36)), level(Math.floor(at / 6) % 6), level(at % 6));
+}
+
+/** A colour of 38 or 48 and how many numbers it took: `5;n` or `2;r;g;b`. */
+function longColour(rest: readonly number[]): [colour: Colour | null, taken: number] {
+  const [kind, a = 0, b = 0, c = 0] = rest;
+  if (kind === 5) return [ofPalette(a), 2];
+  if (kind === 2) return [nearest(a, b, c), 4];
+  return [null, rest.length];
+}
+
+function withCode(style: Style, code: number): Style {
+  const mark = MARKS[code];
+  if (mark !== undefined)
+    return style.marks.includes(mark) ? style : { ...style, marks: [...style.marks, mark] };
+  const ended = ENDS[code];
+  if (ended !== undefined)
+    return { ...style, marks: style.marks.filter((one) => !ended.includes(one)) };
+  if (code === 0) return PLAIN;
+  if (code === 7 || code === 27) return { ...style, inverse: code === 7 };
+  if (code === 39) return { ...style, front: null };
+  if (code === 49) return { ...style, back: null };
+  if (code >= 30 && code <= 37) return { ...style, front: ofPalette(code - 30) };
+  if (code >= 40 && code <= 47) return { ...style, back: ofPalette(code - 40) };
+  if (code >= 90 && code <= 97) return { ...style, front: ofPalette(code - 82) };
+  if (code >= 100 && code <= 107) return { ...style, back: ofPalette(code - 92) };
+  return style;
+}
+
+/** What an escape sequence makes of a style: of all but SGR, nothing. */
+function afterEscape(style: Style, sequence: string): Style {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are control characters
+  const inner = /^\u001b\[([\d;:]*)m$/.exec(sequence)?.[1];
+  if (inner === undefined) return style;
+  const codes = inner.split(/[;:]/).map(Number);
+  let now = style;
+  for (let at = 0; at < codes.length; at++) {
+    const code = codes[at] ?? 0;
+    if (code === 38 || code === 48) {
+      const [colour, taken] = longColour(codes.slice(at + 1));
+      now = { ...now, [code === 38 ? 'front' : 'back']: colour };
+      at += taken;
+    } else now = withCode(now, code);
+  }
+  return now;
+}
+
+// All but the tab; line ends and returns have been dealt with.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
+
+/** One line as a terminal would leave it, begun in a style, and the style that the next begins in.
+ * What a carriage return lets overwrite is gone. */
+export function paintLine(line: string, from: Style): { pieces: Piece[]; style: Style } {
+  const whole = line.replace(/\r+$/, '');
+  const begin = whole.lastIndexOf('\r') + 1;
+  let style = from;
+  for (const [sequence] of whole.slice(0, begin).matchAll(ESCAPES))
+    style = afterEscape(style, sequence);
+  const seen = whole.slice(begin);
+  const pieces: Piece[] = [];
+  const add = (text: string): void => {
+    const clean = text.replace(CONTROL, '');
+    const last = pieces.at(-1);
+    if (clean === '') return;
+    if (last?.style === style) last.text += clean;
+    else pieces.push({ text: clean, style });
+  };
+  let at = 0;
+  for (const match of seen.matchAll(ESCAPES)) {
+    add(seen.slice(at, match.index));
+    style = afterEscape(style, match[0]);
+    at = match.index + match[0].length;
+  }
+  add(seen.slice(at));
+  return { pieces, style };
+}
