@@ -43,8 +43,8 @@ async def note(database: Database, now: datetime) -> int:
     since = await _since(database, now)
     new = 0
     async for rows in _changed(database, since):
-        new += await _add(database, _events(rows, now))
-    new += await _add(database, _events(await _short(database, now), now))
+        new += await _add(database, _events(rows, now), now)
+    new += await _add(database, _events(await _short(database, now), now), now)
     await _go_on(database, now)
     return new
 
@@ -171,7 +171,7 @@ def still_so(job: Job, kind: Kind, key: str, now: datetime) -> bool:
             return runs and end is not None and key == _keyed(kind, end)
 
 
-async def _add(database: Database, events: list[Event]) -> int:
+async def _add(database: Database, events: list[Event], now: datetime) -> int:
     """Those that aren't there yet. Another portal on this database may add the same at the same
     moment: then it has them, and what it hasn't comes at the next look."""
     if not events:
@@ -180,7 +180,13 @@ async def _add(database: Database, events: list[Event]) -> int:
         known = await _known(db, {event.job_id for event in events})
         fresh = {(e.job_id, e.key): e for e in events if (e.job_id, e.key) not in known}
         db.add_all(
-            Mail(user_id=event.user_id, subject_id=event.job_id, event=event.key)
+            Mail(
+                user_id=event.user_id,
+                subject_id=event.job_id,
+                event=event.key,
+                created_at=now,
+                next_try_at=now,
+            )
             for event in fresh.values()
         )
         try:
