@@ -8,9 +8,11 @@ export default defineConfig({
     // default-src 'self' knows no data: addresses, and the polyfill would be dead weight
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // read by build/finish.js
+    manifest: true,
   },
   test: {
-    include: ['src/**/*.test.ts', 'lab/src/**/*.test.ts'],
+    include: ['src/**/*.test.ts', 'lab/src/**/*.test.ts', 'build/*.test.js'],
     environment: 'node',
     reporters: ['default'],
   },

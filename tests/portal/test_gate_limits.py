@@ -1,6 +1,7 @@
 """nginx before login, towards the cluster, with built files and with TLS."""
 
 import contextlib
+import gzip
 import shutil
 import socket
 import ssl
@@ -59,6 +60,8 @@ def test_built_files_come_from_nginx_itself() -> None:
     dist.chmod(0o755)
     (dist / "assets").mkdir(mode=0o755)
     (dist / "assets" / "app-1a2b.js").write_text("x" * 5000)
+    (dist / "assets" / "big-3c4d.js").write_text("y" * 5000)
+    (dist / "assets" / "big-3c4d.js.gz").write_bytes(gzip.compress(b"compressed beforehand"))
     (dist / "secret.txt").write_text("not below assets")
     try:
         with world(assets=dist) as made:
@@ -67,6 +70,11 @@ def test_built_files_come_from_nginx_itself() -> None:
             assert answer.one("content-encoding") == "gzip"
             assert answer.one("content-type").startswith("text/javascript")
             assert answer.one("cache-control") == "public, max-age=31536000, immutable"
+            built = made.ask("/assets/big-3c4d.js", headers={"Accept-Encoding": "gzip"})
+            assert gzip.decompress(built.body) == b"compressed beforehand"
+            assert built.one("content-type").startswith("text/javascript")
+            assert built.one("cache-control") == "public, max-age=31536000, immutable"
+            assert made.ask("/assets/big-3c4d.js").body == b"y" * 5000
             for path in ("/assets/", "/assets/none.js", "/assets/%2e%2e%2f%2e%2e/etc/passwd"):
                 assert made.ask(path).body != b"x" * 5000
                 assert b"root:" not in made.ask(path).body

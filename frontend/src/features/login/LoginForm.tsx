@@ -1,7 +1,7 @@
 import { Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { type FormEvent, type KeyboardEvent, useRef, useState } from 'react';
 import { api, unwrap } from '@/api/client';
-import { ApiError, fieldMessage } from '@/api/problem';
+import { ApiError, fieldMessage, wrongPassword } from '@/api/problem';
 import type { LoggedIn } from '@/api/types';
 import { Notice } from '@/ui/Notice';
 import { loginRefusal } from './refusal';
@@ -76,7 +76,7 @@ export function LoginForm({ onUser, why = null, username: only }: Props) {
 
   const watchCapsLock = (event: KeyboardEvent): void =>
     setCapsLock(event.getModifierState('CapsLock'));
-  const refusal = loginRefusal(error, waitS);
+  const refusal = (only && wrongPassword(error)) ?? loginRefusal(error, waitS);
 
   return (
     <form method="post" onSubmit={(event) => void submit(event)} noValidate>
@@ -114,9 +114,11 @@ export function LoginForm({ onUser, why = null, username: only }: Props) {
         <Button type="submit" size="md" fullWidth loading={busy} disabled={waitS > 0}>
           Log in
         </Button>
-        <Text size="sm" c="dimmed">
-          Use the name and password you have in your organisation's directory.
-        </Text>
+        {only === undefined && (
+          <Text size="sm" c="dimmed">
+            Use the name and password you have in your organisation's directory.
+          </Text>
+        )}
       </Stack>
     </form>
   );

@@ -1,0 +1,49 @@
+/**
+ * How much JavaScript a browser fetches before a page works, from Vite's manifest. Pure.
+ *
+ * @typedef {{ file: string, isEntry?: boolean, imports?: string[], dynamicImports?: string[] }} Chunk
+ * @typedef {Record<string, Chunk>} Manifest by a chunk's source, or its name where it has no source of its own
+ * @typedef {{ page: string, bytes: number }} Load
+ */
+
+/** What every page behind the login needs besides its own. */
+const LAYOUT = 'src/app/MemberLayout.tsx';
+
+/**
+ * A chunk and all that it imports at once.
+ * @param {Manifest} manifest
+ * @param {string[]} names
+ * @returns {Set<string>}
+ */
+function together(manifest, names) {
+  const found = new Set();
+  const rest = [...names];
+  for (let name = rest.pop(); name !== undefined; name = rest.pop()) {
+    if (found.has(name)) continue;
+    const chunk = manifest[name];
+    if (chunk === undefined) throw new Error(`the manifest has no ${name}`);
+    found.add(name);
+    rest.push(...(chunk.imports ?? []));
+  }
+  return found;
+}
+
+/**
+ * For each page what somebody fetches who comes to it first, the heaviest first.
+ * @param {Manifest} manifest
+ * @param {(file: string) => number} compressedBytes of a file of the build
+ * @returns {Load[]}
+ */
+export function firstLoads(manifest, compressedBytes) {
+  const entry = Object.keys(manifest).find((name) => manifest[name]?.isEntry);
+  if (entry === undefined) throw new Error('the manifest has no entry');
+  if (manifest[LAYOUT] === undefined) throw new Error(`the manifest has no ${LAYOUT}`);
+  const pages = (manifest[entry]?.dynamicImports ?? []).filter((name) => name !== LAYOUT);
+  return pages
+    .map((page) => {
+      const names = [...together(manifest, [entry, LAYOUT, page])];
+      const files = new Set(names.map((name) => manifest[name]?.file ?? ''));
+      return { page, bytes: [...files].reduce((sum, file) => sum + compressedBytes(file), 0) };
+    })
+    .sort((a, b) => b.bytes - a.bytes);
+}
