@@ -14,6 +14,7 @@ import { readAuditSearch } from '@/features/audit/search';
 import { readFilesSearch } from '@/features/files/search';
 import { readLimitsSearch } from '@/features/limits/search';
 import { asFilter, type Filter } from '@/features/people/filters';
+import { readStartLink } from '@/features/start/link';
 import { type Filled, readFilled } from '@/features/submit/link';
 import { readUsageSearch } from '@/features/usage/search';
 import { live } from '@/live/store';
@@ -63,7 +64,14 @@ const homeRoute = createRoute({
 const startRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/start',
+  validateSearch: readStartLink,
   component: lazyRouteComponent(() => import('@/features/start/StartPage'), 'StartPage'),
+});
+
+const sessionRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/sessions/$id',
+  component: lazyRouteComponent(() => import('@/features/session/SessionPage'), 'SessionPage'),
 });
 
 const logRoute = createRoute({
@@ -286,6 +294,7 @@ export const router = createRouter({
     memberRoute.addChildren([
       homeRoute,
       startRoute,
+      sessionRoute,
       logRoute,
       tensorboardRoute,
       notRunningRoute,

@@ -6,7 +6,13 @@ import { Reason } from './Reason';
 import classes from './SessionCard.module.css';
 import { StopButton } from './StopButton';
 
-export function QueuedBody({ session }: { session: Session }) {
+interface Props {
+  session: Session;
+  /** whether what was asked for is told here, too */
+  facts?: boolean;
+}
+
+export function QueuedBody({ session, facts = true }: Props) {
   const now = useNow();
   const waited = now - Date.parse(session.submitted_at);
   const estimate = session.estimated_start;
@@ -17,7 +23,7 @@ export function QueuedBody({ session }: { session: Session }) {
         reason={session.reason ?? 'It waits for Slurm to find a place for it.'}
         advice={session.advice}
       />
-      <Facts session={session} />
+      {facts && <Facts session={session} />}
       <div className={classes.actions}>
         <span className={classes.environment}>
           Waiting for {duration(waited)}

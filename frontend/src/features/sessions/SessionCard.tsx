@@ -1,4 +1,5 @@
 import { Paper } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import { memo, type ReactNode } from 'react';
 import type { Session } from '@/api/types';
 import { StateChip } from '@/ui/StateChip';
@@ -35,7 +36,9 @@ export const SessionCard = memo(function SessionCard({ session }: { session: Ses
     <Paper component="article" className={classes.card} aria-labelledby={heading}>
       <div className={classes.head}>
         <h3 className={classes.name} id={heading}>
-          {session.name}
+          <Link to="/sessions/$id" params={{ id: session.id }}>
+            {session.name}
+          </Link>
         </h3>
         <span className={classes.environment}>{session.environment_title}</span>
         <span className={classes.chip}>

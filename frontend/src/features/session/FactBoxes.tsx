@@ -1,0 +1,41 @@
+import { Paper } from '@mantine/core';
+import type { Session } from '@/api/types';
+import { Time } from '@/ui/Time';
+import { courseFacts, environmentFacts, type Fact, placeFacts, resourceFacts } from './facts';
+import classes from './SessionPage.module.css';
+
+/** Where it runs, with what, since when. */
+export function FactBoxes({ session }: { session: Session }) {
+  return (
+    <div className={classes.boxes}>
+      <Box title="Resources" facts={resourceFacts(session)} />
+      <Box title="Place" facts={placeFacts(session)} />
+      <Box title="Course" facts={courseFacts(session)} />
+      <Box title="About" facts={environmentFacts(session)} />
+    </div>
+  );
+}
+
+function Box({ title, facts }: { title: string; facts: Fact[] }) {
+  if (facts.length === 0) return null;
+  return (
+    <Paper component="section" className={classes.box}>
+      <h2>{title}</h2>
+      <dl className={classes.facts}>
+        {facts.map((fact) => (
+          <div key={fact.label}>
+            <dt>{fact.label}</dt>
+            <dd>
+              <Value {...fact} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Paper>
+  );
+}
+
+function Value({ value, time, code }: Fact) {
+  if (time) return <Time at={value} />;
+  return code ? <code>{value}</code> : value;
+}

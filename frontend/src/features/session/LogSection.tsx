@@ -1,0 +1,37 @@
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { Session } from '@/api/types';
+import { LogView } from '@/features/log/LogView';
+import type { Stream } from '@/features/log/source';
+import classes from './SessionPage.module.css';
+
+/** What the session's job has printed; read only once somebody opens it. */
+export function LogSection({ session }: { session: Session }) {
+  const [open, setOpen] = useState(false);
+  const [stream, setStream] = useState<Stream>('stderr');
+  return (
+    <details
+      className={classes.fold}
+      open={open}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
+      <summary>Log</summary>
+      <p className={classes.note}>
+        What Slurm and JupyterLab printed.{' '}
+        <Link to="/sessions/$id/log" params={{ id: session.id }}>
+          On a page of its own
+        </Link>
+      </p>
+      {open && (
+        <div className={classes.log}>
+          <LogView
+            of={{ kind: 'sessions', id: session.id }}
+            stream={stream}
+            onStream={setStream}
+            first="stderr"
+          />
+        </div>
+      )}
+    </details>
+  );
+}

@@ -1,0 +1,147 @@
+import { Button } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { sentence } from '@/api/problem';
+import type { Session } from '@/api/types';
+import { useAct } from '@/features/sessions/useAct';
+import { ConfirmDialog } from '@/ui/ConfirmDialog';
+import { Icon } from '@/ui/icons';
+import { Notice } from '@/ui/Notice';
+import { Time } from '@/ui/Time';
+import { bringBack, packagesQuery, resetPackages } from './queries';
+import classes from './SessionPage.module.css';
+import type { Packages as Found, Package } from './shapes';
+
+const FIRST = 12;
+
+type Of = Pick<Session, 'environment' | 'environment_title'>;
+
+/** What one has installed into the session's environment, and the way back to how it came. */
+export function Packages({ session }: { session: Of }) {
+  const { data, error, isFetching, refetch } = useQuery(packagesQuery(session.environment));
+  return (
+    <section aria-labelledby="packages" className={classes.section}>
+      <h2 id="packages">Your packages</h2>
+      <div role="status">
+        {error && data === undefined && <Notice tone="error">{sentence(error)}</Notice>}
+        {data === undefined && isFetching && <p className={classes.note}>Looking in your home…</p>}
+      </div>
+      {data && <Installed found={data} session={session} />}
+      {!isFetching && (
+        <Button
+          size="compact-sm"
+          variant="subtle"
+          color="gray"
+          w="fit-content"
+          leftSection={<Icon name="again" size={15} />}
+          onClick={() => void refetch()}
+        >
+          Look again
+        </Button>
+      )}
+    </section>
+  );
+}
+
+function Installed({ found, session }: { found: Found; session: Of }) {
+  const none = found.items.length === 0;
+  return (
+    <>
+      <p className={classes.note}>
+        {none
+          ? `You have installed nothing into ${session.environment_title}. What a cell installs with %pip install, or install.packages in R, shows here.`
+          : `Installed by you into ${session.environment_title}; its kernels and jobs find them in ${found.folder}.`}
+      </p>
+      {!none && <List found={found} />}
+      <div className={classes.actions}>
+        {!none && <Remove session={session} count={found.items.length} />}
+        <BringBack found={found} session={session} />
+      </div>
+    </>
+  );
+}
+
+function List({ found }: { found: Found }) {
+  const [all, setAll] = useState(false);
+  const shown: Package[] = all ? found.items : found.items.slice(0, FIRST);
+  return (
+    <>
+      <ul className={classes.packages} aria-label="Installed packages">
+        {shown.map(({ name, version }) => (
+          <li key={`${name} ${version}`}>
+            <span>{name}</span> {version && <span className={classes.quiet}>{version}</span>}
+          </li>
+        ))}
+      </ul>
+      {shown.length < found.items.length && (
+        <Button size="compact-sm" variant="subtle" w="fit-content" onClick={() => setAll(true)}>
+          Show all {found.items.length}
+        </Button>
+      )}
+      {!found.complete && <p className={classes.note}>There are more than are shown here.</p>}
+    </>
+  );
+}
+
+/** Moves all of them to the trash, after a question. */
+function Remove({ session, count }: { session: Of; count: number }) {
+  const [asking, setAsking] = useState(false);
+  const client = useQueryClient();
+  const act = async (): Promise<void> => {
+    const after = await resetPackages(session.environment);
+    client.setQueryData(packagesQuery(session.environment).queryKey, after);
+  };
+  return (
+    <>
+      <Button
+        variant="default"
+        size="compact-md"
+        leftSection={<Icon name="trash" size={16} />}
+        onClick={() => setAsking(true)}
+      >
+        Remove them all…
+      </Button>
+      <ConfirmDialog
+        title={`Remove your packages from ${session.environment_title}?`}
+        opened={asking}
+        onClose={() => setAsking(false)}
+        act={act}
+        button={count === 1 ? 'Remove it' : `Remove all ${count}`}
+      >
+        <p className={classes.plain}>
+          The environment is then as it came, for all your sessions and jobs in it. Restart kernels
+          that have loaded any of them. You can bring them back here; they lie in your trash until
+          then.
+        </p>
+      </ConfirmDialog>
+    </>
+  );
+}
+
+/** The way back from a removal, as long as the trash has them. */
+function BringBack({ found, session }: { found: Found; session: Of }) {
+  const [busy, act] = useAct();
+  const client = useQueryClient();
+  const [newest] = found.removed;
+  if (newest === undefined || found.items.length > 0) return null;
+  const back = async (): Promise<void> => {
+    const after = await bringBack(session.environment, newest.id);
+    client.setQueryData(packagesQuery(session.environment).queryKey, after);
+  };
+  return (
+    <>
+      <Button
+        variant="default"
+        size="compact-md"
+        loading={busy}
+        leftSection={<Icon name="again" size={16} />}
+        onClick={() => void act(back)}
+      >
+        Bring them back
+      </Button>
+      <span className={classes.quiet}>
+        Removed <Time at={newest.removed_at} />
+      </span>
+    </>
+  );
+}

@@ -1,0 +1,80 @@
+import { Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { ApiError, sentence } from '@/api/problem';
+import type { Session } from '@/api/types';
+import { NotFoundPage } from '@/app/NotFoundPage';
+import { PageTitle } from '@/app/PageTitle';
+import logClasses from '@/features/log/LogPage.module.css';
+import { Notebooks } from '@/features/sessions/Notebooks';
+import { StartSteps } from '@/features/sessions/StartSteps';
+import { stateWords } from '@/features/sessions/words';
+import { useLive, useSession } from '@/live/store';
+import { Notice } from '@/ui/Notice';
+import { StateChip } from '@/ui/StateChip';
+import { Time } from '@/ui/Time';
+import { FactBoxes } from './FactBoxes';
+import { LogSection } from './LogSection';
+import { Now } from './Now';
+import { Packages } from './Packages';
+import { sessionQuery } from './queries';
+import classes from './SessionPage.module.css';
+import { UseSection } from './UseSection';
+
+/** Everything about one session. */
+export function SessionPage() {
+  const { id } = useParams({ from: '/member/sessions/$id' });
+  const known = useSession(id);
+  const loaded = useLive((s) => s.sessions !== null);
+  const { data, error } = useQuery({ ...sessionQuery(id), enabled: loaded && !known });
+  const session = known ?? data;
+  if (session) return <Detail key={session.id} session={session} />;
+  if (error instanceof ApiError && error.status === 404) return <NotFoundPage />;
+  if (error) return <Notice tone="error">{sentence(error)}</Notice>;
+  return <Skeleton height={320} radius="lg" aria-label="Loading" />;
+}
+
+function Detail({ session }: { session: Session }) {
+  const started = session.started_at !== null;
+  const ready = session.ready_at !== null;
+  return (
+    <>
+      <Link to="/" className={logClasses.back}>
+        ← Your sessions
+      </Link>
+      <div className={logClasses.top}>
+        <PageTitle tab={`Session ${session.name}`}>{session.name}</PageTitle>
+        <span className={classes.quiet}>{session.environment_title}</span>
+        <span aria-live="polite">
+          <StateChip {...stateWords(session)} />
+        </span>
+      </div>
+      <div className={classes.page}>
+        <div className={classes.now}>
+          {session.stale_since && session.state !== 'ended' && (
+            <Notice tone="warning">
+              Last known state: Slurm has not answered since <Time at={session.stale_since} />.
+            </Notice>
+          )}
+          <Now session={session} />
+        </div>
+        {started && <UseSection session={session} />}
+        <FactBoxes session={session} />
+        <Packages session={session} />
+        {session.state === 'running' && <Notebooks id={session.id} />}
+        {ready && <StartFold session={session} />}
+        {started && <LogSection session={session} />}
+      </div>
+    </>
+  );
+}
+
+/** How the start went, once it is over. */
+function StartFold({ session }: { session: Session }) {
+  return (
+    <details className={classes.fold}>
+      <summary>How its start went</summary>
+      <StartSteps session={session} />
+    </details>
+  );
+}

@@ -1,0 +1,120 @@
+import { useComputedColorScheme } from '@mantine/core';
+import { useEffect, useRef } from 'react';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { clock } from '@/lib/clock';
+import { localTime } from '@/lib/time';
+import classes from './Use.module.css';
+import { type Chart, rows, valueText } from './use';
+
+const HEIGHT_PX = 150;
+/** Told apart by more than their colour. */
+const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
+const COLOURS = ['--busy', '--waiting', '--good', '--bad'];
+
+function colour(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+const timeText = (seconds: number): string =>
+  localTime(new Date(seconds * 1000).toISOString(), clock.now());
+
+function options(chart: Chart, width: number): uPlot.Options {
+  const quiet = colour('--quiet');
+  const axis = {
+    stroke: quiet,
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { show: false },
+  };
+  return {
+    width,
+    height: HEIGHT_PX,
+    padding: [8, 12, 0, 0],
+    cursor: { y: false, drag: { x: false, y: false } },
+    legend: { live: true },
+    scales: { x: { time: true }, y: { range: [0, chart.most] } },
+    axes: [
+      { ...axis, space: 90, values: (_plot, splits) => splits.map(timeText) },
+      {
+        ...axis,
+        size: 66,
+        space: 34,
+        values: (_plot, splits) => splits.map((value) => valueText(value, chart.unit)),
+      },
+    ],
+    series: [
+      { label: 'Time', value: (_plot, at) => (at === null ? '' : timeText(at)) },
+      ...chart.lines.map(({ label }, index) => ({
+        label,
+        stroke: colour(COLOURS[index % COLOURS.length] ?? '--busy'),
+        width: 1.75,
+        dash: DASHES[Math.floor(index / COLOURS.length) % DASHES.length] ?? [],
+        points: { show: false },
+        value: (_plot: uPlot, value: number | null) =>
+          value === null ? '' : valueText(value, chart.unit),
+      })),
+    ],
+  };
+}
+
+/** A measured quantity over time, as a picture and as a table. */
+export function UseChart({ at, chart }: { at: number[]; chart: Chart }) {
+  const place = useRef<HTMLDivElement>(null);
+  const scheme = useComputedColorScheme();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: its colours are the scheme's
+  useEffect(() => {
+    const box = place.current;
+    if (box === null) return;
+    const data: uPlot.AlignedData = [at, ...chart.lines.map((line) => line.values)];
+    const plot = new uPlot(options(chart, box.clientWidth), data, box);
+    const resized = new ResizeObserver(() => {
+      plot.setSize({ width: box.clientWidth, height: HEIGHT_PX });
+    });
+    resized.observe(box);
+    return () => {
+      resized.disconnect();
+      plot.destroy();
+    };
+  }, [at, chart, scheme]);
+  return (
+    <figure className={classes.chart}>
+      <figcaption>
+        <h3>{chart.title}</h3>
+        <p>{chart.text}</p>
+      </figcaption>
+      <div ref={place} className={classes.plot} aria-hidden="true" />
+      <details className={classes.numbers}>
+        <summary>{chart.title} as a table</summary>
+        <ChartTable at={at} chart={chart} />
+      </details>
+    </figure>
+  );
+}
+
+function ChartTable({ at, chart }: { at: number[]; chart: Chart }) {
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Since</th>
+          {chart.lines.map(({ label }) => (
+            <th scope="col" key={label}>
+              {label}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows(at, chart).map(([time, texts]) => (
+          <tr key={time}>
+            <th scope="row">{timeText(time)}</th>
+            {texts.map((text, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: a column has no other name
+              <td key={index}>{text}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
