@@ -1,12 +1,12 @@
 import { CopyButton } from '@/features/log/CopyButton';
+import { ShownCode } from '@/ui/code/ShownCode';
 import classes from './JobPage.module.css';
 
 /** A script to read and to copy. */
-export function ScriptText({ text }: { text: string }) {
+export function ScriptText({ text, label = 'The script' }: { text: string; label?: string }) {
   return (
     <div className={classes.script}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it */}
-      <pre tabIndex={0}>{text}</pre>
+      <ShownCode text={text} label={label} />
       <CopyButton text={text} />
     </div>
   );

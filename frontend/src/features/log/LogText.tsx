@@ -61,7 +61,6 @@ export function LogText({ doc, label, empty, found, current, wrap, short }: Prop
   const last = doc.blocks.length - 1;
   return (
     <div className={classes.frame}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it */}
       <section
         ref={box}
         className={classes.text}
@@ -69,6 +68,7 @@ export function LogText({ doc, label, empty, found, current, wrap, short }: Prop
         data-wrap={wrap}
         data-short={short}
         aria-label={label}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it
         tabIndex={0}
       >
         {doc.characters === 0 ? (

@@ -1,7 +1,8 @@
-import { NativeSelect, Textarea } from '@mantine/core';
+import { NativeSelect } from '@mantine/core';
 import { useState } from 'react';
 import type { Cluster, Environment, JobDetail } from '@/api/types';
 import startClasses from '@/features/start/StartPage.module.css';
+import { CodeEditor } from '@/ui/code/CodeEditor';
 import { JobResources } from './JobResources';
 import { MoreFields, toMore } from './MoreFields';
 import { SubmitFoot } from './SubmitFoot';
@@ -57,18 +58,12 @@ export function ScriptForm({ environments, cluster, from }: Props) {
       noValidate
     >
       <div className={classes.scriptFields}>
-        <Textarea
+        <CodeEditor
           label="Script"
           description="Begins with #! or is run by bash. Resources are asked for below; #SBATCH lines for them are refused."
-          classNames={{ input: classes.exact }}
           value={script}
-          onChange={(event) => change(setScript)(event.currentTarget.value)}
+          onChange={change(setScript)}
           error={refusal.others.script ?? (submitting.tried ? empty : undefined)}
-          rows={14}
-          wrap="off"
-          autoComplete="off"
-          autoCapitalize="none"
-          spellCheck={false}
         />
         <NativeSelect
           label="Environment"

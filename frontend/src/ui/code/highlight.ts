@@ -1,0 +1,28 @@
+/** A script in pieces with the names of their kinds, to be shown in colours. Pure; see languages.ts. */
+import { classHighlighter, highlightTree } from '@lezer/highlight';
+import { languageOf } from './languages';
+
+export interface CodePiece {
+  text: string;
+  /** "tok-keyword" and the like; empty for what is nothing special */
+  names: string;
+}
+
+/** Longer ones are shown as they are. */
+export const MOST_CHARACTERS = 200_000;
+
+export function highlighted(script: string): CodePiece[] {
+  if (script.length > MOST_CHARACTERS) return [{ text: script, names: '' }];
+  const pieces: CodePiece[] = [];
+  let at = 0;
+  const add = (to: number, names: string): void => {
+    if (to > at) pieces.push({ text: script.slice(at, to), names });
+    at = Math.max(at, to);
+  };
+  highlightTree(languageOf(script).parser.parse(script), classHighlighter, (from, to, names) => {
+    add(from, '');
+    add(to, names);
+  });
+  add(script.length, '');
+  return pieces;
+}
