@@ -38,6 +38,7 @@ const session = (id: string, over: Partial<Session> = {}): Session => ({
   estimated_start: null,
   timeline: [],
   logdir: '/home/alice/runs',
+  opens: null,
   tensorboard: null,
   extension: null,
   ...over,

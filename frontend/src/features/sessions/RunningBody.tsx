@@ -14,6 +14,7 @@ import { TensorboardLink } from './TensorboardLink';
 import { TerminalMenu } from './TerminalMenu';
 import { TimeLeft } from './TimeLeft';
 import { startTimes } from './timeline';
+import { labUrl } from './words';
 
 export function RunningBody({ session }: { session: Session }) {
   const started = startTimes(session);
@@ -27,7 +28,7 @@ export function RunningBody({ session }: { session: Session }) {
           <Button
             component="a"
             className={classes.wide}
-            href={session.url}
+            href={labUrl(session) ?? session.url}
             target="_blank"
             rel="noopener"
             leftSection={<Icon name="open" />}

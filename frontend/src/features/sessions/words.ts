@@ -37,6 +37,10 @@ export function stateWords(session: Pick<Session, 'state' | 'outcome'>): StateWo
   }
 }
 
+/** JupyterLab's page, with the notebook to begin with if there is one; null while it doesn't run. */
+export const labUrl = ({ url, opens }: Pick<Session, 'url' | 'opens'>): string | null =>
+  url === null ? null : `${url}${opens ?? ''}`;
+
 /** Ended in a way its owner didn't choose: the card says why and shows the log's end. */
 export function wentWrong(session: Pick<Session, 'state' | 'outcome'>): boolean {
   return session.state === 'ended' && stateWords(session).tone === 'bad';
