@@ -122,7 +122,7 @@ def steps(state: Path, *, tests: bool) -> list[Step]:
             "the pages",
             ((*npm, "ci"), (*npm, "run", "build")),
             needs=("build",),
-            inputs=frontend_sources("lab"),
+            inputs=(*frontend_sources("lab"), CHECKOUT / "docs/glossary.md"),
             output=CHECKOUT / "frontend/dist/index.html",
         ),
         lab_extension(state, npm, runtime),

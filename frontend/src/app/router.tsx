@@ -173,6 +173,12 @@ const filesRoute = createRoute({
   component: lazyRouteComponent(() => import('@/features/files/FilesPage'), 'FilesPage'),
 });
 
+const glossaryRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/glossary',
+  component: lazyRouteComponent(() => import('@/features/glossary/GlossaryPage'), 'GlossaryPage'),
+});
+
 const accountRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/account',
@@ -305,6 +311,7 @@ export const router = createRouter({
       jobTensorboardRoute,
       sharedRoute,
       filesRoute,
+      glossaryRoute,
       accountRoute,
       adminRoute,
       adminImagesRoute,

@@ -43,6 +43,7 @@ const PAGES: readonly Command[] = [
   page('/files', 'Files', 'upload download folder home quota'),
   page('/shared', 'Shared with you', 'tensorboard'),
   page('/account', 'Your account', 'password second factor tokens notifications profile e-mail'),
+  page('/glossary', 'Words explained', 'glossary help what is meaning terms'),
 ];
 
 const act = (what: Act, title: string, words = ''): Command => ({

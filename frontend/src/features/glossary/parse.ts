@@ -1,0 +1,44 @@
+/** docs/glossary.md as words and their explanations. Pure. */
+
+export interface Entry {
+  word: string;
+  /** other words that mean it */
+  also: readonly string[];
+  text: string;
+}
+
+const ALSO = 'Also: ';
+
+function entryOf(section: string): Entry {
+  const [word = '', ...paragraphs] = section.split(/\n(?:\s*\n)*/).map((line) => line.trim());
+  const also = paragraphs.find((line) => line.startsWith(ALSO));
+  const text = paragraphs.filter((line) => line !== '' && line !== also).join(' ');
+  return { word, also: also?.slice(ALSO.length).split(', ') ?? [], text };
+}
+
+/** In the file's order. */
+export function parseGlossary(markdown: string): Entry[] {
+  const [, ...sections] = markdown.split(/^## /m);
+  return sections.map(entryOf);
+}
+
+const plain = (word: string): string => word.toLowerCase();
+
+/** The entry that explains a word, in whatever case it is written. */
+export function explanation(entries: readonly Entry[], word: string): Entry | undefined {
+  const wanted = plain(word);
+  return entries.find((entry) =>
+    [entry.word, ...entry.also].some((each) => plain(each) === wanted),
+  );
+}
+
+/** A word as the end of an address. */
+export const anchorOf = (word: string): string => plain(word).replace(/[^a-z0-9]+/g, '-');
+
+/** Those in whose words or explanation the text stands. */
+export function found(entries: readonly Entry[], text: string): Entry[] {
+  const wanted = plain(text.trim());
+  return entries.filter(({ word, also, text: explained }) =>
+    [word, ...also, explained].some((each) => plain(each).includes(wanted)),
+  );
+}
