@@ -20,13 +20,16 @@ export function Header() {
         {cluster && <span className={classes.cluster}>{cluster}</span>}
         <nav className={classes.nav} aria-label="Main">
           <Link to="/" className={classes.link} activeOptions={{ exact: true }}>
-            Sessions
+            Home
           </Link>
           <Link to="/jobs" className={classes.link}>
             Jobs
           </Link>
           <Link to="/files" className={classes.link}>
             Files
+          </Link>
+          <Link to="/cluster" className={classes.link}>
+            Cluster
           </Link>
           {seesAdmin(me) && (
             <Link to="/admin" className={classes.link}>

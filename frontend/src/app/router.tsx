@@ -11,6 +11,7 @@ import { ApiError } from '@/api/problem';
 import { onOtherTabs } from '@/features/account/otherTabs';
 import { needsEnrolment } from '@/features/account/secondFactor';
 import { readAuditSearch } from '@/features/audit/search';
+import { readClusterSearch } from '@/features/cluster/search';
 import { readFilesSearch } from '@/features/files/search';
 import { readLimitsSearch } from '@/features/limits/search';
 import { asFilter, type Filter } from '@/features/people/filters';
@@ -179,6 +180,13 @@ const glossaryRoute = createRoute({
   component: lazyRouteComponent(() => import('@/features/glossary/GlossaryPage'), 'GlossaryPage'),
 });
 
+const clusterRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/cluster',
+  validateSearch: readClusterSearch,
+  component: lazyRouteComponent(() => import('@/features/cluster/ClusterPage'), 'ClusterPage'),
+});
+
 const accountRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/account',
@@ -311,6 +319,7 @@ export const router = createRouter({
       jobTensorboardRoute,
       sharedRoute,
       filesRoute,
+      clusterRoute,
       glossaryRoute,
       accountRoute,
       adminRoute,

@@ -1,0 +1,95 @@
+import { Paper, Skeleton } from '@mantine/core';
+import { sentence } from '@/api/problem';
+import { useNow } from '@/lib/useNow';
+import { Notice } from '@/ui/Notice';
+import { Time } from '@/ui/Time';
+import classes from './Cluster.module.css';
+import { DAY, reach, spanOf, ticks } from './picture';
+import type { Reservation, Reservations } from './shapes';
+import { aheadAdvice, aheadTitle, whichNodes } from './words';
+
+interface Props {
+  ahead: Reservations | undefined;
+  error: Error | null;
+}
+
+/** Maintenance and reservations, along the time and in words. */
+export function AheadSection({ ahead, error }: Props) {
+  return (
+    <section className={classes.section} aria-labelledby="ahead-title">
+      <h2 id="ahead-title" className={classes.title}>
+        Planned
+      </h2>
+      {error && !ahead && <Notice tone="error">{sentence(error)}</Notice>}
+      {!error && !ahead && <Skeleton height={80} radius="lg" aria-label="Loading" />}
+      {ahead && !ahead.known && (
+        <p className={classes.quiet}>Not known: Slurm has not told yet what is planned.</p>
+      )}
+      {ahead?.known && ahead.items.length === 0 && (
+        <p className={classes.quiet}>No maintenance and no reservation is planned.</p>
+      )}
+      {ahead && ahead.items.length > 0 && <Timeline items={ahead.items} />}
+    </section>
+  );
+}
+
+/** The picture moves by the minute, not by the second. */
+const MINUTE = 60_000;
+
+function Timeline({ items }: { items: readonly Reservation[] }) {
+  const now = Math.floor(useNow() / MINUTE) * MINUTE;
+  const far = reach(items, now);
+  return (
+    <Paper className={classes.timeline}>
+      <ul className={classes.plans}>
+        {items.map((one) => (
+          <Plan key={`${one.start} ${one.end} ${one.nodes.join()}`} one={one} now={now} far={far} />
+        ))}
+      </ul>
+      <div className={classes.ticks} aria-hidden="true">
+        <span style={{ left: 0 }}>now</span>
+        {ticks(now, far).map((at) => (
+          <span key={at} style={{ left: `${(100 * (at - now)) / far}%` }}>
+            {tickText(at, far)}
+          </span>
+        ))}
+      </div>
+    </Paper>
+  );
+}
+
+function tickText(at: number, far: number): string {
+  const date = new Date(at);
+  return far > 2 * DAY
+    ? date.toLocaleDateString(undefined, { weekday: 'short', day: 'numeric', month: 'short' })
+    : date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
+}
+
+function Plan({ one, now, far }: { one: Reservation; now: number; far: number }) {
+  const span = spanOf(one, now, far);
+  const begun = Date.parse(one.start) <= now;
+  return (
+    <li>
+      <p className={classes.plan}>
+        <strong>{aheadTitle(one)}</strong>
+        <span>
+          <Time at={one.start} /> – <Time at={one.end} />
+        </span>
+        <span className={classes.quiet}>{whichNodes(one)}</span>
+        {one.kept_for && one.kept_for.length > 0 && (
+          <span className={classes.quiet}>for {one.kept_for.join(', ')}</span>
+        )}
+      </p>
+      <div className={classes.rail} aria-hidden="true">
+        {span && (
+          <span
+            data-maintenance={one.maintenance}
+            data-mine={one.mine}
+            style={{ left: `${100 * span.from}%`, width: `${100 * span.long}%` }}
+          />
+        )}
+      </div>
+      <p className={classes.quiet}>{aheadAdvice(one, begun)}</p>
+    </li>
+  );
+}

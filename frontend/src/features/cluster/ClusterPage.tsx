@@ -1,0 +1,119 @@
+import { SegmentedControl, Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { sentence } from '@/api/problem';
+import { PageTitle } from '@/app/PageTitle';
+import { TryAgain } from '@/features/files/TryAgain';
+import { Notice } from '@/ui/Notice';
+import { Time } from '@/ui/Time';
+import { AheadSection } from './AheadSection';
+import classes from './Cluster.module.css';
+import { NodeDetails } from './NodeDetails';
+import { NodeFilters } from './NodeFilters';
+import { NodeTable } from './NodeTable';
+import { OutOfService } from './OutOfService';
+import { Picture } from './Picture';
+import { filtered, sorted } from './picture';
+import { QueueSection } from './QueueSection';
+import { aheadQuery, nodesQuery, queueQuery, useFreshCluster } from './queries';
+import { type ClusterSearch, changed, isFiltered, unfiltered, type View } from './search';
+import type { SeenNodes } from './shapes';
+import { Totals } from './Totals';
+
+/** What the cluster is made of, who has it, who waits for it, and what is planned. */
+export function ClusterPage() {
+  useFreshCluster();
+  const nodes = useQuery(nodesQuery);
+  const queue = useQuery(queueQuery);
+  const ahead = useQuery(aheadQuery);
+  return (
+    <>
+      <div className={classes.head}>
+        <PageTitle tab="Cluster">Cluster</PageTitle>
+        {nodes.data?.at && (
+          <p className={classes.quiet}>
+            As Slurm told at <Time at={nodes.data.at} />
+          </p>
+        )}
+      </div>
+      {nodes.error && !nodes.data && (
+        <TryAgain error={sentence(nodes.error)} again={() => void nodes.refetch()} />
+      )}
+      {nodes.error && nodes.data && (
+        <Notice tone="warning">{`What you see may be old. ${sentence(nodes.error)}`}</Notice>
+      )}
+      {!nodes.data && !nodes.error && <Skeleton height={360} radius="lg" aria-label="Loading" />}
+      {nodes.data && <Nodes seen={nodes.data} />}
+      <QueueSection queue={queue.data} error={queue.error} />
+      <AheadSection ahead={ahead.data} error={ahead.error} />
+    </>
+  );
+}
+
+function Nodes({ seen }: { seen: SeenNodes }) {
+  const search = useSearch({ from: '/member/cluster' });
+  const navigate = useNavigate();
+  const go = (next: ClusterSearch): void => {
+    void navigate({ to: '/cluster', search: next, replace: true, resetScroll: false });
+  };
+  if (seen.at === null)
+    return <Notice tone="info">Slurm has not told yet which nodes there are.</Notice>;
+  const shown = sorted(filtered(seen.nodes, search), search);
+  const chosen = seen.nodes.find((node) => node.name === search.node);
+  return (
+    <>
+      <Totals nodes={seen.nodes} />
+      <section aria-labelledby="nodes-title">
+        <div className={classes.bar}>
+          <h2 id="nodes-title" className={classes.title}>
+            Nodes
+          </h2>
+          <SegmentedControl<View>
+            aria-label="How the nodes are shown"
+            size="xs"
+            value={search.view ?? 'picture'}
+            onChange={(view) => go(changed(search, { view: view === 'table' ? view : undefined }))}
+            data={[
+              { value: 'picture', label: 'Picture' },
+              { value: 'table', label: 'Table' },
+            ]}
+          />
+        </div>
+        <NodeFilters nodes={seen.nodes} shown={shown.length} search={search} go={go} />
+        <div className={classes.split} data-open={chosen !== undefined}>
+          {shown.length === 0 && <NoneLeft search={search} go={go} />}
+          {shown.length > 0 && search.view === 'table' && (
+            <NodeTable seen={seen} nodes={shown} search={search} go={go} />
+          )}
+          {shown.length > 0 && search.view !== 'table' && (
+            <Picture
+              nodes={shown}
+              chosen={search.node}
+              choose={(node) => go(changed(search, { node }))}
+            />
+          )}
+          {chosen && (
+            <NodeDetails
+              node={chosen}
+              seen={seen}
+              close={() => go(changed(search, { node: undefined }))}
+            />
+          )}
+        </div>
+      </section>
+      <OutOfService nodes={seen.nodes} search={search} />
+    </>
+  );
+}
+
+function NoneLeft({ search, go }: { search: ClusterSearch; go: (next: ClusterSearch) => void }) {
+  if (!isFiltered(search)) return <p className={classes.quiet}>This cluster has no nodes.</p>;
+  return (
+    <p className={classes.quiet}>
+      No node is like that.{' '}
+      <button type="button" className={classes.link} onClick={() => go(unfiltered(search))}>
+        Show all nodes
+      </button>
+    </p>
+  );
+}

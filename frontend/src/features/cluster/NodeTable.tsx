@@ -1,0 +1,161 @@
+import { Paper } from '@mantine/core';
+import { type ReactNode, useRef } from 'react';
+import { useWindowed } from '@/features/files/useWindowed';
+import { memoryText } from '@/features/sessions/words';
+import { StateChip } from '@/ui/StateChip';
+import { Time } from '@/ui/Time';
+import classes from './NodeTable.module.css';
+import { type ClusterSearch, type Column, changed, sortBy } from './search';
+import type { SeenNode, SeenNodes } from './shapes';
+import { conditionWords, gpusShort } from './words';
+
+const ROW_REM = 2.6;
+
+interface Props {
+  seen: SeenNodes;
+  nodes: readonly SeenNode[];
+  search: ClusterSearch;
+  go: (next: ClusterSearch) => void;
+}
+
+/** The same as the picture, as text; rows out of sight aren't drawn. */
+export function NodeTable({ seen, nodes, search, go }: Props) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const { from, to } = useWindowed(body, nodes.length, ROW_REM);
+  const columns = seen.sees_addresses ? 10 : 7;
+  return (
+    <Paper className={classes.box}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+      <section className={classes.scroll} aria-label="Table of nodes" tabIndex={0}>
+        <table className={classes.table} aria-rowcount={nodes.length + 1}>
+          <thead>
+            <tr aria-rowindex={1}>
+              <Head column="name" search={search} go={go}>
+                Node
+              </Head>
+              <Head column="state" search={search} go={go}>
+                State
+              </Head>
+              <Head column="gpus" search={search} go={go}>
+                GPUs
+              </Head>
+              <Head column="cpus" search={search} go={go}>
+                CPUs free
+              </Head>
+              <Head column="memory" search={search} go={go}>
+                Memory free
+              </Head>
+              <Head column="partitions" search={search} go={go}>
+                Partitions
+              </Head>
+              {seen.sees_addresses && (
+                <>
+                  <th scope="col">In-band</th>
+                  <th scope="col">InfiniBand</th>
+                  <th scope="col">Management</th>
+                </>
+              )}
+              <th scope="col">Reason</th>
+            </tr>
+          </thead>
+          <tbody ref={body}>
+            <Gap rows={from} columns={columns} />
+            {nodes.slice(from, to).map((node, at) => (
+              <Row
+                key={node.name}
+                node={node}
+                row={from + at + 2}
+                chosen={search.node === node.name}
+                choose={() => go(changed(search, { node: node.name }))}
+                addresses={seen.sees_addresses}
+              />
+            ))}
+            <Gap rows={nodes.length - to} columns={columns} />
+          </tbody>
+        </table>
+      </section>
+    </Paper>
+  );
+}
+
+/** In place of the rows that aren't drawn. */
+function Gap({ rows, columns }: { rows: number; columns: number }) {
+  if (rows <= 0) return null;
+  return (
+    <tr>
+      <td colSpan={columns} style={{ height: `${rows * ROW_REM}rem`, padding: 0 }} />
+    </tr>
+  );
+}
+
+interface HeadProps {
+  column: Column;
+  search: ClusterSearch;
+  go: (next: ClusterSearch) => void;
+  children: ReactNode;
+}
+
+function Head({ column, search, go, children }: HeadProps) {
+  const now = (search.sort ?? 'name') === column;
+  const way = search.desc ? 'descending' : 'ascending';
+  return (
+    <th scope="col" aria-sort={now ? way : 'none'}>
+      <button type="button" className={classes.sort} onClick={() => go(sortBy(search, column))}>
+        {children}
+        {now && <span aria-hidden="true">{search.desc ? ' ↓' : ' ↑'}</span>}
+      </button>
+    </th>
+  );
+}
+
+interface RowProps {
+  node: SeenNode;
+  row: number;
+  chosen: boolean;
+  choose: () => void;
+  addresses: boolean;
+}
+
+function Row({ node, row, chosen, choose, addresses }: RowProps) {
+  const words = conditionWords(node);
+  const open = node.takes_work;
+  return (
+    <tr aria-rowindex={row} data-chosen={chosen}>
+      <th scope="row">
+        <button type="button" className={classes.name} aria-pressed={chosen} onClick={choose}>
+          {node.name}
+        </button>
+      </th>
+      <td>
+        <StateChip tone={words.tone} label={words.label} />
+      </td>
+      <td>{node.gpus.length === 0 ? 'none' : node.gpus.map(gpusShort).join('; ')}</td>
+      <td>{open ? `${node.cpus_free} of ${node.cpus}` : `0 of ${node.cpus}`}</td>
+      <td>
+        {memoryText(node.memory_free_gb)} of {memoryText(node.memory_gb)}
+      </td>
+      <td>{node.partitions.join(', ')}</td>
+      {addresses && <Addresses of={node} />}
+      <td className={classes.reason} title={node.reason ?? undefined}>
+        {node.reason ?? ''}
+        {node.reason && node.since && (
+          <span className={classes.since}>
+            {' '}
+            since <Time at={node.since} />
+          </span>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function Addresses({ of }: { of: SeenNode }) {
+  const { in_band, infiniband, management } = of.addresses ?? {};
+  return (
+    <>
+      <td className={classes.address}>{in_band ?? '–'}</td>
+      <td className={classes.address}>{infiniband ?? '–'}</td>
+      <td className={classes.address}>{management ?? '–'}</td>
+    </>
+  );
+}

@@ -1,0 +1,129 @@
+import { Paper, Skeleton, Table } from '@mantine/core';
+import { sentence } from '@/api/problem';
+import { minutesAsTime } from '@/lib/time';
+import { Notice } from '@/ui/Notice';
+import classes from './Cluster.module.css';
+import { MyJobLink } from './MyJobLink';
+import type { ClusterQueue, MyWaiting, PartitionQueue } from './shapes';
+import { placeText, waitingText } from './words';
+
+interface Props {
+  queue: ClusterQueue | undefined;
+  error: Error | null;
+}
+
+/** What runs and waits in each partition, and where one's own stands. */
+export function QueueSection({ queue, error }: Props) {
+  return (
+    <section className={classes.section} aria-labelledby="queue-title">
+      <h2 id="queue-title" className={classes.title}>
+        Queue
+      </h2>
+      {error && !queue && <Notice tone="error">{sentence(error)}</Notice>}
+      {!error && !queue && <Skeleton height={160} radius="lg" aria-label="Loading" />}
+      {queue && queue.partitions.length === 0 && (
+        <p className={classes.quiet}>Slurm has not told yet which partitions there are.</p>
+      )}
+      {queue && queue.partitions.length > 0 && (
+        <>
+          <Partitions queue={queue} />
+          <Mine partitions={queue.partitions} />
+        </>
+      )}
+    </section>
+  );
+}
+
+function Partitions({ queue }: { queue: ClusterQueue }) {
+  return (
+    <Paper className={classes.table}>
+      <Table.ScrollContainer minWidth={560}>
+        <Table verticalSpacing="sm" horizontalSpacing="md">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Partition</Table.Th>
+              <Table.Th>Nodes</Table.Th>
+              <Table.Th>Longest time</Table.Th>
+              <Table.Th>Running</Table.Th>
+              <Table.Th>Waiting in line</Table.Th>
+              <Table.Th>Yours</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {queue.partitions.map((one) => (
+              <Table.Tr key={one.name}>
+                <Table.Th scope="row">
+                  {one.name}
+                  {one.default && <span className={classes.quiet}> (default)</span>}
+                  {one.state !== 'UP' && (
+                    <span className={classes.closed}>
+                      {' '}
+                      takes no jobs: {one.state.toLowerCase()}
+                    </span>
+                  )}
+                </Table.Th>
+                <Table.Td>{one.nodes}</Table.Td>
+                <Table.Td>
+                  {one.max_time_minutes === null ? 'no limit' : minutesAsTime(one.max_time_minutes)}
+                </Table.Td>
+                <Table.Td>{one.running}</Table.Td>
+                <Table.Td>{waitingText(one)}</Table.Td>
+                <Table.Td>{mineText(one)}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </Paper>
+  );
+}
+
+function mineText({ mine_running: running, mine_waiting: waiting }: PartitionQueue): string {
+  if (running === 0 && waiting === 0) return 'none';
+  if (waiting === 0) return `${running} running`;
+  return running === 0 ? `${waiting} waiting` : `${running} running, ${waiting} waiting`;
+}
+
+/** One's own that waits, with its place and the reason. */
+function Mine({ partitions }: { partitions: readonly PartitionQueue[] }) {
+  const waiting = partitions.flatMap((queue) => queue.mine.map((job) => ({ job, queue })));
+  if (waiting.length === 0) return <p className={classes.below}>Nothing of yours is waiting.</p>;
+  return (
+    <>
+      <h3 className={classes.subtitle}>Your place in the queue</h3>
+      <Paper component="ul" className={classes.list}>
+        {waiting.map(({ job, queue }) => (
+          <MineRow key={`${queue.name} ${job.job_id}`} job={job} queue={queue} />
+        ))}
+        <More partitions={partitions} />
+      </Paper>
+      <p className={classes.below}>
+        Places go by Slurm's priorities at this moment. A job that fits into a gap may start before
+        larger ones ahead of it.
+      </p>
+    </>
+  );
+}
+
+function More({ partitions }: { partitions: readonly PartitionQueue[] }) {
+  const shown = (queue: PartitionQueue): number =>
+    queue.mine.reduce((sum, job) => sum + job.tasks, 0);
+  const more = partitions.reduce((sum, queue) => sum + queue.mine_waiting - shown(queue), 0);
+  return more > 0 ? <li className={classes.quiet}>{more} more of yours wait.</li> : null;
+}
+
+function MineRow({ job, queue }: { job: MyWaiting; queue: PartitionQueue }) {
+  return (
+    <li>
+      <strong>
+        <MyJobLink job={job} />
+      </strong>{' '}
+      <span className={classes.quiet}>
+        {job.tasks > 1 ? `${job.tasks} tasks in ${queue.name}` : `in ${queue.name}`}
+      </span>
+      <div>{placeText(job, queue)}</div>
+      {job.reason && <div className={classes.quiet}>{job.reason}</div>}
+      {job.advice && <div className={classes.quiet}>{job.advice}</div>}
+    </li>
+  );
+}

@@ -1,0 +1,7 @@
+import classes from './Picture.module.css';
+import type { Square } from './picture';
+
+/** One GPU. What it is shows in its shape as well as in its colour. */
+export function Swatch({ square }: { square: Square }) {
+  return <span className={classes.square} data-square={square} aria-hidden="true" />;
+}

@@ -1,0 +1,72 @@
+import { Paper } from '@mantine/core';
+import classes from './Cluster.module.css';
+import { type Counts, countGpus, gpuTypes, SQUARES } from './picture';
+import { Swatch } from './Swatch';
+import type { SeenNode } from './shapes';
+import { countsText, nodesText, SQUARE_WORDS } from './words';
+
+/** All of it at a glance: the GPUs of each type, and the nodes. It explains the picture's colours. */
+export function Totals({ nodes }: { nodes: readonly SeenNode[] }) {
+  const all = countGpus(nodes);
+  return (
+    <Paper component="section" className={classes.totals} aria-label="At a glance">
+      <ul className={classes.types}>
+        {gpuTypes(nodes).map((type) => (
+          <GpuType key={type} type={type} counts={countGpus(nodes, type)} />
+        ))}
+        <NodeCounts nodes={nodes} />
+      </ul>
+      {all.total > 0 && <Legend all={all} />}
+    </Paper>
+  );
+}
+
+function GpuType({ type, counts }: { type: string; counts: Counts }) {
+  return (
+    <li>
+      <p className={classes.figure}>
+        <strong>{counts.free}</strong> of {counts.total} {type} free
+      </p>
+      <div className={classes.track} aria-hidden="true">
+        {SQUARES.map((square) => (
+          <span key={square} data-square={square} style={{ flexGrow: counts[square] }} />
+        ))}
+      </div>
+      <p className={classes.quiet}>{countsText(counts)}</p>
+    </li>
+  );
+}
+
+function NodeCounts({ nodes }: { nodes: readonly SeenNode[] }) {
+  const out = nodes.filter((node) => !node.takes_work).length;
+  const cpus = nodes.reduce((sum, node) => sum + node.cpus, 0);
+  const free = nodes.reduce((sum, node) => sum + node.cpus_free, 0);
+  return (
+    <li>
+      <p className={classes.figure}>
+        <strong>{nodes.length - out}</strong> of {nodesText(nodes.length)} in service
+      </p>
+      <div className={classes.track} aria-hidden="true">
+        <span data-square="others" style={{ flexGrow: nodes.length - out }} />
+        <span data-square="out" style={{ flexGrow: out }} />
+      </div>
+      <p className={classes.quiet}>
+        {free} of {cpus} CPUs free
+      </p>
+    </li>
+  );
+}
+
+function Legend({ all }: { all: Counts }) {
+  const shown = SQUARES.filter((square) => square !== 'unclear' || all.unclear > 0);
+  return (
+    <ul className={classes.legend} aria-label="What the squares mean, one for each GPU">
+      {shown.map((square) => (
+        <li key={square}>
+          <Swatch square={square} />
+          {SQUARE_WORDS[square]}
+        </li>
+      ))}
+    </ul>
+  );
+}

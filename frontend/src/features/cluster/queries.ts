@@ -1,0 +1,49 @@
+/** What the cluster's page asks. Asking costs Slurm nothing: the portal tells what it saw last. */
+import { queryOptions, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { api, unwrap } from '@/api/client';
+import { useLive } from '@/live/store';
+
+const REFRESH_MS = 20_000;
+const AHEAD_MS = 60_000;
+/** What comes in one go is asked for once. */
+const SETTLE_MS = 400;
+const KEY = 'cluster';
+
+export const nodesQuery = queryOptions({
+  queryKey: [KEY, 'nodes'],
+  queryFn: () => unwrap(api.GET('/api/v1/cluster/nodes')),
+  refetchInterval: REFRESH_MS,
+  staleTime: 0,
+});
+
+export const queueQuery = queryOptions({
+  queryKey: [KEY, 'queue'],
+  queryFn: () => unwrap(api.GET('/api/v1/cluster/queue')),
+  refetchInterval: REFRESH_MS,
+  staleTime: 0,
+});
+
+export const aheadQuery = queryOptions({
+  queryKey: [KEY, 'reservations'],
+  queryFn: () => unwrap(api.GET('/api/v1/cluster/reservations')),
+  refetchInterval: AHEAD_MS,
+  staleTime: 0,
+});
+
+/** Asks for nodes and queues again as soon as the live stream tells of a change to the cluster, or
+ * to anything of one's own. */
+export function useFreshCluster(): void {
+  const client = useQueryClient();
+  const cluster = useLive((s) => s.cluster);
+  const sessions = useLive((s) => s.sessions);
+  const jobs = useLive((s) => s.jobs);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: that they change is what matters
+  useEffect(() => {
+    const timer = window.setTimeout(() => {
+      void client.invalidateQueries({ queryKey: nodesQuery.queryKey });
+      void client.invalidateQueries({ queryKey: queueQuery.queryKey });
+    }, SETTLE_MS);
+    return () => window.clearTimeout(timer);
+  }, [client, cluster, sessions, jobs]);
+}
