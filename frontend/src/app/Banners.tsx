@@ -1,4 +1,5 @@
 import { AnnouncementBanners } from '@/features/announcements/AnnouncementBanners';
+import { TimeShort } from '@/features/sessions/TimeShort';
 import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
@@ -24,6 +25,7 @@ export function Banners() {
           </Notice>
         )}
       </div>
+      <TimeShort />
       <AnnouncementBanners />
       {notice && (
         <div className={classes.notice}>

@@ -1,7 +1,7 @@
 import { Paper } from '@mantine/core';
 import type { Session } from '@/api/types';
 import { Time } from '@/ui/Time';
-import { courseFacts, environmentFacts, type Fact, placeFacts, resourceFacts } from './facts';
+import { courseFacts, type Fact, placeFacts, resourceFacts } from './facts';
 import classes from './SessionPage.module.css';
 
 /** Where it runs, with what, since when. */
@@ -11,7 +11,6 @@ export function FactBoxes({ session }: { session: Session }) {
       <Box title="Resources" facts={resourceFacts(session)} />
       <Box title="Place" facts={placeFacts(session)} />
       <Box title="Course" facts={courseFacts(session)} />
-      <Box title="About" facts={environmentFacts(session)} />
     </div>
   );
 }

@@ -5,7 +5,7 @@ import 'uplot/dist/uPlot.min.css';
 import { clock } from '@/lib/clock';
 import { localTime } from '@/lib/time';
 import classes from './Use.module.css';
-import { type Chart, rows, valueText } from './use';
+import { axisText, type Chart, rows, valueText } from './use';
 
 const HEIGHT_PX = 150;
 /** Told apart by more than their colour. */
@@ -14,6 +14,11 @@ const COLOURS = ['--busy', '--waiting', '--good', '--bad'];
 
 function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+/** While nobody points at a moment, the last one is told. */
+function tellLast(plot: uPlot): void {
+  if (plot.cursor.idx == null) plot.setLegend({ idx: plot.data[0].length - 1 }, false);
 }
 
 const timeText = (seconds: number): string =>
@@ -31,15 +36,15 @@ function options(chart: Chart, width: number): uPlot.Options {
     height: HEIGHT_PX,
     padding: [8, 12, 0, 0],
     cursor: { y: false, drag: { x: false, y: false } },
-    legend: { live: true },
+    hooks: { ready: [tellLast], setCursor: [tellLast] },
     scales: { x: { time: true }, y: { range: [0, chart.most] } },
     axes: [
       { ...axis, space: 90, values: (_plot, splits) => splits.map(timeText) },
       {
         ...axis,
         size: 66,
-        space: 34,
-        values: (_plot, splits) => splits.map((value) => valueText(value, chart.unit)),
+        splits: [0, chart.most / 2, chart.most],
+        values: (_plot, splits) => splits.map((value) => axisText(value, chart.unit)),
       },
     ],
     series: [

@@ -15,8 +15,9 @@ function fact(label: string, value: string | number | null | undefined): Fact[] 
   return value === null || value === undefined ? [] : [{ label, value: String(value) }];
 }
 
-export function resourceFacts({ resources }: Session): Fact[] {
+export function resourceFacts({ resources, environment_title }: Session): Fact[] {
   return [
+    ...fact('Environment', environment_title),
     ...fact('GPUs', resources.gpus > 0 ? gpuText(resources) : 'none'),
     ...fact('CPUs', resources.cpus),
     ...fact(
@@ -38,6 +39,7 @@ export function placeFacts(session: Session): Fact[] {
     ...fact('Account', account),
     ...fact('QOS', qos),
     ...fact('Slurm job', session.job_id),
+    { label: 'Logs to', value: session.logdir, code: true },
   ];
 }
 
@@ -50,11 +52,4 @@ export function courseFacts(session: Session): Fact[] {
     [session.state === 'ended' ? 'Limit was' : 'Ends by', session.expires_at],
   ];
   return times.flatMap(([label, at]) => (at === null ? [] : [{ label, value: at, time: true }]));
-}
-
-export function environmentFacts(session: Session): Fact[] {
-  return [
-    { label: 'Environment', value: session.environment_title },
-    { label: 'Logs to', value: session.logdir, code: true },
-  ];
 }

@@ -50,6 +50,10 @@ export function valueText(value: number, unit: Unit): string {
   }
 }
 
+/** As `valueText`, for a scale: nothing is nothing of any unit. */
+export const axisText = (value: number, unit: Unit): string =>
+  value === 0 ? '0' : valueText(value, unit);
+
 /** The charts that can be drawn; what nobody measured has none. */
 export function charts(use: SessionUse, asked: Asked, live: boolean): Chart[] {
   return [

@@ -1,0 +1,57 @@
+import { Button } from '@mantine/core';
+import { Link, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { Session } from '@/api/types';
+import { timeLeft } from '@/lib/time';
+import { useNow } from '@/lib/useNow';
+import { useLive } from '@/live/store';
+import { Notice } from '@/ui/Notice';
+import { Time } from '@/ui/Time';
+import { ExtendMenu } from './ExtendMenu';
+import classes from './TimeShort.module.css';
+import { shortOfTime } from './timeShort';
+
+const NONE: readonly Session[] = [];
+
+/** On every page: which of one's sessions end soon, until it is put away. */
+export function TimeShort() {
+  const sessions = useLive((s) => s.sessions) ?? NONE;
+  const [putAway, setPutAway] = useState<ReadonlySet<string>>(new Set());
+  const now = useNow();
+  // Its own page says so by itself.
+  const { id: shown } = useParams({ strict: false }) as { id?: string };
+  const short = shortOfTime(sessions, now).filter(
+    ({ session, key }) => !putAway.has(key) && session.id !== shown,
+  );
+  return (
+    <div role="status" className={classes.list}>
+      {short.map(({ session, key, expiresAt }) => (
+        <Notice key={key} tone="warning">
+          <div className={classes.line}>
+            <span>
+              Session{' '}
+              <Link to="/sessions/$id" params={{ id: session.id }}>
+                {session.name}
+              </Link>{' '}
+              ends at <Time at={expiresAt} />. Save your work.{' '}
+              <span aria-hidden="true" className={classes.left}>
+                {timeLeft(expiresAt, now)?.text}
+              </span>
+            </span>
+            <span className={classes.acts}>
+              <ExtendMenu session={session} />
+              <Button
+                size="compact-xs"
+                variant="subtle"
+                color="gray"
+                onClick={() => setPutAway(new Set([...putAway, key]))}
+              >
+                Hide
+              </Button>
+            </span>
+          </div>
+        </Notice>
+      ))}
+    </div>
+  );
+}
