@@ -16,7 +16,7 @@ from sqlalchemy import insert, select
 
 from portal.models import Job, JobKind, JobState, User, new_id
 from spawner.channel import UserInfo
-from spawner.errors import HomeUnavailable, NotFound, Rejected, Unreachable
+from spawner.errors import HomeUnavailable, NotFound, Rejected, SpawnerError, Unreachable
 from spawner.model import (
     JobInfo,
     JobSpec,
@@ -125,12 +125,15 @@ class FakeSlurm:
 @dataclass
 class FakeAgents:
     """Launchers. `mood` is what becomes of a submission; `submitted` what was; `files` what can be
-    read, by path; `starts` what a forecast says, by GPUs and partition."""
+    read, by path; `logged` what folders hold, `trouble_reading` what becomes of reading either;
+    `starts` what a forecast says, by GPUs and partition."""
 
     slurm: FakeSlurm
     mood: Mood = "takes"
     submitted: list[tuple[str, JobSpec, Mapping[str, str]]] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
+    logged: dict[str, dict[str, float | None]] = field(default_factory=dict)
+    trouble_reading: SpawnerError | None = None
     withdrawn: list[str] = field(default_factory=list)
     dismissed: list[str] = field(default_factory=list)
     starts: dict[Any, datetime | Rejected | None] = field(default_factory=dict)
@@ -186,6 +189,20 @@ class FakeAgents:
         start = max(0, len(data) + offset) if offset < 0 else min(offset, len(data))
         piece = data[start : start + limit]
         return piece, len(data), start + len(piece)
+
+    async def read_file(
+        self, username: str, path: str, offset: int, limit: int
+    ) -> tuple[bytes, int, int]:
+        if self.trouble_reading is not None:
+            raise self.trouble_reading
+        return await self.read(username, path, offset, limit)
+
+    async def scalars(
+        self, username: str, folders: list[str], timeout_s: float | None = None
+    ) -> list[dict[str, float | None]]:
+        if self.trouble_reading is not None:
+            raise self.trouble_reading
+        return [self.logged.get(folder, {}) for folder in folders]
 
     async def forecast(self, username: str, spec: JobSpec) -> datetime | None:
         resources = spec.resources

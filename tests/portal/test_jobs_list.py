@@ -4,13 +4,16 @@ shown."""
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, select
 
-from portal.models import BatchJob, JobState
+from portal.models import BatchJob, JobState, User
 from portal.services.jobs import listing
+from spawner.model import Outcome
 from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
 
@@ -32,7 +35,7 @@ async def listed(world: World, query: str = "", who: str = "alice") -> list[Any]
 async def test_filters(world: World) -> None:
     live = await world.job(name="One 100%")
     made = await world.job(template="every-kind", name="two_")
-    (ended,) = await world.rows(1, "alice", name="three", job_id=77)
+    (ended,) = await world.rows(1, "alice", name="three", job_id=77, outcome=Outcome.FAILED)
     (outside,) = await world.rows(1, "alice", name="four", external=True)
     every = {live["id"], made["id"], ended, outside}
     for query, found in (
@@ -51,8 +54,19 @@ async def test_filters(world: World) -> None:
         ("q=7", set()),
         ("q='%20OR%201=1", set()),
         ("state=ended&external=true&q=four", {outside}),
+        ("state=waiting", {live["id"], made["id"]}),
+        ("state=running", set()),
+        ("template=", every - {made["id"]}),
+        ("outcome=failed", {ended}),
+        ("outcome=timeout&outcome=failed", {ended}),
+        ("outcome=timeout", set()),
+        ("outcome=failed&state=live", set()),
+        ("since=2020-01-01T00:00:00Z", {live["id"], made["id"]}),
+        ("until=2020-01-01T00:00:00%2B02:00", {ended, outside}),
     ):
         assert {job["id"] for job in await listed(world, query)} == found, query
+        counted = await world.ask("GET", f"/jobs/count?{query}")
+        assert counted.body == {"count": len(found)}, query
 
 
 @pytest.mark.parametrize(
@@ -60,6 +74,9 @@ async def test_filters(world: World) -> None:
     [
         ("state=gone", "state"), ("external=perhaps", "external"), ("cursor=nonsense", "cursor"),
         ("cursor=2026-01-01T00:00:00~x", "cursor"), ("cursor=~", "cursor"),
+        ("order=name&cursor=nothing", "cursor"), ("order=random", "order"),
+        ("outcome=lost", "outcome.0"), ("since=yesterday", "since"),
+        ("until=2026-01-01T00:00:00", "until"), ("from=2026-01-01", "from"),
         ("q=" + "x" * 201, "q"),
     ],
 )  # fmt: skip
@@ -84,6 +101,65 @@ async def test_pages_hold_each_job_once_newest_first(world: World) -> None:
     assert sorted(job["id"] for job in seen) == sorted(made)
     times = [job["submitted_at"] for job in seen]
     assert times == sorted(times, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("order", "key", "down"),
+    [
+        ("newest", "submitted_at", True), ("oldest", "submitted_at", False),
+        ("name", "name", False), ("name_down", "name", True), ("ended", "ended_at", True),
+    ],
+)  # fmt: skip
+async def test_every_order_holds_each_job_once(
+    world: World, order: str, key: str, down: bool
+) -> None:
+    """Also where many are the same."""
+    if not await listed(world, "q=sorted", who="carol"):
+        for name in ("sorted b", "sorted ä", "sorted a", "sorted ~b"):
+            for minute in (1, 2):
+                ended = datetime(2026, 1, 1, 0, minute, tzinfo=UTC)
+                await world.rows(listing.PAGE // 4, "carol", name=name, ended_at=ended)
+    seen: list[Any] = []
+    query: str | None = f"/jobs?q=sorted&order={order}"
+    while query is not None:
+        answer = (await world.ask("GET", query, who="carol")).body
+        seen += answer["items"]
+        cursor = answer["next_cursor"]
+        query = f"/jobs?q=sorted&order={order}&cursor={quote(cursor)}" if cursor else None
+    assert len(seen) == len({job["id"] for job in seen}) == 8 * (listing.PAGE // 4)
+    values = [job[key] for job in seen]
+    assert values == sorted(values, reverse=down)
+
+
+async def test_by_the_end_only_what_has_ended_is_listed(world: World) -> None:
+    live = await world.job(who="carol", name="has not ended")
+    assert live["id"] not in {job["id"] for job in await listed(world, "order=ended", "carol")}
+
+
+async def test_every_order_of_a_long_history_follows_an_index(world: World) -> None:
+    """SQLite's own plan: nothing is sorted but what is equal, and nobody else's rows are read."""
+    user = await user_of(world, "bob")
+    for order in listing.Order:
+        for wanted in (listing.Filter(), listing.Filter(template="none")):
+            steps = await plan(world, listing.ordered(listing.query_of(user, wanted), order))
+            assert not [step for step in steps if "SCAN" in step], (order, steps)
+            sorts = [step for step in steps if "TEMP B-TREE" in step]
+            assert all("RIGHT PART" in step or "LAST TERM" in step for step in sorts), steps
+
+
+async def user_of(world: World, name: str) -> User:
+    async with world.portal.app.state.db.session() as db:
+        return (await db.scalars(select(User).where(User.username == name))).one()
+
+
+async def plan(world: World, query: Any) -> list[str]:
+    engine = world.portal.app.state.db.engine
+    statement = query.limit(51).compile(
+        dialect=engine.dialect, compile_kwargs={"literal_binds": True}
+    )
+    async with engine.connect() as connection:
+        rows = await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}")
+        return [row[3] for row in rows]
 
 
 async def test_of_a_long_history_a_page_is_read(world: World) -> None:

@@ -89,7 +89,7 @@ class BenchmarkReading:
             )
         except PathRefused as error:
             log.info("a benchmark left no figures", job=job.id, error=error.message)
-            data = b""
+            data, size = b"", 0
         except SpawnerError as error:
             self._not_before_s[job.id] = time.monotonic() + RETRY_S
             log.info("a benchmark's figures can't be read yet", job=job.id, error=error.message)

@@ -23,8 +23,8 @@ async def cluster(parts: Parts) -> list[ClusterFigure]:
 async def own(
     parts: Parts, user: User, template: str | None = None, cursor: str | None = None
 ) -> list[BenchmarkRun]:
-    """A user's runs that left figures and are still on their list, the newest first; at most one
-    more than a page. Raises InvalidInput for what is no cursor."""
+    """A user's runs that are still on their list, the newest first; at most one more than a page.
+    Raises InvalidInput for what is no cursor."""
     query = select(BenchmarkRun).where(BenchmarkRun.user_id == user.id)
     query = query.join(_JOBS, _JOBS.c.id == BenchmarkRun.job_id)
     query = query.where(_JOBS.c.removed_at.is_(None))

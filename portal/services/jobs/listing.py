@@ -63,13 +63,16 @@ async def page(
 ) -> list[BatchJob]:
     """A user's jobs in this order, after the cursor; at most one more than `limit`. Raises
     InvalidInput for a cursor that is none of this order's."""
-    query = select(BatchJob).where(of(user, wanted))
-    if order is Order.ENDED:
-        query = query.where(BatchJob.ended_at.is_not(None))
+    query = ordered(query_of(user, wanted), order)
     if cursor:
         query = query.where(_after(order, cursor))
     async with parts.db.session() as db:
-        return list((await db.scalars(_ordered(query, order).limit(limit + 1))).all())
+        return list((await db.scalars(query.limit(limit + 1))).all())
+
+
+def query_of(user: User, wanted: Filter) -> Select[BatchJob]:
+    """A user's jobs that a filter lets through, in no order."""
+    return select(BatchJob).where(of(user, wanted))
 
 
 async def count(parts: Parts, user: User, wanted: Filter) -> int:
@@ -128,7 +131,10 @@ def _found(user: User, wanted: Filter) -> list[ColumnElement[bool]]:
     return found
 
 
-def _ordered(query: Select[Any], order: Order) -> Select[Any]:
+def ordered(query: Select[BatchJob], order: Order) -> Select[BatchJob]:
+    """The same in an order, which an index has."""
+    if order is Order.ENDED:
+        query = query.where(BatchJob.ended_at.is_not(None))
     column, down = _COLUMNS[order], order not in {Order.OLDEST, Order.NAME}
     keys = (column, _JOBS.c.id)
     return query.order_by(*(key.desc() if down else key.asc() for key in keys))
