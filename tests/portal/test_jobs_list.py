@@ -149,7 +149,8 @@ async def test_every_order_of_a_long_history_follows_an_index(world: World) -> N
 
 async def user_of(world: World, name: str) -> User:
     async with world.portal.app.state.db.session() as db:
-        return (await db.scalars(select(User).where(User.username == name))).one()
+        found: User = (await db.scalars(select(User).where(User.username == name))).one()
+    return found
 
 
 async def plan(world: World, query: Any) -> list[str]:

@@ -47,7 +47,8 @@ async def row(world: World, job_id: str) -> BatchJob:
 async def last_event(world: World, action: str) -> AuditEvent:
     query = select(AuditEvent).where(AuditEvent.action == action).order_by(AuditEvent.id.desc())
     async with world.portal.app.state.db.session() as db:
-        return (await db.scalars(query.limit(1))).one()
+        found: AuditEvent = (await db.scalars(query.limit(1))).one()
+    return found
 
 
 # --- at once ------------------------------------------------------------------------------------
