@@ -8,33 +8,50 @@ import { useLive } from '@/live/store';
 import { Icon } from '@/ui/icons';
 import { EarlierSessions } from './EarlierSessions';
 import { EmptyHome } from './EmptyHome';
+import { HomeJobs } from './HomeJobs';
 import classes from './HomePage.module.css';
+import { MySpace, MyUse } from './MyShare';
+import { StartAgain } from './StartAgain';
 
-/** One's sessions, and what the cluster has free. */
+/** One's sessions and jobs, the setups one starts with, what is free and what one may have of it. */
 export function HomePage() {
   const sessions = useLive((s) => s.sessions);
   const running = sessions?.filter(isLive) ?? [];
   const ended = sessions?.filter((s) => !isLive(s)) ?? [];
+  const empty = sessions !== null && running.length === 0;
   return (
     <>
       <div className={classes.top}>
-        <PageTitle tab="Sessions">Your sessions</PageTitle>
-        {running.length > 0 && (
+        <PageTitle tab="Home">Home</PageTitle>
+        {!empty && (
           <Button component={Link} to="/start" leftSection={<Icon name="plus" />}>
             Start a session
           </Button>
         )}
       </div>
       <div className={classes.columns}>
-        <div className={classes.list}>
-          {sessions === null && <Skeleton height={170} radius="lg" aria-label="Loading" />}
-          {sessions !== null && running.length === 0 && <EmptyHome first={ended.length === 0} />}
-          {running.map((session) => (
-            <SessionCard key={session.id} session={session} />
-          ))}
+        <div className={classes.sections}>
+          <section aria-labelledby="your-sessions">
+            <h2 className={classes.heading} id="your-sessions">
+              Your sessions
+            </h2>
+            <div className={classes.list}>
+              {sessions === null && <Skeleton height={170} radius="lg" aria-label="Loading" />}
+              {empty && <EmptyHome first={ended.length === 0} />}
+              {running.map((session) => (
+                <SessionCard key={session.id} session={session} />
+              ))}
+            </div>
+          </section>
+          <StartAgain />
+          <HomeJobs />
           <EarlierSessions sessions={ended} />
         </div>
-        <ClusterPanel />
+        <div className={classes.side}>
+          <ClusterPanel />
+          <MyUse />
+          <MySpace />
+        </div>
       </div>
     </>
   );

@@ -9,8 +9,13 @@ export async function startSession(body: SessionRequest): Promise<Session> {
   return session;
 }
 
+/** What is needed to have a session again. */
+type Again = Pick<Session, 'name' | 'environment'> & {
+  resources: NonNullable<SessionRequest['resources']>;
+};
+
 /** The same again; under a new name if the old one is in use meanwhile. */
-export function startAgain({ name, environment, resources }: Session): Promise<Session> {
+export function startAgain({ name, environment, resources }: Again): Promise<Session> {
   const kept = live.isNameTaken(name) ? {} : { name };
   return startSession({ ...kept, environment, resources });
 }

@@ -1,5 +1,10 @@
+import { Button, TextInput } from '@mantine/core';
+import { useState } from 'react';
 import type { Environment } from '@/api/types';
-import { ChoiceCard } from '@/ui/ChoiceCard';
+import { plural } from '@/features/sessions/words';
+import { EnvironmentCard } from './EnvironmentCard';
+import { favouritesFirst, isFound } from './environments';
+import { useFavourites } from './favourites';
 import classes from './StartPage.module.css';
 
 interface Props {
@@ -8,38 +13,65 @@ interface Props {
   onChoose: (name: string) => void;
 }
 
-function technical({ language, version, cuda, packages }: Environment): string {
-  return [version && `${language} ${version}`, cuda && `CUDA ${cuda}`, ...packages.slice(0, 4)]
-    .filter(Boolean)
-    .join(' · ');
-}
+/** So many are a choice; more want to be searched. */
+const SHOWN_AT_FIRST = 6;
+const WORTH_SEARCHING = 5;
 
+/** The environments, one's favourites first; found by what one types. */
 export function EnvironmentCards({ environments, chosen, onChoose }: Props) {
+  const { names: favourites, toggle } = useFavourites();
+  const [text, setText] = useState('');
+  const [all, setAll] = useState(false);
+  const typed = text.trim();
+  const ordered = favouritesFirst(environments, favourites);
+  const found = ordered.filter((one) => isFound(one, typed));
+  const shown =
+    all || typed !== ''
+      ? found
+      : found.filter((one, at) => at < SHOWN_AT_FIRST || one.name === chosen);
+  const hidden = found.length - shown.length;
   return (
     <fieldset className={classes.group}>
       <legend>Environment</legend>
+      {environments.length > WORTH_SEARCHING && (
+        <TextInput
+          className={classes.search}
+          type="search"
+          aria-label="Search environments"
+          placeholder="Search: a framework, a language, a package"
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter') event.preventDefault(); // it would start a session
+          }}
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+        />
+      )}
       <div className={classes.cards}>
-        {environments.map((environment) => (
-          <ChoiceCard
+        {shown.map((environment) => (
+          <EnvironmentCard
             key={environment.name}
-            group="environment"
-            value={environment.name}
-            title={environment.title}
+            environment={environment}
             checked={environment.name === chosen}
-            disabled={!environment.available}
+            favourite={favourites.includes(environment.name)}
             onChoose={onChoose}
-          >
-            <span>{environment.description}</span>
-            {environment.available ? (
-              <span className={classes.quiet}>{technical(environment)}</span>
-            ) : (
-              <span className={classes.why}>
-                {environment.unavailable_reason ?? 'Not available on this cluster.'}
-              </span>
-            )}
-          </ChoiceCard>
+            onFavour={toggle}
+          />
         ))}
       </div>
+      <p className={classes.found} role="status">
+        {typed !== '' &&
+          (found.length === 0
+            ? 'No environment has all of these words.'
+            : `${plural(found.length, 'environment')} found.`)}
+      </p>
+      {hidden > 0 && (
+        <Button variant="default" size="compact-md" mt="sm" onClick={() => setAll(true)}>
+          Show all {found.length} environments
+        </Button>
+      )}
     </fieldset>
   );
 }

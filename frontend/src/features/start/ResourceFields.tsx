@@ -10,6 +10,8 @@ interface Props {
   draft: Draft;
   problems: Problems;
   onChange: (draft: Draft) => void;
+  /** the types of GPU are shown elsewhere, with more of each */
+  typesBelow?: boolean;
   /** for what may have several nodes, each with these resources */
   nodes?: {
     value: number | null;
@@ -28,7 +30,8 @@ function partitionLabel(partition: Cluster['partitions'][number]): string {
   return `${partition.name} (${total === 0 ? 'no GPUs' : `${free} of ${total} GPUs free`})`;
 }
 
-export function ResourceFields({ cluster, draft, problems, onChange, nodes }: Props) {
+export function ResourceFields(props: Props) {
+  const { cluster, draft, problems, onChange, nodes } = props;
   const set = (change: Partial<Draft>): void => onChange({ ...draft, ...change });
   const partition = findPartition(cluster, draft.partition);
   const types = partition ? gpuTypesOf(partition) : [];
@@ -65,17 +68,19 @@ export function ResourceFields({ cluster, draft, problems, onChange, nodes }: Pr
         clampBehavior="none"
         error={problems.gpus}
       />
-      <NativeSelect
-        label="GPU type"
-        value={draft.gpu_type ?? ''}
-        onChange={(event) => set({ gpu_type: event.currentTarget.value || null })}
-        data={[
-          { value: '', label: 'Any' },
-          ...[...types, ...(known || draft.gpu_type === null ? [] : [draft.gpu_type])],
-        ]}
-        disabled={!draft.gpus}
-        error={problems.gpu_type}
-      />
+      {!props.typesBelow && (
+        <NativeSelect
+          label="GPU type"
+          value={draft.gpu_type ?? ''}
+          onChange={(event) => set({ gpu_type: event.currentTarget.value || null })}
+          data={[
+            { value: '', label: 'Any' },
+            ...[...types, ...(known || draft.gpu_type === null ? [] : [draft.gpu_type])],
+          ]}
+          disabled={!draft.gpus}
+          error={problems.gpu_type}
+        />
+      )}
       <NumberInput
         label={each('CPUs')}
         value={draft.cpus ?? ''}

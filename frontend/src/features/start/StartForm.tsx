@@ -1,23 +1,34 @@
-import { Button, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useRef, useState } from 'react';
+import { type FormEvent, type ReactNode, useRef, useState } from 'react';
 import type { Environment } from '@/api/types';
 import { startSession } from '@/features/sessions/actions';
-import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { EnvironmentCards } from './EnvironmentCards';
+import { GpuTypes } from './GpuTypes';
+import type { StartLink } from './link';
 import { ResourceChoice } from './ResourceChoice';
 import { ResourceFields } from './ResourceFields';
-import { generalRefusal } from './refusal';
-import { StartOutlook } from './StartOutlook';
+import { SetupList } from './SetupList';
+import { StarterChoice } from './StarterChoice';
 import classes from './StartPage.module.css';
-import { useStartForm } from './useStartForm';
+import { StartSummary } from './StartSummary';
+import { setupsChanged } from './setups';
+import { type StartFormState, useStartForm } from './useStartForm';
+
+interface Props {
+  environments: Environment[];
+  /** what the page's address fills in */
+  link: StartLink;
+  /** what stands below the summary */
+  beside: ReactNode;
+}
 
 /** Chooses an environment and resources, and starts a session with them. */
-export function StartForm({ environments }: { environments: Environment[] }) {
+export function StartForm({ environments, link, beside }: Props) {
   const navigate = useNavigate();
   const form = useRef<HTMLFormElement>(null);
-  const start = useStartForm(environments);
+  const start = useStartForm(environments, link);
   const [busy, setBusy] = useState(false);
 
   const focusFirstProblem = (): void => {
@@ -29,11 +40,13 @@ export function StartForm({ environments }: { environments: Environment[] }) {
 
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
+    if (busy) return;
     if (start.blocked) return focusFirstProblem();
     setBusy(true);
     try {
       await startSession(start.request());
       start.keep();
+      void setupsChanged();
       await navigate({ to: '/' });
     } catch (error) {
       start.refuse(error);
@@ -43,57 +56,83 @@ export function StartForm({ environments }: { environments: Environment[] }) {
     }
   };
 
-  const refusal = generalRefusal(start.refusal);
   return (
-    <form ref={form} className={classes.form} onSubmit={(e) => void submit(e)} noValidate>
-      <EnvironmentCards
-        environments={environments}
-        chosen={start.environment?.name ?? null}
-        onChoose={start.chooseEnvironment}
-      />
-      <fieldset className={classes.group}>
-        <legend>Resources</legend>
-        {start.cluster.presets.length > 0 && (
-          <ResourceChoice
-            cluster={start.cluster}
-            environment={start.environment}
-            chosen={start.preset}
-            onChoose={start.choosePreset}
-          />
-        )}
-        {start.ownNumbers && (
-          <ResourceFields
-            cluster={start.cluster}
-            draft={start.draft}
-            problems={start.problems}
-            onChange={start.setDraft}
-          />
-        )}
-      </fieldset>
-      <TextInput
-        label="Name (optional)"
-        description="It becomes part of the session's address."
-        value={start.name}
-        onChange={(event) => start.setName(event.currentTarget.value)}
-        error={start.nameProblem}
-        autoComplete="off"
-        autoCapitalize="none"
-        spellCheck={false}
-        maw={380}
-      />
-      {refusal && <Notice tone="error">{refusal}</Notice>}
-      <div className={classes.foot}>
-        <Button
-          type="submit"
-          size="md"
-          loading={busy}
-          disabled={start.environment === undefined}
-          leftSection={<Icon name="play" />}
-        >
-          Start session
-        </Button>
-        <StartOutlook draft={start.draft} cluster={start.cluster} possible={!start.blocked} />
+    <form ref={form} className={classes.columns} onSubmit={(e) => void submit(e)} noValidate>
+      <div className={classes.form}>
+        <Asked environments={environments} link={link} />
+        <SetupList onUse={start.take} />
+        <EnvironmentCards
+          environments={environments}
+          chosen={start.environment?.name ?? null}
+          onChoose={start.chooseEnvironment}
+        />
+        <ResourcesPart start={start} />
+        <StarterChoice
+          environment={start.environment}
+          chosen={start.starter}
+          onChoose={start.setStarter}
+          problem={start.starterProblem}
+        />
+        <TextInput
+          label="Name (optional)"
+          description="It becomes part of the session's address."
+          value={start.name}
+          onChange={(event) => start.setName(event.currentTarget.value)}
+          error={start.nameProblem}
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+          maw={380}
+        />
+      </div>
+      <div className={classes.side}>
+        <StartSummary start={start} busy={busy} />
+        {beside}
       </div>
     </form>
+  );
+}
+
+function ResourcesPart({ start }: { start: StartFormState }) {
+  const { cluster, environment, draft, problems } = start;
+  return (
+    <fieldset className={classes.group}>
+      <legend>Resources</legend>
+      {cluster.presets.length > 0 && (
+        <ResourceChoice
+          cluster={cluster}
+          environment={environment}
+          chosen={start.preset}
+          onChoose={start.choosePreset}
+        />
+      )}
+      {start.ownNumbers && (
+        <>
+          <ResourceFields
+            cluster={cluster}
+            draft={draft}
+            problems={problems}
+            onChange={start.setDraft}
+            typesBelow
+          />
+          <GpuTypes cluster={cluster} draft={draft} problems={problems} onChange={start.setDraft} />
+        </>
+      )}
+    </fieldset>
+  );
+}
+
+/** A link may ask for what isn't here. */
+function Asked({ environments, link }: Pick<Props, 'environments' | 'link'>) {
+  const { environment: name } = link;
+  if (name === undefined) return null;
+  const found = environments.find((one) => one.name === name);
+  if (found?.available) return null;
+  return (
+    <Notice tone="warning">
+      {found === undefined
+        ? `The link asks for the environment “${name}”, which this site hasn't got. Another one is chosen below.`
+        : `The link asks for ${found.title}, which can't be used now. Another one is chosen below.`}
+    </Notice>
   );
 }

@@ -1,29 +1,38 @@
-import type { Cluster } from '@/api/types';
-import { gpuText } from '@/features/sessions/words';
-import { minutesAsTime } from '@/lib/time';
+import type { Cluster, Environment, Resources } from '@/api/types';
+import { StartEstimate } from '@/features/submit/StartEstimate';
 import { type Draft, OUTLOOK_TEXT, outlook } from './check';
+import { toResources } from './draft';
 import classes from './StartPage.module.css';
 
 interface Props {
   draft: Draft;
   cluster: Cluster;
+  environment: Environment | undefined;
   possible: boolean;
+  onChoose: (resources: Resources) => void;
 }
 
-/** What will happen on pressing Start, as far as one can see. */
-export function StartOutlook({ draft, cluster, possible }: Props) {
+/** When it would start, as far as one can see. Slurm is asked only where it would have to wait. */
+export function StartOutlook({ draft, cluster, environment, possible, onChoose }: Props) {
   if (!possible)
     return (
       <p className={`${classes.outlook} ${classes.why}`} role="status">
-        Not possible like this: see above.
+        Not possible like this: see what is marked in the form.
       </p>
     );
-  const gpus = gpuText({ gpus: draft.gpus ?? 0, gpu_type: draft.gpu_type });
-  const what = gpus.charAt(0).toUpperCase() + gpus.slice(1);
+  const expected = outlook(draft, cluster);
   return (
-    <p className={`${classes.outlook} ${classes.quiet}`} role="status">
-      {what} for {minutesAsTime(draft.time_limit_minutes ?? 0)}.{' '}
-      {OUTLOOK_TEXT[outlook(draft, cluster)]}
-    </p>
+    <>
+      <p className={classes.outlook} role="status">
+        {OUTLOOK_TEXT[expected]}
+      </p>
+      {expected !== 'now' && environment && (
+        <StartEstimate
+          ask={{ resources: toResources(draft) ?? {}, environment: environment.name }}
+          possible
+          onChoose={onChoose}
+        />
+      )}
+    </>
   );
 }

@@ -1,5 +1,6 @@
 import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
 import { PageTitle } from '@/app/PageTitle';
 import { environmentsQuery } from '@/app/queries';
@@ -10,29 +11,41 @@ import { Notice } from '@/ui/Notice';
 import { StartForm } from './StartForm';
 import classes from './StartPage.module.css';
 
+const route = getRouteApi('/member/start');
+
 export function StartPage() {
   const environments = useQuery(environmentsQuery);
   const cluster = useLive((s) => s.cluster);
+  const sessions = useLive((s) => s.sessions);
+  const link = route.useSearch();
   return (
     <>
       <div className={classes.top}>
         <PageTitle tab="Start a session">Start a session</PageTitle>
       </div>
-      <div className={classes.columns}>
-        {environments.error ? (
-          <Notice tone="error">{sentence(environments.error)}</Notice>
-        ) : environments.data === undefined || cluster === null ? (
-          <Skeleton height={360} radius="lg" aria-label="Loading" />
-        ) : !isKnown(cluster) ? (
-          <Notice tone="warning">
-            Slurm has not answered yet, so nothing can be started just now. This page goes on by
-            itself as soon as it does.
-          </Notice>
-        ) : (
-          <StartForm environments={environments.data} />
-        )}
-        <ClusterPanel />
-      </div>
+      {environments.error && !environments.data ? (
+        <Notice tone="error">{sentence(environments.error)}</Notice>
+      ) : environments.data === undefined || cluster === null || sessions === null ? (
+        <Skeleton height={360} radius="lg" aria-label="Loading" />
+      ) : !isKnown(cluster) ? (
+        <Notice tone="warning">
+          Slurm has not answered yet, so nothing can be started just now. This page goes on by
+          itself as soon as it does.
+        </Notice>
+      ) : environments.data.length === 0 ? (
+        <Notice tone="warning">
+          This site has no environments yet, so there is nothing to start a session in. Ask your
+          administrators.
+        </Notice>
+      ) : (
+        // Another link is another form.
+        <StartForm
+          key={JSON.stringify(link)}
+          environments={environments.data}
+          link={link}
+          beside={<ClusterPanel />}
+        />
+      )}
     </>
   );
 }

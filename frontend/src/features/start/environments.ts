@@ -1,4 +1,4 @@
-/** In what order environments are offered. Pure. */
+/** In what order environments are offered, how they are found, and what is in them. Pure. */
 import type { Environment } from '@/api/types';
 
 type Known = Pick<Environment, 'title' | 'framework' | 'available' | 'gpu'>;
@@ -11,4 +11,58 @@ function place({ available, framework, gpu }: Known): number {
 /** What serves everybody first, then the frameworks by name, and at last what can't be used. */
 export function inEnvironmentOrder<T extends Known>(all: readonly T[]): T[] {
   return [...all].sort((a, b) => place(a) - place(b) || a.title.localeCompare(b.title));
+}
+
+/** The same with one's favourites first; what can't be used stays behind. */
+export function favouritesFirst<T extends Pick<Environment, 'name' | 'available'>>(
+  all: readonly T[],
+  favourites: readonly string[],
+): T[] {
+  const first = (one: T): boolean => one.available && favourites.includes(one.name);
+  return [...all.filter(first), ...all.filter((one) => !first(one))];
+}
+
+type Findable = Pick<
+  Environment,
+  'name' | 'title' | 'description' | 'language' | 'framework' | 'version' | 'packages'
+>;
+
+/** Whether every word of what was typed is found somewhere in it. */
+export function isFound(environment: Findable, typed: string): boolean {
+  const { name, title, description, language, framework, version, packages } = environment;
+  const whole = [name, title, description, `${language} ${version}`, framework, ...packages]
+    .join('\n')
+    .toLowerCase();
+  return typed
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => whole.includes(word));
+}
+
+const RUNTIMES: Record<Environment['runtime'], string> = {
+  apptainer: 'A container image',
+  modules: 'Environment modules of the cluster',
+  virtualenv: 'A Python virtualenv',
+};
+
+const GPU: Record<Environment['gpu'], string> = {
+  none: 'Uses none',
+  optional: 'Can use one, works without',
+  required: 'Needs at least one',
+};
+
+/** What one may want to know of it before choosing: label and value. */
+export function contents(environment: Environment): [string, string][] {
+  const { language, version, framework, cuda, min_driver: driver, packages } = environment;
+  const rows: [string, string | null][] = [
+    ['Language', version ? `${language} ${version}` : language],
+    ['Framework', framework],
+    ['GPU', GPU[environment.gpu]],
+    ['CUDA', cuda && driver ? `${cuda}, needs driver ${driver} or newer` : cuda],
+    ['Notebooks', environment.kernel ? null : 'None: for terminals and jobs only'],
+    ['Packages', packages.length > 0 ? packages.join(', ') : null],
+    ['Starter notebooks', environment.starters.join(', ') || null],
+    ['Runs from', RUNTIMES[environment.runtime]],
+  ];
+  return rows.filter((row): row is [string, string] => row[1] !== null);
 }

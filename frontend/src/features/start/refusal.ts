@@ -19,7 +19,9 @@ export function resourceRefusals(error: unknown): Problems {
 /** What to say beside the button: the sentence, unless a field of the form already says it all. */
 export function generalRefusal(error: unknown): string | null {
   if (error === null) return null;
-  const shown = [...RESOURCE_FIELDS, 'name'].filter((f) => fieldMessage(error, f) !== undefined);
+  const shown = [...RESOURCE_FIELDS, 'name', 'starter'].filter(
+    (f) => fieldMessage(error, f) !== undefined,
+  );
   const allShown =
     error instanceof ApiError && shown.length > 0 && shown.length >= error.fields.length;
   return allShown ? null : sentence(error);

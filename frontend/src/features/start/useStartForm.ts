@@ -1,13 +1,23 @@
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { fieldMessage } from '@/api/problem';
-import type { Cluster, Environment, SessionRequest } from '@/api/types';
+import type { Cluster, Environment, SessionRequest, SomeResources } from '@/api/types';
+import { myLimitsQuery } from '@/features/limits/queries';
 import { isLive } from '@/live/reducer';
 import { useLive } from '@/live/store';
 import { checkResources, type Draft, nameProblem, type Problems } from './check';
 import { firstPreset, toDraft, toResources } from './draft';
+import { limitProblems, noRoomForSession } from './limits';
+import { linkResources, type StartLink } from './link';
 import { OWN } from './ResourceChoice';
 import { resourceRefusals } from './refusal';
 import { recall, remember } from './remembered';
+
+/** What a form is filled in with: a link, a saved setup. */
+export interface Given {
+  environment: string;
+  resources: SomeResources;
+}
 
 export interface StartFormState {
   cluster: Cluster;
@@ -19,10 +29,20 @@ export interface StartFormState {
   ownNumbers: boolean;
   draft: Draft;
   setDraft: (draft: Draft) => void;
+  /** own numbers, whatever was chosen before */
+  takeDraft: (resources: SomeResources) => void;
+  /** all at once, as a saved setup has it */
+  take: (given: Given) => void;
   problems: Problems;
+  /** why no session at all can be started */
+  noRoom: string | null;
   name: string;
   setName: (name: string) => void;
   nameProblem: string | null;
+  /** the notebook to begin with, one of the environment's; null: none */
+  starter: string | null;
+  setStarter: (name: string | null) => void;
+  starterProblem: string | null;
   blocked: boolean;
   /** what the portal answered to the last attempt, until something is changed */
   refusal: unknown;
@@ -31,33 +51,60 @@ export interface StartFormState {
   keep: () => void;
 }
 
+/** What no field shows, but a setup may ask for. */
+type More = Pick<SomeResources, 'account' | 'qos'>;
+
 function useCluster(): Cluster {
   const cluster = useLive((s) => s.cluster);
   if (cluster === null) throw new Error('the form is shown only once the cluster is known');
   return cluster;
 }
 
-function firstEnvironment(all: Environment[], remembered: string | null): Environment | undefined {
+function firstEnvironment(
+  all: Environment[],
+  ...wanted: (string | null | undefined)[]
+): Environment | undefined {
   const available = all.filter((e) => e.available);
-  return available.find((e) => e.name === remembered) ?? available[0];
+  const named = wanted.map((name) => available.find((e) => e.name === name));
+  return named.find((found) => found !== undefined) ?? available[0];
+}
+
+const moreOf = ({ account, qos }: SomeResources): More => ({
+  ...(account ? { account } : {}),
+  ...(qos ? { qos } : {}),
+});
+
+/** The starter notebook: as chosen, else the first one for whoever has never had a session. */
+function useStarter(environment: Environment | undefined, given: string | undefined) {
+  const newcomer = useLive((s) => s.sessions?.length === 0);
+  const [chosen, choose] = useState<string | null | undefined>(given);
+  const starters = environment?.starters ?? [];
+  const wanted = chosen === undefined ? (newcomer ? starters[0] : null) : chosen;
+  return { starter: starters.find((name) => name === wanted) ?? null, choose };
 }
 
 /** Everything the start form holds: choices, what is wrong with them, and the request they make. */
-export function useStartForm(environments: Environment[]): StartFormState {
+export function useStartForm(environments: Environment[], link: StartLink): StartFormState {
   const cluster = useCluster();
   const sessions = useLive((s) => s.sessions);
+  const { data: limits } = useQuery(myLimitsQuery);
   const [last] = useState(recall);
   const [environmentName, setEnvironmentName] = useState(
-    () => firstEnvironment(environments, last.environment)?.name,
+    () => firstEnvironment(environments, link.environment, last.environment)?.name,
   );
   const environment = environments.find((e) => e.name === environmentName);
   const defaults = environment?.default_resources ?? {};
+  const asked = linkResources(link);
   const [chosenPreset, setChosenPreset] = useState<string | null>(
-    last.own && last.preset === null ? OWN : last.preset,
+    asked !== null || (last.own && last.preset === null) ? OWN : last.preset,
   );
-  const [own, setOwn] = useState<Draft | null>(last.own);
+  const [own, setOwn] = useState<Draft | null>(
+    asked === null ? last.own : toDraft(asked, defaults, cluster),
+  );
+  const [more, setMore] = useState<More>(() => moreOf(link));
   const [name, setName] = useState('');
   const [refusal, setRefusal] = useState<unknown>(null);
+  const { starter, choose: chooseStarter } = useStarter(environment, link.starter);
 
   const preset =
     chosenPreset === OWN || environment === undefined
@@ -67,16 +114,24 @@ export function useStartForm(environments: Environment[]): StartFormState {
     preset === undefined
       ? (own ?? toDraft({}, defaults, cluster))
       : toDraft(preset.resources, defaults, cluster);
-  const problems = { ...checkResources(draft, cluster, environment), ...resourceRefusals(refusal) };
-  const found = checkResources(draft, cluster, environment);
+  const found = {
+    ...limitProblems(draft, limits),
+    ...checkResources(draft, cluster, environment),
+  };
   const taken = (sessions ?? []).filter(isLive).map((s) => s.name);
   const wrongName = nameProblem(name.trim(), taken);
+  const noRoom = noRoomForSession(limits);
 
   /** A change answers the last refusal. */
   const change = (act: () => void): void => {
     setRefusal(null);
     act();
   };
+  const takeDraft = (resources: SomeResources): void =>
+    change(() => {
+      setOwn(toDraft(resources, defaults, cluster));
+      setChosenPreset(OWN);
+    });
 
   return {
     cluster,
@@ -91,11 +146,21 @@ export function useStartForm(environments: Environment[]): StartFormState {
     ownNumbers: preset === undefined,
     draft,
     setDraft: (value) => change(() => setOwn(value)),
-    problems,
+    takeDraft,
+    take: (given) => {
+      takeDraft(given.resources);
+      setEnvironmentName(given.environment);
+      setMore(moreOf(given.resources));
+    },
+    problems: { ...found, ...resourceRefusals(refusal) },
+    noRoom,
     name,
     setName: (value) => change(() => setName(value)),
     nameProblem: wrongName ?? fieldMessage(refusal, 'name') ?? null,
-    blocked: Object.keys(found).length > 0 || wrongName !== null,
+    starter,
+    setStarter: (value) => change(() => chooseStarter(value)),
+    starterProblem: fieldMessage(refusal, 'starter') ?? null,
+    blocked: Object.keys(found).length > 0 || wrongName !== null || noRoom !== null,
     refusal,
     refuse: (error) => {
       setRefusal(error);
@@ -105,8 +170,9 @@ export function useStartForm(environments: Environment[]): StartFormState {
     },
     request: () => ({
       environment: environment?.name ?? '',
-      resources: toResources(draft),
+      resources: { ...toResources(draft), ...more },
       ...(name.trim() === '' ? {} : { name: name.trim() }),
+      ...(starter === null ? {} : { starter }),
     }),
     keep: () =>
       remember({

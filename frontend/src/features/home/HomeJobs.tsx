@@ -1,0 +1,87 @@
+import { Button, Paper } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import type { Job } from '@/api/types';
+import { failed, jobReason, jobStateWords, jobTime } from '@/features/jobs/words';
+import { plural } from '@/features/sessions/words';
+import { useNow } from '@/lib/useNow';
+import { isLive } from '@/live/reducer';
+import { useLive } from '@/live/store';
+import { Icon } from '@/ui/icons';
+import { StateChip } from '@/ui/StateChip';
+import { atAGlance } from './glance';
+import classes from './HomeJobs.module.css';
+
+/** One's jobs at a glance: what waits and runs, then what has ended lately. */
+export function HomeJobs() {
+  const jobs = useLive((s) => s.jobs);
+  if (jobs === null) return null;
+  const running = jobs.filter(isLive);
+  const shown = atAGlance(jobs, Date.now());
+  return (
+    <section aria-labelledby="your-jobs">
+      <div className={classes.top}>
+        <h2 className={classes.heading} id="your-jobs">
+          Your jobs
+        </h2>
+        <Link to="/jobs">
+          {running.length > 0 ? `All jobs (${running.length} wait or run)` : 'All jobs'}
+        </Link>
+      </div>
+      <Paper className={classes.list}>
+        {shown.length === 0 ? (
+          <div className={classes.none}>
+            <p>
+              {jobs.length === 0
+                ? 'A job runs a script without anybody watching, for as long as it takes.'
+                : 'No job waits or runs, and none has ended since yesterday.'}
+            </p>
+            <Button component={Link} to="/jobs/new" variant="default" size="compact-md">
+              Submit a job
+            </Button>
+          </div>
+        ) : (
+          <ul>
+            {shown.map((job) => (
+              <JobLine key={job.id} job={job} />
+            ))}
+          </ul>
+        )}
+        {running.length > shown.length && (
+          <p className={classes.more}>
+            <Link to="/jobs">{plural(running.length - shown.length, 'more job')}</Link>
+          </p>
+        )}
+      </Paper>
+    </section>
+  );
+}
+
+function JobLine({ job }: { job: Job }) {
+  const now = useNow();
+  const reason = jobReason(job);
+  return (
+    <li className={classes.line}>
+      <div className={classes.text}>
+        <Link to="/jobs/$id" params={{ id: job.id }} className={classes.name}>
+          {job.name}
+        </Link>
+        <span className={classes.quiet}>{jobTime(job, now)}</span>
+        {reason && <span className={classes.quiet}>{reason}</span>}
+      </div>
+      <StateChip {...jobStateWords(job)} />
+      {failed(job) && (
+        <Button
+          component={Link}
+          to={`/jobs/${job.id}`}
+          size="compact-sm"
+          variant="subtle"
+          c="var(--bad)"
+          leftSection={<Icon name="alert" size={16} />}
+          aria-label={`Why ${job.name} failed`}
+        >
+          Why?
+        </Button>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,78 @@
+import { Paper, Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { sentence } from '@/api/problem';
+import type { components } from '@/api/schema';
+import { spaceQuery } from '@/features/files/queries';
+import { SpaceLeft } from '@/features/files/SpaceLeft';
+import { roomOf } from '@/features/files/sizes';
+import { myLimitsQuery } from '@/features/limits/queries';
+import { UseBars } from '@/features/limits/UseBars';
+import classes from './MyShare.module.css';
+
+/** What one uses now of what one may use. */
+export function MyUse() {
+  const { data, error } = useQuery(myLimitsQuery);
+  return (
+    <Paper component="section" className={classes.panel} aria-labelledby="my-use">
+      <h2 className={classes.heading} id="my-use">
+        What you use now
+      </h2>
+      {data ? (
+        <UseBars effective={data.effective} use={data.use} person={data.username} />
+      ) : error ? (
+        <p className={classes.quiet}>{sentence(error)}</p>
+      ) : (
+        <Skeleton height={90} aria-label="Loading" />
+      )}
+      <p className={classes.foot}>
+        <Link to="/account">All your limits and your use by month</Link>
+      </p>
+    </Paper>
+  );
+}
+
+/** The room for one's files, by place. */
+export function MySpace() {
+  const { data, error } = useQuery(spaceQuery);
+  return (
+    <Paper component="section" className={classes.panel} aria-labelledby="my-space">
+      <h2 className={classes.heading} id="my-space">
+        Room for files
+      </h2>
+      {data ? (
+        <ul className={classes.places}>
+          {data.items.map((place) => (
+            <Place key={place.name} place={place} />
+          ))}
+        </ul>
+      ) : error ? (
+        <p className={classes.quiet}>{sentence(error)}</p>
+      ) : (
+        <Skeleton height={50} aria-label="Loading" />
+      )}
+      <p className={classes.foot}>
+        <Link to="/files">Your files</Link>
+      </p>
+    </Paper>
+  );
+}
+
+function Place({ place }: { place: components['schemas']['RoomOut'] }) {
+  const room = roomOf(place);
+  return (
+    <li>
+      <p className={classes.name}>{place.title}</p>
+      {place.problem !== null || room === null ? (
+        <p className={classes.quiet}>{place.problem ?? 'It isn’t known how much room there is.'}</p>
+      ) : (
+        <SpaceLeft title={place.title} space={place} />
+      )}
+      {room?.level === 'full' && (
+        <p className={classes.full}>
+          It is full. Delete something, or sessions and jobs will fail.
+        </p>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,116 @@
+import { Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useRef } from 'react';
+import type { Session, SomeResources } from '@/api/types';
+import { startAgain } from '@/features/sessions/actions';
+import { useAct } from '@/features/sessions/useAct';
+import { resourceTexts } from '@/features/sessions/words';
+import { toStartLink } from '@/features/start/link';
+import { notSaved, recentSetupsQuery, setupsQuery, startSetup } from '@/features/start/setups';
+import { Icon } from '@/ui/icons';
+import { Time } from '@/ui/Time';
+import classes from './StartAgain.module.css';
+
+/** So many tiles: those one has saved, then those one used last. */
+const MOST_SAVED = 6;
+const MOST_RECENT = 3;
+
+/** What one can start with a single click: saved setups, and what the last sessions had. */
+export function StartAgain() {
+  const { data: saved } = useQuery(setupsQuery);
+  const { data: used } = useQuery(recentSetupsQuery);
+  if (saved === undefined || used === undefined) return null;
+  const recent = notSaved(used, saved).slice(0, MOST_RECENT);
+  if (saved.length + recent.length === 0) return null;
+  return (
+    <section aria-labelledby="start-again">
+      <h2 className={classes.heading} id="start-again">
+        Start again
+      </h2>
+      <ul className={classes.tiles}>
+        {saved.slice(0, MOST_SAVED).map((setup) => (
+          <Tile key={setup.id} setup={setup} name={setup.name} start={() => startSetup(setup.id)} />
+        ))}
+        {recent.map((setup) => (
+          <Tile
+            key={JSON.stringify([setup.environment, setup.resources])}
+            setup={setup}
+            name={setup.environment_title}
+            usedAt={setup.used_at}
+            start={() => startAgain(setup)}
+          />
+        ))}
+      </ul>
+      {saved.length > MOST_SAVED && (
+        <p className={classes.more}>
+          <Link to="/start">All {saved.length} of your setups</Link>
+        </p>
+      )}
+    </section>
+  );
+}
+
+interface TileProps {
+  setup: {
+    environment: string;
+    environment_title: string;
+    resources: SomeResources;
+    problem: string | null;
+  };
+  name: string;
+  /** when a session was last started with it, for one that isn't saved */
+  usedAt?: string;
+  start: () => Promise<Session>;
+}
+
+function Tile({ setup, name, usedAt, start }: TileProps) {
+  const [busy, act] = useAct();
+  // A second click comes before the button is drawn busy.
+  const started = useRef(false);
+  const { environment, environment_title: title, resources, problem } = setup;
+  const about = [...(name === title ? [] : [title]), ...resourceTexts(resources)];
+
+  const onStart = async (): Promise<void> => {
+    if (started.current) return;
+    started.current = true;
+    await act(start);
+    started.current = false;
+  };
+
+  return (
+    <li className={classes.tile}>
+      <div className={classes.text}>
+        <strong className={classes.name}>{name}</strong>
+        <span className={classes.quiet}>{about.join(' · ')}</span>
+        {usedAt && (
+          <span className={classes.quiet}>
+            last used <Time at={usedAt} />
+          </span>
+        )}
+        {problem && <span className={classes.why}>{problem}</span>}
+      </div>
+      <div className={classes.acts}>
+        {problem === null && (
+          <Button
+            size="compact-md"
+            leftSection={<Icon name="play" size={16} />}
+            loading={busy}
+            onClick={() => void onStart()}
+            aria-label={`Start a session: ${[name, ...about].join(', ')}`}
+          >
+            Start
+          </Button>
+        )}
+        <Link
+          to="/start"
+          search={toStartLink({ environment, resources })}
+          className={classes.change}
+          aria-label={`Change before starting: ${name}`}
+        >
+          Change…
+        </Link>
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,75 @@
+import { ActionIcon } from '@mantine/core';
+import type { Environment } from '@/api/types';
+import { Icon } from '@/ui/icons';
+import classes from './EnvironmentCard.module.css';
+import { contents } from './environments';
+
+interface Props {
+  environment: Environment;
+  checked: boolean;
+  favourite: boolean;
+  onChoose: (name: string) => void;
+  onFavour: (name: string) => void;
+}
+
+function technical({ language, version, cuda, packages }: Environment): string {
+  return [version && `${language} ${version}`, cuda && `CUDA ${cuda}`, ...packages.slice(0, 4)]
+    .filter(Boolean)
+    .join(' · ');
+}
+
+/** One environment to choose, to make a favourite of, and to look into. */
+export function EnvironmentCard({ environment, checked, favourite, onChoose, onFavour }: Props) {
+  const { name, title, available } = environment;
+  return (
+    <div className={classes.card} data-checked={checked} data-disabled={!available}>
+      <label className={classes.choice}>
+        <input
+          type="radio"
+          name="environment"
+          value={name}
+          checked={checked}
+          disabled={!available}
+          onChange={() => onChoose(name)}
+        />
+        <span className={classes.text}>
+          <span className={classes.title}>{title}</span>
+          <span>{environment.description}</span>
+          {available ? (
+            <span className={classes.quiet}>{technical(environment)}</span>
+          ) : (
+            <span className={classes.why}>
+              {environment.unavailable_reason ?? 'Not available on this cluster.'}
+            </span>
+          )}
+        </span>
+      </label>
+      {available && (
+        <>
+          <ActionIcon
+            className={classes.star}
+            variant="subtle"
+            color="gray"
+            aria-pressed={favourite}
+            aria-label={`${title} is a favourite`}
+            title={favourite ? 'Favourite: shown first' : 'Make it a favourite'}
+            onClick={() => onFavour(name)}
+          >
+            <Icon name="star" />
+          </ActionIcon>
+          <details className={classes.inside}>
+            <summary>What is in it</summary>
+            <dl className={classes.facts}>
+              {contents(environment).map(([label, value]) => (
+                <div key={label}>
+                  <dt>{label}</dt>
+                  <dd>{value}</dd>
+                </div>
+              ))}
+            </dl>
+          </details>
+        </>
+      )}
+    </div>
+  );
+}

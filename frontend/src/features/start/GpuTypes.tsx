@@ -1,0 +1,72 @@
+import type { Cluster } from '@/api/types';
+import { memoryText } from '@/features/sessions/words';
+import { ChoiceCard } from '@/ui/ChoiceCard';
+import { type Draft, findPartition, type Problems } from './check';
+import { useGpuFigures } from './gpuFigures';
+import classes from './StartPage.module.css';
+
+const ANY = '(any)';
+
+interface Props {
+  cluster: Cluster;
+  draft: Draft;
+  problems: Problems;
+  onChange: (draft: Draft) => void;
+}
+
+/** The partition's types of GPU: how much memory each has, how many are free, how fast they are. */
+export function GpuTypes({ cluster, draft, problems, onChange }: Props) {
+  const figures = useGpuFigures();
+  const partition = findPartition(cluster, draft.partition);
+  const types = partition?.gpus.filter((one) => one.total > 0) ?? [];
+  if (!draft.gpus || types.length === 0) return null;
+  const choose = (value: string): void =>
+    onChange({ ...draft, gpu_type: value === ANY ? null : value });
+  return (
+    <fieldset className={classes.types}>
+      <legend>GPU type</legend>
+      <div className={classes.cards}>
+        <ChoiceCard
+          group="gpu-type"
+          value={ANY}
+          title="Any type"
+          checked={draft.gpu_type === null}
+          onChoose={choose}
+        >
+          <span className={classes.quiet}>Starts soonest: whatever is free first</span>
+        </ChoiceCard>
+        {types.map(({ type, total, free }) => (
+          <ChoiceCard
+            key={type}
+            group="gpu-type"
+            value={type}
+            title={type}
+            checked={draft.gpu_type === type}
+            onChoose={choose}
+          >
+            <span>
+              {free} of {total} free
+            </span>
+            <GpuMemory gb={cluster.gpu_memory_gb[type]} />
+            {(figures.get(type) ?? []).map((figure) => (
+              <span key={figure} className={classes.quiet}>
+                {figure}
+              </span>
+            ))}
+          </ChoiceCard>
+        ))}
+      </div>
+      {problems.gpu_type && (
+        <p className={classes.problem} role="alert">
+          {problems.gpu_type}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+/** Nothing where the site doesn't say. */
+function GpuMemory({ gb }: { gb: number | undefined }) {
+  if (gb === undefined) return null;
+  return <span className={classes.quiet}>{memoryText(gb)} of memory each</span>;
+}

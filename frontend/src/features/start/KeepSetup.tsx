@@ -1,0 +1,82 @@
+import { Button, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useState } from 'react';
+import type { SessionRequest } from '@/api/types';
+import { router } from '@/app/router';
+import { copyText } from '@/lib/copy';
+import { ConfirmDialog } from '@/ui/ConfirmDialog';
+import { Icon } from '@/ui/icons';
+import { toStartLink } from './link';
+import { SetupNameField } from './SetupList';
+import classes from './StartPage.module.css';
+import { saveSetup } from './setups';
+
+interface Props {
+  request: () => SessionRequest;
+  /** what a setup is called unless one says otherwise */
+  title: string;
+  disabled: boolean;
+}
+
+/** Two ways to have the same again: under a name of one's own, and as a link for others too. */
+export function KeepSetup({ request, title, disabled }: Props) {
+  const [asking, setAsking] = useState(false);
+  const [name, setName] = useState('');
+
+  const save = async (): Promise<void> => {
+    const { environment, resources } = request();
+    const saved = await saveSetup({ name: name.trim(), environment, resources: resources ?? {} });
+    notifications.show({ message: `“${saved.name}” is saved. You find it here and on Home.` });
+  };
+
+  const copyLink = async (): Promise<void> => {
+    const { href } = router.buildLocation({ to: '/start', search: toStartLink(request()) });
+    const link = `${window.location.origin}${href}`;
+    const copied = await copyText(link);
+    notifications.show({
+      message: copied
+        ? 'The link is copied. Whoever opens it sees this form filled in; nothing starts by itself.'
+        : `Copy this link: ${link}`,
+      autoClose: copied ? 6000 : false,
+    });
+  };
+
+  return (
+    <div className={classes.keep}>
+      <Button
+        variant="subtle"
+        size="compact-md"
+        leftSection={<Icon name="save" />}
+        disabled={disabled}
+        onClick={() => {
+          setName(title);
+          setAsking(true);
+        }}
+      >
+        Save this setup
+      </Button>
+      <Button
+        variant="subtle"
+        size="compact-md"
+        leftSection={<Icon name="link" />}
+        disabled={disabled}
+        onClick={() => void copyLink()}
+      >
+        Copy a link to it
+      </Button>
+      <ConfirmDialog
+        title="Save this setup"
+        opened={asking}
+        onClose={() => setAsking(false)}
+        act={save}
+        button="Save"
+        disabled={name.trim() === ''}
+      >
+        <SetupNameField value={name} onChange={setName} />
+        <Text size="sm" c="dimmed">
+          The environment and the resources are saved. One click on Home starts a session with them.
+        </Text>
+      </ConfirmDialog>
+    </div>
+  );
+}

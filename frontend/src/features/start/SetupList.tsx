@@ -1,0 +1,103 @@
+import { ActionIcon, Menu, Text, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Setup } from '@/api/types';
+import { resourceTexts } from '@/features/sessions/words';
+import { ConfirmDialog } from '@/ui/ConfirmDialog';
+import { Icon } from '@/ui/icons';
+import classes from './StartPage.module.css';
+import { deleteSetup, renameSetup, setupsQuery } from './setups';
+import type { Given } from './useStartForm';
+
+/** One's saved setups: a click fills the form in with one. Nothing where there are none. */
+export function SetupList({ onUse }: { onUse: (given: Given) => void }) {
+  const { data } = useQuery(setupsQuery);
+  if (data === undefined || data.length === 0) return null;
+  return (
+    <section aria-labelledby="your-setups">
+      <h2 className={classes.heading} id="your-setups">
+        Your setups
+      </h2>
+      <ul className={classes.setups}>
+        {data.map((setup) => (
+          <SetupItem key={setup.id} setup={setup} onUse={onUse} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function SetupItem({ setup, onUse }: { setup: Setup; onUse: (given: Given) => void }) {
+  const [asking, ask] = useState<'rename' | 'delete' | null>(null);
+  const { name, environment_title, resources, problem } = setup;
+  return (
+    <li className={classes.setup}>
+      <button type="button" onClick={() => onUse(setup)}>
+        <span className={classes.setupName}>{name}</span>
+        <span className={classes.quiet}>
+          {[environment_title, ...resourceTexts(resources)].join(' · ')}
+        </span>
+        {problem && <span className={classes.why}>{problem}</span>}
+      </button>
+      <Menu position="bottom-end" withinPortal>
+        <Menu.Target>
+          <ActionIcon variant="subtle" color="gray" aria-label={`Rename or delete ${name}`}>
+            <Icon name="down" />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={() => ask('rename')}>Rename…</Menu.Item>
+          <Menu.Item onClick={() => ask('delete')}>Delete…</Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      <RenameDialog setup={setup} opened={asking === 'rename'} onClose={() => ask(null)} />
+      <ConfirmDialog
+        title={`Delete the setup “${name}”?`}
+        opened={asking === 'delete'}
+        onClose={() => ask(null)}
+        act={() => deleteSetup(setup.id)}
+        button="Delete"
+        danger
+      >
+        <Text size="sm">Sessions that were started with it aren’t touched.</Text>
+      </ConfirmDialog>
+    </li>
+  );
+}
+
+interface RenameProps {
+  setup: Setup;
+  opened: boolean;
+  onClose: () => void;
+}
+
+function RenameDialog({ setup, opened, onClose }: RenameProps) {
+  const [name, setName] = useState(setup.name);
+  return (
+    <ConfirmDialog
+      title="Rename a setup"
+      opened={opened}
+      onClose={onClose}
+      act={() => renameSetup(setup.id, name.trim())}
+      button="Rename"
+      disabled={name.trim() === ''}
+    >
+      <SetupNameField value={name} onChange={setName} />
+    </ConfirmDialog>
+  );
+}
+
+export const MAX_SETUP_NAME = 60;
+
+export function SetupNameField(props: { value: string; onChange: (name: string) => void }) {
+  return (
+    <TextInput
+      label="Name of the setup"
+      value={props.value}
+      onChange={(event) => props.onChange(event.currentTarget.value)}
+      maxLength={MAX_SETUP_NAME}
+      data-autofocus
+      autoComplete="off"
+    />
+  );
+}

@@ -1,0 +1,40 @@
+import { Checkbox, NativeSelect } from '@mantine/core';
+import type { Environment } from '@/api/types';
+
+interface Props {
+  environment: Environment | undefined;
+  chosen: string | null;
+  onChoose: (name: string | null) => void;
+  problem: string | null;
+}
+
+const COPIED =
+  'It is copied into your home directory. If you have a file of that name already, that one is opened as it is.';
+
+/** Whether JupyterLab opens with a notebook to begin with; nothing where the environment has none. */
+export function StarterChoice({ environment, chosen, onChoose, problem }: Props) {
+  const starters = environment?.starters ?? [];
+  const [only] = starters;
+  if (only === undefined) return null;
+  if (starters.length === 1)
+    return (
+      <Checkbox
+        label={`Open ${only}, a notebook to begin with`}
+        description={COPIED}
+        checked={chosen !== null}
+        onChange={(event) => onChoose(event.currentTarget.checked ? only : null)}
+        error={problem}
+      />
+    );
+  return (
+    <NativeSelect
+      label="A notebook to begin with"
+      description={COPIED}
+      value={chosen ?? ''}
+      onChange={(event) => onChoose(event.currentTarget.value || null)}
+      data={[{ value: '', label: 'None' }, ...starters]}
+      error={problem}
+      maw={380}
+    />
+  );
+}

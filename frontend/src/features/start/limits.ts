@@ -1,0 +1,58 @@
+/** What one's own limits refuse, said while one types. Pure; the portal decides in the end. */
+import type { PersonLimits } from '@/api/types';
+import { memoryText, plural } from '@/features/sessions/words';
+import { minutesAsTime } from '@/lib/time';
+import type { Draft, Problems } from './check';
+
+type Limits = Pick<PersonLimits, 'effective' | 'use'>;
+
+const most = (limits: Limits, field: string): number | null => {
+  const value = limits.effective[field]?.value;
+  return typeof value === 'number' ? value : null;
+};
+
+const over = (asked: number | null, limit: number | null): limit is number =>
+  asked !== null && limit !== null && asked > limit;
+
+/** What of a request could never be had under these limits, whatever is free. */
+export function limitProblems(draft: Draft, limits: Limits | undefined): Problems {
+  if (limits === undefined) return {};
+  const problems: Problems = {};
+  const gpus = most(limits, 'gpus');
+  const cpus = most(limits, 'cpus');
+  const memory = most(limits, 'memory_gb');
+  const minutes = most(limits, 'time_limit_minutes');
+  if (over(draft.gpus, gpus))
+    problems.gpus = `Your limit is ${plural(gpus, 'GPU')} at once. Ask for fewer.`;
+  if (over(draft.cpus, cpus))
+    problems.cpus = `Your limit is ${plural(cpus, 'CPU')} at once. Ask for fewer.`;
+  if (over(draft.memory_gb, memory))
+    problems.memory_gb = `Your limit is ${memoryText(memory)} at once. Ask for less.`;
+  if (over(draft.time_limit_minutes, minutes))
+    problems.time_limit_minutes = `Your sessions may last ${minutesAsTime(minutes)} at most.`;
+  const partitions = limits.effective.partitions?.value;
+  if (draft.partition && Array.isArray(partitions) && !partitions.includes(draft.partition))
+    problems.partition = `You may use these partitions: ${partitions.join(', ')}.`;
+  return { ...problems, ...typeProblem(draft, limits) };
+}
+
+/** A type that the limit doesn't name isn't limited by it. */
+function typeProblem({ gpus, gpu_type: type }: Draft, { effective }: Limits): Problems {
+  const byType = effective.gpus_by_type?.value;
+  if (!gpus || type === null || typeof byType !== 'object' || byType === null) return {};
+  const limit = (byType as Record<string, number>)[type];
+  if (limit === undefined || gpus <= limit) return {};
+  return limit === 0
+    ? { gpu_type: `You may use no ${type} GPUs. Choose another type.` }
+    : { gpus: `Your limit is ${plural(limit, `${type} GPU`)} at once. Ask for fewer.` };
+}
+
+/** Why no further session can be started now; null: one can, or nobody knows. */
+export function noRoomForSession(limits: Limits | undefined): string | null {
+  const limit = limits === undefined ? null : most(limits, 'sessions');
+  const used = limits?.use?.sessions ?? null;
+  if (limit === null || used === null || used < limit) return null;
+  return limit === 0
+    ? 'Your limit allows no sessions. Ask your administrators.'
+    : `You already have ${plural(used, 'session')}, which is your limit. Stop one to start another.`;
+}

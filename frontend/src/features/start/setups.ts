@@ -1,0 +1,66 @@
+/** Setups: what sessions are started with, saved or used before. */
+import { queryOptions } from '@tanstack/react-query';
+import { api, unwrap } from '@/api/client';
+import type { Session, SessionRequest, Setup, SomeResources, UsedSetup } from '@/api/types';
+import { queryClient } from '@/app/queries';
+import { live } from '@/live/store';
+
+const KEY = ['setups'];
+
+export const setupsQuery = queryOptions({
+  queryKey: [...KEY, 'saved'],
+  queryFn: async () => (await unwrap(api.GET('/api/v1/setups'))).items,
+});
+
+export const recentSetupsQuery = queryOptions({
+  queryKey: [...KEY, 'recent'],
+  queryFn: async () => (await unwrap(api.GET('/api/v1/setups/recent'))).items,
+});
+
+export const setupsChanged = (): Promise<void> => queryClient.invalidateQueries({ queryKey: KEY });
+
+interface Asked {
+  name: string;
+  environment: string;
+  resources: NonNullable<SessionRequest['resources']>;
+}
+
+export async function saveSetup(body: Asked): Promise<Setup> {
+  const saved = await unwrap(api.POST('/api/v1/setups', { body }));
+  await setupsChanged();
+  return saved;
+}
+
+export async function renameSetup(id: string, name: string): Promise<void> {
+  await unwrap(
+    api.PATCH('/api/v1/setups/{setup_id}', { params: { path: { setup_id: id } }, body: { name } }),
+  );
+  await setupsChanged();
+}
+
+export async function deleteSetup(id: string): Promise<void> {
+  await unwrap(api.DELETE('/api/v1/setups/{setup_id}', { params: { path: { setup_id: id } } }));
+  await setupsChanged();
+}
+
+export async function startSetup(id: string): Promise<Session> {
+  const session = await unwrap(
+    api.POST('/api/v1/setups/{setup_id}/start', { params: { path: { setup_id: id } } }),
+  );
+  live.answered(session);
+  void setupsChanged();
+  return session;
+}
+
+const ASKED = ['partition', 'gpus', 'gpu_type', 'cpus', 'memory_gb', 'time_limit_minutes'] as const;
+
+const sameResources = (a: SomeResources, b: SomeResources): boolean =>
+  ASKED.every((key) => (a[key] ?? null) === (b[key] ?? null));
+
+/** What was used before and isn't among the saved ones anyway. */
+export function notSaved(used: readonly UsedSetup[], saved: readonly Setup[]): UsedSetup[] {
+  return used.filter(
+    ({ environment, resources }) =>
+      !saved.some((s) => s.environment === environment && sameResources(s.resources, resources)),
+  );
+}
