@@ -5,6 +5,7 @@ import { api, unwrap } from '@/api/client';
 import { ApiError, fieldMessage } from '@/api/problem';
 import { useWithPassword } from '@/features/account/reauth';
 import { complain } from '@/ui/complain';
+import { focusFirstProblem } from '@/ui/focus';
 import classes from './ImagesPage.module.css';
 import { suggestedFile } from './images';
 import { importsQuery } from './queries';
@@ -34,17 +35,11 @@ export function ImportForm() {
       const named = error instanceof ApiError && error.fields.length > 0;
       if (named) setRefusal(error);
       else complain(error);
-      focusProblem();
+      focusFirstProblem(form);
     } finally {
       setBusy(false);
       await queries.invalidateQueries(importsQuery);
     }
-  };
-
-  const focusProblem = (): void => {
-    window.requestAnimationFrame(() =>
-      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(),
-    );
   };
 
   const change =

@@ -48,8 +48,8 @@ export const imagesQuery = queryOptions({
   staleTime: 0,
 });
 
-/** Files change rarely, and are read again every few seconds; not asked for in a hidden tab. */
-const CATALOG_MS = 10_000;
+/** For who puts a file right and looks whether it is; not asked for in a hidden tab. */
+const CATALOG_MS = 4000;
 
 export const catalogQuery = queryOptions({
   queryKey: ['admin', 'catalog'],
