@@ -13,10 +13,10 @@ from portal.api.deps import CurrentIdentity, CurrentUser, Identity, PartsDep, st
 from portal.api.job_views import JobOut, jobs_out
 from portal.api.streams import sse, sse_response
 from portal.api.views import SessionOut, sessions_out
-from portal.models import User
+from portal.models import JobState, User
 from portal.parts import Parts
 from portal.services.changes import EVERYONE
-from portal.services.jobs import listing
+from portal.services.jobs import jobs, listing
 from portal.services.sessions import sessions
 
 router = APIRouter(tags=["events"])
@@ -62,7 +62,7 @@ async def _events(parts: Parts, who: Identity) -> AsyncIterator[bytes]:
             if not signalled:
                 yield sse("ping", "{}")
                 continue
-            now, jobs_now = await _sessions(parts, user), await _jobs(parts, user)
+            now, jobs_now = await _sessions(parts, user), await _jobs(parts, user, shown_jobs)
             for event in (
                 *_differences("session", shown, now),
                 *_differences("job", shown_jobs, jobs_now),
@@ -87,12 +87,19 @@ async def _sessions(parts: Parts, user: User) -> dict[str, SessionOut]:
     return {shown.id: shown for shown in await sessions_out(parts, [*found.values()])}
 
 
-async def _jobs(parts: Parts, user: User) -> dict[str, JobOut]:
-    """The caller's live jobs, and the newest of all: as many as a page shows at once."""
+async def _jobs(
+    parts: Parts, user: User, before: Mapping[str, JobOut] | None = None
+) -> dict[str, JobOut]:
+    """The caller's live jobs, and the newest of all: as many as a page shows at once. And those
+    shown `before` that have ended and aren't among the newest: once more, so that this is told."""
     live = await listing.page(parts, user, listing.Filter(state="live"), limit=MAX_LIVE_JOBS)
     newest = await listing.page(parts, user, listing.Filter(), limit=NEWEST_JOBS)
     found = {job.id: job for job in (*live, *newest)}
-    return {shown.id: shown for shown in await jobs_out(parts, [*found.values()])}
+    shown = before or {}
+    left = [i for i, job in shown.items() if i not in found and job.state is not JobState.ENDED]
+    if left:
+        found |= {job.id: job for job in await jobs.ended_of(parts, user, left)}
+    return {job.id: job for job in await jobs_out(parts, [*found.values()])}
 
 
 def _differences(

@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from portal.api import logs
+from portal.api.events import NEWEST_JOBS
+from portal.db import utcnow
 from portal.models import BatchJob, JobState
+from portal.services.changes import EVERYONE
 from portal.services.store import change
 from spawner.model import SlurmState
 from tests.portal.job_world import World, job_world
@@ -187,6 +190,23 @@ async def events(world: World, path: str) -> AsyncIterator[tuple[str, Any]]:
                 name = line[7:].strip().decode()
             elif line.startswith(b"data: "):
                 yield name, json.loads(line[6:])
+
+
+async def test_the_end_of_an_old_job_is_told(world: World) -> None:
+    """It is no longer live, nor among the newest: shown once more as it ended, then let go."""
+    old = await world.job(name="old")
+    heard: list[tuple[str, str]] = []
+    async for name, data in events(world, "/events"):
+        if name == "snapshot":
+            await world.rows(NEWEST_JOBS, who="alice", state=JobState.ENDED, created_at=utcnow())
+            await change(world.parts.db, BatchJob, old["id"], end)
+            world.parts.changes.notify(EVERYONE)
+        elif name in {"job", "job_removed"} and data["id"] == old["id"]:
+            heard.append((name, data.get("state", "")))
+            if name == "job_removed":
+                break
+            world.parts.changes.notify(EVERYONE)
+    assert heard[-2:] == [("job", "ended"), ("job_removed", "")]
 
 
 async def test_events_tell_of_ones_own_jobs_alone(world: World) -> None:

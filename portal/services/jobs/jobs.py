@@ -8,7 +8,7 @@ stays as it is and the reconcile loop submits it once it is certain that Slurm h
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict
 
 import structlog
@@ -232,6 +232,14 @@ async def get(parts: Parts, user: User, job_id: str) -> BatchJob:
     if job is None or job.user_id != user.id or job.removed_at is not None:
         raise NotFound("There is no such job of yours.")
     return job
+
+
+async def ended_of(parts: Parts, user: User, ids: Collection[str]) -> list[BatchJob]:
+    """Those of one's own jobs with these ids that have ended, and are still on one's list."""
+    ended = BatchJob.state == JobState.ENDED, BatchJob.removed_at.is_(None)
+    mine = BatchJob.user_id == user.id, BatchJob.id.in_(ids), *ended
+    async with parts.db.session() as db:
+        return list((await db.scalars(select(BatchJob).where(*mine))).all())
 
 
 async def with_script(parts: Parts, job: BatchJob) -> BatchJob:
