@@ -9,18 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from tests.browser.chromium import launch
 from tests.live import Live
 
-CHROMIUM = "/usr/bin/chromium"
-QUIET = [
-    "--no-sandbox",  # CI runs as root
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 PATIENCE_MS = 30_000
 expect.set_options(timeout=120_000)  # however busy the machine is
 
@@ -29,7 +20,7 @@ expect.set_options(timeout=120_000)  # however busy the machine is
 def chromium() -> Iterator[Browser]:
     """One for a file: while it is there, Playwright's event loop keeps others from running."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        browser = launch(playwright)
         yield browser
         browser.close()
 

@@ -1,0 +1,34 @@
+"""axe-core in a page: what of it people with other ears, eyes and hands can't use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page
+
+AXE = Path(__file__).parents[2] / "frontend/node_modules/axe-core/axe.min.js"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+GRAVE = {"serious", "critical"}
+
+_RUN = """async ([only, tags]) => {
+  const runOnly = only ? { type: 'rule', values: only } : { type: 'tag', values: tags };
+  const found = await axe.run(document, { runOnly, resultTypes: ['violations'] });
+  return found.violations.map(({ id, impact, help, nodes }) => ({
+    id, impact, help,
+    where: nodes.map(({ html, failureSummary }) => `${html.slice(0, 200)}\\n${failureSummary}`),
+  }));
+}"""
+
+
+def findings(page: Page, *, only: list[str] | None = None) -> list[str]:
+    """What is serious or critical, as sentences; `only` some of the rules."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.read_text())
+    found: list[dict[str, Any]] = page.evaluate(_RUN, [only, RULES])
+    return [
+        f"{each['id']} ({each['impact']}): {each['help']}\n{where}"
+        for each in found
+        if each["impact"] in GRAVE
+        for where in each["where"]
+    ]

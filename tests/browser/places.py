@@ -1,0 +1,87 @@
+"""Every page of the portal by its address, and what has to be there for it to show something.
+
+A test compares this list with the application's routes, so that no page is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from playwright.sync_api import Page, expect
+
+READY_MS = 60_000
+
+
+@dataclass(frozen=True)
+class Place:
+    """`path` as the router has it; `fill` names the thing (of scenes.Things) for its parameter."""
+
+    name: str
+    path: str
+    fill: str | None = None
+    search: str = ""
+
+    def address(self, things: Mapping[str, str]) -> str:
+        """Below the portal's own address. KeyError if there is no such thing."""
+        if self.fill is None:
+            return self.path + self.search
+        head, _, tail = self.path.partition("$")
+        rest = tail.partition("/")[2]
+        filled = head + quote(things[self.fill], safe="")
+        return filled + (f"/{rest}" if rest else "") + self.search
+
+
+PLACES = (
+    Place("home", "/"),
+    Place("start", "/start"),
+    Place("session", "/sessions/$id", "session"),
+    Place("session-ended", "/sessions/$id", "ended"),
+    Place("session-log", "/sessions/$id/log", "session"),
+    Place("start-again", "/start-again/$name", "ended-name"),
+    Place("jobs", "/jobs"),
+    Place("job-new", "/jobs/new"),
+    Place("job-template", "/jobs/new", search="?template=python-training"),
+    Place("job-script", "/jobs/new", search="?own=true"),
+    Place("job", "/jobs/$id", "job"),
+    Place("job-failed", "/jobs/$id", "failed"),
+    Place("job-array", "/jobs/$id", "array"),
+    Place("job-log", "/jobs/$id/log", "job"),
+    Place("cluster", "/cluster"),
+    Place("shared", "/shared"),
+    Place("files", "/files"),
+    Place("glossary", "/glossary"),
+    Place("account", "/account"),
+    Place("led-group", "/groups/$group", "group"),
+    Place("admin-sessions", "/admin"),
+    Place("admin-images", "/admin/images"),
+    Place("admin-catalog", "/admin/catalog"),
+    Place("admin-people", "/admin/people"),
+    Place("admin-person", "/admin/people/$username", "person"),
+    Place("admin-new-person", "/admin/new/person"),
+    Place("admin-new-people", "/admin/new/people"),
+    Place("admin-groups", "/admin/groups"),
+    Place("admin-group", "/admin/groups/$group", "group"),
+    Place("admin-limits", "/admin/limits"),
+    Place("admin-usage", "/admin/usage"),
+    Place("admin-audit", "/admin/audit"),
+    Place("admin-announcements", "/admin/announcements"),
+    Place("admin-status", "/admin/status"),
+    Place("not-found", "/no/such/page"),
+)
+
+# Routes without a page to look at here, and why.
+ELSEWHERE = {
+    "/login": "before the login; looked at by itself",
+    "/second-factor": "for those who must set one up, and for nobody else",
+    "/sessions/$id/tensorboard": "leads to TensorBoard",
+    "/jobs/$id/tensorboard": "leads to TensorBoard",
+}
+
+
+def settle(page: Page) -> None:
+    """Until a page shows what it has: a heading, and nothing that stands for what is to come."""
+    expect(page.locator("h1").first).to_be_visible(timeout=READY_MS)
+    for waiting in (".mantine-Skeleton-root", "[aria-label=Loading]"):
+        expect(page.locator(waiting)).to_have_count(0, timeout=READY_MS)

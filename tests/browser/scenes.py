@@ -1,0 +1,101 @@
+"""Something to look at: sessions and jobs in several states, made through the API."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from playwright.sync_api import APIRequestContext, BrowserContext
+
+SLOW_S = 180
+SMALL = {"cpus": 1, "memory_gb": 0.25, "time_limit_minutes": 10}
+FAILING = "#!/bin/bash\necho begins\npython3 -c 'import nothing_like_that'\nexit 3\n"
+GROUP = "portal-users"
+
+
+@dataclass
+class Api:
+    """The portal's API as one person, from a browser's own cookie jar."""
+
+    request: APIRequestContext
+    base_url: str
+
+    def ask(self, method: str, path: str, body: object = None) -> Any:
+        """The answer's JSON, None without one; AssertionError with what was refused."""
+        answer = self.request.fetch(
+            f"{self.base_url}/api/v1{path}",
+            method=method,
+            data=body,
+            headers={"Origin": self.base_url},
+        )
+        assert answer.ok, f"{method} {path}: {answer.status} {answer.text()[:500]}"
+        return answer.json() if answer.body() else None
+
+    def until(self, path: str, state: str) -> Any:
+        """The thing at `path`, once it is in this state."""
+        deadline = time.monotonic() + SLOW_S
+        while (now := self.ask("GET", path))["state"] != state:
+            assert time.monotonic() < deadline, f"{path} is still {now['state']}: {now['reason']}"
+            time.sleep(0.2)
+        return now
+
+
+def log_in(context: BrowserContext, base_url: str, username: str, password: str) -> Api:
+    """The API as this person, whose pages the context then shows."""
+    api = Api(context.request, base_url)
+    api.ask("POST", "/login", {"username": username, "password": password})
+    return api
+
+
+def begin(api: Api) -> dict[str, str]:
+    """Start and submit what the pages show; what `finish` waits for. Answers names to ids."""
+    resources = {"cpus": 1, "memory_gb": 1, "time_limit_minutes": 30}
+    session = {"environment": "python3", "resources": resources}
+    job = {"resources": SMALL}
+    array = {"learning_rate": [0.1, 0.5], "hidden": [4, 8], "epochs": 2}
+    python = {"template": "python-training", "parameters": {"epochs": 5}, "resources": SMALL}
+    return {
+        "ended-name": "over",
+        "person": "alice",
+        "group": GROUP,
+        "ended": _id(api, "/sessions", session | {"name": "over"}),
+        "session": _id(api, "/sessions", session | {"name": "exploring"}),
+        "job": _id(api, "/jobs", python | {"name": "baseline"}),
+        "failed": _id(api, "/jobs", job | {"script": FAILING, "name": "broken import"}),
+        "array": _id(
+            api,
+            "/jobs",
+            {"template": "hyperparameter-array", "parameters": array, "resources": SMALL},
+        ),
+        "waiting": _id(
+            api, "/jobs", job | {"script": "#!/bin/bash\nsleep 600\n", "name": "still running"}
+        ),
+    }
+
+
+def finish(api: Api, things: Mapping[str, str]) -> None:
+    """Wait until each is in the state that its name says."""
+    api.until(f"/sessions/{things['ended']}", "running")
+    api.ask("DELETE", f"/sessions/{things['ended']}")
+    for job in ("job", "failed", "array"):
+        api.until(f"/jobs/{things[job]}", "ended")
+    api.until(f"/sessions/{things['ended']}", "ended")
+    api.until(f"/sessions/{things['session']}", "running")
+
+
+def lead(api: Api, username: str) -> None:
+    """Make an administrator a leader, too."""
+    api.ask("PUT", f"/admin/groups/{GROUP}/leaders/{username}")
+
+
+def end(api: Api, things: Mapping[str, str], leader: str) -> None:
+    """Leave nothing running, and nobody leading who didn't before."""
+    api.ask("DELETE", f"/sessions/{things['session']}")
+    api.ask("POST", f"/jobs/{things['waiting']}/cancel")
+    api.ask("DELETE", f"/admin/groups/{GROUP}/leaders/{leader}")
+
+
+def _id(api: Api, path: str, body: object) -> str:
+    return str(api.ask("POST", path, body)["id"])

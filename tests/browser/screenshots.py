@@ -1,0 +1,184 @@
+"""Pictures of every page, to be looked at: light, dark, on a phone, full, empty, and failing.
+
+    python -m tests.browser.screenshots --cluster DIR --out DIR [--only NAME]… [--look LOOK]…
+
+DIR is the state folder of a running cluster, such as the demo's. It starts two sessions and a few jobs
+of carol's, which end with it; bob has nothing. `index.html` in OUT shows all pictures side by side.
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
+
+from tests.browser import scenes
+from tests.browser.chromium import launch
+from tests.browser.places import PLACES, Place, settle
+from tests.live import Live
+
+DESKTOP, PHONE = (1280, 900), (390, 844)
+FULL, EMPTY = "carol", "bob"
+PROBLEM = (
+    '{"type":"urn:portal:internal","title":"Trouble","status":500,'
+    '"detail":"Something went wrong here. It has been written down."}'
+)
+
+
+@dataclass(frozen=True)
+class Look:
+    """How pages are looked at. `failing`: every question is answered with a problem, but who asks."""
+
+    name: str
+    who: str = FULL
+    size: tuple[int, int] = DESKTOP
+    dark: bool = False
+    failing: bool = False
+
+
+LOOKS = (
+    Look("light"),
+    Look("dark", dark=True),
+    Look("phone", size=PHONE),
+    Look("phone-dark", size=PHONE, dark=True),
+    Look("empty", who=EMPTY),
+    Look("failing", failing=True),
+)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What was asked for on the command line."""
+
+    live: Live
+    out: Path
+    only: tuple[str, ...]
+    looks: tuple[Look, ...]
+
+    def places(self, things: Mapping[str, str]) -> Iterator[Place]:
+        """Those for which there is something to show."""
+        for place in PLACES:
+            if place.fill is not None and place.fill not in things:
+                continue
+            if not self.only or place.name in self.only:
+                yield place
+
+
+def look(wanted: Wanted, browser: Browser, how: Look, things: Mapping[str, str]) -> None:
+    """All pictures of one look; a page that can't be shown is said, and the others go on."""
+    folder = wanted.out / how.name
+    folder.mkdir(parents=True, exist_ok=True)
+    context = opened(browser, how)
+    scenes.log_in(context, wanted.live.base_url, how.who, wanted.live.users[how.who])
+    page = context.new_page()
+    if how.failing:
+        page.route("**/api/v1/**", fail)
+    for place in wanted.places(things):
+        picture(page, wanted.live.base_url + place.address(things), folder / f"{place.name}.png")
+    context.close()
+
+
+def opened(browser: Browser, how: Look) -> BrowserContext:
+    width, height = how.size
+    return browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if how.dark else "light",
+        reduced_motion="reduce",
+        is_mobile=how.size == PHONE,
+        has_touch=how.size == PHONE,
+    )
+
+
+def fail(route: Route) -> None:
+    """A portal in trouble, which still knows who asks."""
+    if route.request.url.endswith("/api/v1/me"):
+        route.continue_()
+    else:
+        route.fulfill(status=500, content_type="application/problem+json", body=PROBLEM)
+
+
+def picture(page: Page, address: str, file: Path) -> None:
+    """One page from its top to its end. What it still waits for is in the picture, and said here."""
+    page.goto(address)
+    try:
+        settle(page)
+    except AssertionError:
+        sys.stderr.write(f"{file}: still waits for something\n")
+    page.screenshot(path=file, full_page=True)
+    wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    if wide > 0:
+        sys.stderr.write(f"{file}: {wide} pixels wider than the screen\n")
+
+
+def sheet(out: Path) -> None:
+    """A page with all pictures: a row for each place, a column for each look."""
+    looks = [how.name for how in LOOKS if (out / how.name).is_dir()]
+    rows = []
+    for place in PLACES:
+        cells = [
+            f'<td><a href="{how}/{place.name}.png"><img src="{how}/{place.name}.png"></a></td>'
+            if (out / how / f"{place.name}.png").exists()
+            else "<td></td>"
+            for how in looks
+        ]
+        rows.append(f"<tr><th>{html.escape(place.name)}</th>{''.join(cells)}</tr>")
+    style = "td{vertical-align:top}img{width:20rem;max-height:30rem;object-fit:cover;object-position:top}"
+    heads = "".join(f"<th>{how}</th>" for how in looks)
+    (out / "index.html").write_text(
+        f"<!doctype html><meta charset=utf-8><title>Pages</title><style>{style}</style>"
+        f"<table><tr><th></th>{heads}</tr>{''.join(rows)}</table>\n"
+    )
+
+
+def with_scene(wanted: Wanted, browser: Browser, show: Callable[[Mapping[str, str]], None]) -> None:
+    """Make what the pages are about, show it, and end it again."""
+    context = browser.new_context()
+    api = scenes.log_in(context, wanted.live.base_url, FULL, wanted.live.users[FULL])
+    scenes.lead(api, FULL)
+    things = scenes.begin(api)
+    try:
+        scenes.finish(api, things)
+        show(things)
+    finally:
+        scenes.end(api, things, FULL)
+        context.close()
+
+
+def take(wanted: Wanted) -> None:
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+
+        def full(things: Mapping[str, str]) -> None:
+            for how in wanted.looks:
+                if how.who == FULL:
+                    look(wanted, browser, how, things)
+
+        if any(how.who == FULL for how in wanted.looks):
+            with_scene(wanted, browser, full)
+        for how in wanted.looks:
+            if how.who == EMPTY:
+                look(wanted, browser, how, {})
+        browser.close()
+    sheet(wanted.out)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.browser.screenshots")
+    parser.add_argument("--cluster", type=Path, required=True, help="a running cluster's folder")
+    parser.add_argument("--out", type=Path, required=True, help="where the pictures go")
+    names = [place.name for place in PLACES]
+    parser.add_argument("--only", action="append", choices=names, default=[], metavar="PAGE")
+    looks = {how.name: how for how in LOOKS}
+    parser.add_argument("--look", action="append", choices=[*looks], default=[])
+    asked = parser.parse_args()
+    chosen = tuple(looks[name] for name in asked.look) or LOOKS
+    take(Wanted(Live.of(asked.cluster), asked.out, tuple(asked.only), chosen))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""What holds on every page: nothing in it shuts anybody out, the palette leads anywhere, and an ended
+login is asked for again in place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.browser import scenes
+from tests.browser.axe import findings
+from tests.browser.places import PLACES, settle
+from tests.live import Live
+
+SLOW_MS = 120_000
+CAROL = "carol"
+
+
+@pytest.fixture
+def calm(chromium: Browser) -> Iterator[BrowserContext]:
+    """A browser of somebody who wants nothing to move: nothing is half faded in when looked at."""
+    context = chromium.new_context(
+        viewport={"width": 1280, "height": 900}, reduced_motion="reduce", color_scheme="light"
+    )
+    context.set_default_timeout(SLOW_MS)
+    yield context
+    context.close()
+
+
+def test_no_page_shuts_anybody_out(portal: Live, calm: BrowserContext) -> None:
+    """Every page light and dark, with sessions and jobs in it, and the login page."""
+    page = calm.new_page()
+    page.goto(f"{portal.base_url}/login")
+    settle(page)
+    grave = in_both_schemes(page, "login")
+    api = scenes.log_in(calm, portal.base_url, CAROL, portal.users[CAROL])
+    scenes.lead(api, CAROL)
+    things = scenes.begin(api)
+    try:
+        scenes.finish(api, things)
+        for place in PLACES:
+            page.goto(portal.base_url + place.address(things))
+            settle(page)
+            grave += in_both_schemes(page, place.name)
+    finally:
+        scenes.end(api, things, CAROL)
+    assert not grave, "\n\n".join(grave)
+
+
+def in_both_schemes(page: Page, name: str) -> list[str]:
+    """Everything while it is light; of the dark only what colours can spoil."""
+    page.emulate_media(color_scheme="light")
+    found = [f"{name}, light: {text}" for text in findings(page)]
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
+    found += [f"{name}, dark: {text}" for text in findings(page, only=["color-contrast"])]
+    page.emulate_media(color_scheme="light")
+    expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "light")
+    return found
+
+
+def test_keys_lead_anywhere_and_a_login_ends_in_place(portal: Live, calm: BrowserContext) -> None:
+    scenes.log_in(calm, portal.base_url, CAROL, portal.users[CAROL])
+    page = calm.new_page()
+    page.goto(portal.base_url)
+    settle(page)
+    find_alice(page)
+    use_keys(page)
+    go_on_after_the_login_has_ended(portal, page)
+
+
+def find_alice(page: Page) -> None:
+    """The palette finds pages by their words and people by their names, and reads well."""
+    page.keyboard.press("Control+k")
+    field = page.get_by_role("combobox", name="Find a page, a session, a job or an action")
+    expect(field).to_be_focused()
+    field.fill("ali")
+    expect(page.get_by_role("option", name=re.compile("^Alice")).first).to_be_visible()
+    assert findings(page) == []
+    field.fill("what is meaning")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Words explained")).to_be_focused()
+
+
+def use_keys(page: Page) -> None:
+    """Single keys lead to pages, but not while one types."""
+    page.get_by_label("Search words").press("g")
+    page.get_by_label("Search words").press("j")
+    expect(page.get_by_label("Search words")).to_have_value("gj")
+    page.get_by_role("heading", name="Words explained").focus()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+    assert findings(page) == []
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.press("g")
+    page.keyboard.press("f")
+    page.wait_for_url(re.compile("/files"))
+
+
+def go_on_after_the_login_has_ended(portal: Live, page: Page) -> None:
+    """What was typed is there afterwards, and was saved once."""
+    page.goto(f"{portal.base_url}/admin/new/person")
+    form = page.get_by_role("form", name="New person")
+    form.get_by_label("Given name").fill("<b>Zoë</b>")
+    form.get_by_label("Surname").fill("Typed before")
+    form.get_by_label("User name").fill("alice")
+    page.context.clear_cookies()
+    form.get_by_role("button", name="Create person").click()
+    dialog = page.get_by_role("dialog", name="Please log in again")
+    password = dialog.get_by_label("Password", exact=True)
+    expect(password).to_be_focused()
+    assert findings(page) == []
+    page.keyboard.press("Escape")
+    password.fill("not the password")
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_role("alert")).to_contain_text("not your password")
+    password.fill(portal.users[CAROL])
+    page.keyboard.press("Enter")
+    expect(dialog).to_have_count(0)
+    # the very request that had found the login ended has now been answered
+    expect(form).to_contain_text(re.compile("taken|already|exists"))
+    expect(form.get_by_label("Given name")).to_have_value("<b>Zoë</b>")

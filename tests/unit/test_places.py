@@ -1,0 +1,24 @@
+"""That the list of pages which tests and screenshots go through has every page."""
+
+import re
+from pathlib import Path
+
+from tests.browser.places import ELSEWHERE, PLACES
+
+ROUTER = Path(__file__).parents[2] / "frontend/src/app/router.tsx"
+
+
+def test_every_route_is_gone_to_or_left_out_for_a_reason() -> None:
+    routes = set(re.findall(r"^  path: '([^']+)',$", ROUTER.read_text(), re.MULTILINE))
+    assert len(routes) > 20
+    gone_to = {place.path for place in PLACES if place.name != "not-found"}
+    assert gone_to | set(ELSEWHERE) == routes
+    assert len({place.name for place in PLACES}) == len(PLACES)
+
+
+def test_an_address_is_filled_in() -> None:
+    by_name = {place.name: place for place in PLACES}
+    things = {"session": "an id", "group": "a/b"}
+    assert by_name["session-log"].address(things) == "/sessions/an%20id/log"
+    assert by_name["admin-group"].address(things) == "/admin/groups/a%2Fb"
+    assert by_name["job-template"].address({}) == "/jobs/new?template=python-training"
