@@ -2,8 +2,8 @@
 
     python -m tests.browser.screenshots --cluster DIR --out DIR [--only NAME]… [--look LOOK]…
 
-DIR is the state folder of a running cluster, such as the demo's. It starts two sessions and a few jobs
-of carol's, which end with it; bob has nothing. `index.html` in OUT shows all pictures side by side.
+DIR is the state folder of a running cluster, such as the demo's. It starts two sessions and a few
+jobs of carol's, which end with it; bob has nothing. `index.html` in OUT shows all pictures.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PROBLEM = (
 
 @dataclass(frozen=True)
 class Look:
-    """How pages are looked at. `failing`: every question is answered with a problem, but who asks."""
+    """How pages are looked at. `failing`: each question but who asks is answered with a problem."""
 
     name: str
     who: str = FULL
@@ -103,7 +103,7 @@ def fail(route: Route) -> None:
 
 
 def picture(page: Page, address: str, file: Path) -> None:
-    """One page from its top to its end. What it still waits for is in the picture, and said here."""
+    """One page from its top to its end. If it still waits for something, that is said here."""
     page.goto(address)
     try:
         settle(page)
@@ -127,7 +127,8 @@ def sheet(out: Path) -> None:
             for how in looks
         ]
         rows.append(f"<tr><th>{html.escape(place.name)}</th>{''.join(cells)}</tr>")
-    style = "td{vertical-align:top}img{width:20rem;max-height:30rem;object-fit:cover;object-position:top}"
+    image = "img{width:20rem;max-height:30rem;object-fit:cover;object-position:top}"
+    style = f"td{{vertical-align:top}}{image}"
     heads = "".join(f"<th>{how}</th>" for how in looks)
     (out / "index.html").write_text(
         f"<!doctype html><meta charset=utf-8><title>Pages</title><style>{style}</style>"

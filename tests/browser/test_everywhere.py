@@ -1,5 +1,5 @@
-"""What holds on every page: nothing in it shuts anybody out, the palette leads anywhere, and an ended
-login is asked for again in place."""
+"""What holds on every page: nothing in it shuts anybody out, the palette leads anywhere, and a
+login that has ended is asked for again in place."""
 
 from __future__ import annotations
 
