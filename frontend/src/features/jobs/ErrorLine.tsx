@@ -1,14 +1,28 @@
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { sentence } from '@/api/problem';
 import { logTailQuery } from '@/features/log/queries';
-import type { LogOf } from '@/features/log/source';
+import type { LogOf, Stream } from '@/features/log/source';
 import { LogTail } from '@/features/sessions/LogTail';
 import { plainOutput } from '@/lib/terminal';
+import { Icon } from '@/ui/icons';
 import classes from './Jobs.module.css';
 import { errorLine } from './words';
 
+/** Where a line stands in a log. */
+export interface LinePlace {
+  stream: Stream;
+  line: string;
+}
+
+interface Props {
+  of: LogOf;
+  /** on a page that has the log: goes to where the line stands in it */
+  onShow?: (place: LinePlace) => void;
+}
+
 /** What a failed job said last: the line with the error, then the lines around it. */
-export function ErrorLine({ of }: { of: LogOf }) {
+export function ErrorLine({ of, onShow }: Props) {
   const { data, error } = useQuery(logTailQuery(of));
   if (error) return <p className={classes.quiet}>{sentence(error)}</p>;
   if (data === undefined) return <p className={classes.quiet}>Reading its log…</p>;
@@ -17,6 +31,18 @@ export function ErrorLine({ of }: { of: LogOf }) {
   return (
     <>
       <p className={classes.errorLine}>{line}</p>
+      {onShow && (
+        <div>
+          <Button
+            size="compact-sm"
+            variant="default"
+            leftSection={<Icon name="log" size={14} />}
+            onClick={() => onShow({ stream: data.stream, line })}
+          >
+            Show it in the log
+          </Button>
+        </div>
+      )}
       <LogTail of={of} opened={false} />
     </>
   );

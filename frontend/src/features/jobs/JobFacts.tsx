@@ -1,9 +1,8 @@
 import { Paper } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { JobDetail } from '@/api/types';
-import { Time } from '@/ui/Time';
 import classes from './JobPage.module.css';
-import { askedTexts, usageTexts, valueText } from './words';
+import { askedTexts, valueText } from './words';
 
 interface Fact {
   label: string;
@@ -14,19 +13,17 @@ function resourceFacts(job: JobDetail): Fact[] {
   const { partition, account, qos } = job.resources;
   const asked = askedTexts(job);
   return [
-    ...(asked.length > 0 ? [{ label: 'Asked for', value: <Texts texts={asked} /> }] : []),
+    ...(asked.length > 0 ? [{ label: 'Resources', value: <Texts texts={asked} /> }] : []),
     ...(partition ? [{ label: 'Partition', value: partition }] : []),
     ...(account ? [{ label: 'Account', value: account }] : []),
     ...(qos ? [{ label: 'QOS', value: qos }] : []),
   ];
 }
 
-function courseFacts(job: JobDetail): Fact[] {
+function slurmFacts(job: JobDetail): Fact[] {
   const nodes = job.nodes.length > 0 ? job.nodes.join(', ') : job.node;
   return [
-    { label: 'Submitted', value: <Time at={job.submitted_at} /> },
-    ...(job.started_at ? [{ label: 'Started', value: <Time at={job.started_at} /> }] : []),
-    ...(job.ended_at ? [{ label: 'Ended', value: <Time at={job.ended_at} /> }] : []),
+    ...(job.job_id === null ? [] : [{ label: 'Slurm job', value: job.job_id }]),
     ...(nodes ? [{ label: job.nodes.length > 1 ? 'Nodes' : 'Node', value: nodes }] : []),
     ...(job.exit_code === null ? [] : [{ label: 'Exit code', value: job.exit_code }]),
   ];
@@ -54,17 +51,13 @@ function Texts({ texts }: { texts: string[] }) {
   return texts.map((text) => text.replaceAll(' ', '\u00a0')).join(' · ');
 }
 
-/** What was asked for, what was used, where it ran, and with which parameters. */
+/** What was asked for, where it ran, and with which parameters. */
 export function JobFacts({ job, title }: { job: JobDetail; title: string | undefined }) {
-  const used = job.usage
-    ? usageTexts(job.usage, job.resources).map(([label, value]) => ({ label, value }))
-    : [];
   const parameters = parameterFacts(job);
   return (
     <div className={classes.boxes}>
-      <Box title="Resources" facts={resourceFacts(job)} />
-      {used.length > 0 && <Box title="Used" facts={used} />}
-      <Box title="Course" facts={courseFacts(job)} />
+      <Box title="Asked for" facts={resourceFacts(job)} />
+      <Box title="In Slurm" facts={slurmFacts(job)} />
       {parameters.length > 0 && <Box title="Parameters" facts={parameters} />}
       <Box title="About" facts={aboutFacts(job, title)} />
     </div>

@@ -10,7 +10,7 @@ import { jobStateWords } from './words';
 /** What a job, or one task of an array, has printed. */
 export function JobLogPage() {
   const { id } = useParams({ from: '/member/jobs/$id/log' });
-  const { stream = 'stdout', task } = useSearch({ from: '/member/jobs/$id/log' });
+  const { stream = 'stdout', task, find = '' } = useSearch({ from: '/member/jobs/$id/log' });
   const navigate = useNavigate();
   const { job } = useJob(id);
   // An array has a log for each task; the first one's is as good as any.
@@ -38,6 +38,7 @@ export function JobLogPage() {
           stream={stream}
           onStream={choose}
           first="stdout"
+          find={find}
         />
       )}
     </>

@@ -3,12 +3,10 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ApiError, sentence } from '@/api/problem';
-import type { JobDetail } from '@/api/types';
+import type { JobDetail, Task } from '@/api/types';
 import { NotFoundPage } from '@/app/NotFoundPage';
 import { PageTitle } from '@/app/PageTitle';
 import logClasses from '@/features/log/LogPage.module.css';
-import { LogView } from '@/features/log/LogView';
-import type { Stream } from '@/features/log/source';
 import { Reason } from '@/features/sessions/Reason';
 import { TensorboardLine } from '@/features/sessions/TensorboardLine';
 import { sharedText } from '@/features/tensorboard/sharing';
@@ -17,14 +15,16 @@ import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import { stopJobTensorboard } from './actions';
 import { BoardBox } from './BoardBox';
-import { ErrorLine } from './ErrorLine';
+import { Course } from './Course';
+import { ErrorLine, type LinePlace } from './ErrorLine';
 import { JobActions } from './JobActions';
-import { JobTimes } from './JobCard';
 import { JobFacts } from './JobFacts';
+import { JobLog } from './JobLog';
 import classes from './JobPage.module.css';
 import { templatesQuery } from './queries';
 import { ScriptText } from './ScriptText';
 import { TaskTable } from './TaskTable';
+import { Used } from './Used';
 import { useJob } from './useJob';
 import { failed, jobReason, jobStateWords } from './words';
 
@@ -39,10 +39,8 @@ export function JobPage() {
 }
 
 function Detail({ job }: { job: JobDetail }) {
-  const navigate = useNavigate();
-  const reason = jobReason(job);
   const title = useTemplateTitle(job.template);
-  const others = sharedText(job);
+  const [line, setLine] = useState<LinePlace | null>(null);
   return (
     <>
       <Link to="/jobs" className={logClasses.back}>
@@ -53,64 +51,91 @@ function Detail({ job }: { job: JobDetail }) {
         <StateChip {...jobStateWords(job)} />
       </div>
       <div className={classes.page}>
-        <div className={classes.now}>
-          {job.stale_since && job.state !== 'ended' && (
-            <Notice tone="warning">
-              Last known state: Slurm has not answered since <Time at={job.stale_since} />.
-            </Notice>
-          )}
-          {reason && <Reason reason={reason} advice={job.advice} />}
-          {failed(job) && job.started_at && !job.array && (
-            <ErrorLine of={{ kind: 'jobs', id: job.id }} />
-          )}
-          <JobTimes job={job} />
-          <JobActions
-            job={job}
-            withLog={false}
-            shared={others !== null}
-            onRemoved={() => void navigate({ to: '/jobs', replace: true })}
-          />
-          <TensorboardLine
-            board={job.tensorboard}
-            onStop={() => stopJobTensorboard(job.id)}
-            stopped={job.tensorboard?.reason != null}
-          />
-          {others && <p className={classes.shared}>Its TensorBoard is shared with {others}.</p>}
-        </div>
+        <Now job={job} onShow={setLine} />
+        <Course job={job} />
         {job.array && <TaskTable job={job} array={job.array} />}
-        {job.started_at && !job.array && <Log id={job.id} />}
+        {job.started_at && !job.array && <JobLog id={job.id} shown={line} />}
+        <Used job={job} />
         <JobFacts job={job} title={title} />
         <BoardBox job={job} />
-        {(job.source ?? job.script) && (
-          <details className={classes.fold}>
-            <summary>The script Slurm was given</summary>
-            <ScriptText text={job.script ?? job.source ?? ''} />
-          </details>
-        )}
+        {(job.source ?? job.script) && <Script text={job.script ?? job.source ?? ''} />}
       </div>
     </>
+  );
+}
+
+/** How it stands, why, and what can be done about it. */
+function Now({ job, onShow }: { job: JobDetail; onShow: (place: LinePlace) => void }) {
+  const navigate = useNavigate();
+  const reason = jobReason(job);
+  const others = sharedText(job);
+  return (
+    <div className={classes.now}>
+      {job.stale_since && job.state !== 'ended' && (
+        <Notice tone="warning">
+          Last known state: Slurm has not answered since <Time at={job.stale_since} />.
+        </Notice>
+      )}
+      {reason && <Reason reason={reason} advice={job.advice} />}
+      <WentWrong job={job} onShow={onShow} />
+      <JobActions
+        job={job}
+        withLog={false}
+        shared={others !== null}
+        onRemoved={() => void navigate({ to: '/jobs', replace: true })}
+      />
+      <TensorboardLine
+        board={job.tensorboard}
+        onStop={() => stopJobTensorboard(job.id)}
+        stopped={job.tensorboard?.reason != null}
+      />
+      {others && <p className={classes.shared}>Its TensorBoard is shared with {others}.</p>}
+    </div>
+  );
+}
+
+/** The line with the error: its own, or of an array that of the first task that failed. */
+function WentWrong({ job, onShow }: { job: JobDetail; onShow: (place: LinePlace) => void }) {
+  const navigate = useNavigate();
+  const task = job.array?.tasks.find(failedTask)?.index;
+  if (!failed(job) || job.started_at === null || (job.array && task === undefined)) return null;
+  if (task === undefined) return <ErrorLine of={{ kind: 'jobs', id: job.id }} onShow={onShow} />;
+  return (
+    <>
+      <p className={classes.shared}>The first task that failed is task {task}. It said:</p>
+      <ErrorLine
+        of={{ kind: 'jobs', id: job.id, task }}
+        onShow={({ stream, line }) =>
+          void navigate({
+            to: '/jobs/$id/log',
+            params: { id: job.id },
+            search: { task, find: line, ...(stream === 'stderr' ? { stream } : {}) },
+          })
+        }
+      />
+    </>
+  );
+}
+
+const failedTask = ({ state, outcome = null, node = null }: Task): boolean =>
+  node !== null && failed({ state, outcome });
+
+/** The colours come only if somebody looks. */
+function Script({ text }: { text: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details
+      className={classes.fold}
+      open={open}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
+      <summary>The script Slurm was given</summary>
+      {open && <ScriptText text={text} label="The script Slurm was given" />}
+    </details>
   );
 }
 
 function useTemplateTitle(name: string | null): string | undefined {
   const { data } = useQuery({ ...templatesQuery, enabled: name !== null });
   return data?.find((template) => template.name === name)?.title;
-}
-
-function Log({ id }: { id: string }) {
-  const [stream, setStream] = useState<Stream>('stdout');
-  return (
-    <section aria-labelledby="log">
-      <h2 id="log" className={classes.heading}>
-        Log
-      </h2>
-      <LogView
-        of={{ kind: 'jobs', id }}
-        stream={stream}
-        onStream={setStream}
-        first="stdout"
-        short
-      />
-    </section>
-  );
 }

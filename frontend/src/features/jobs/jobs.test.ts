@@ -14,7 +14,6 @@ import {
   metricText,
   nodesText,
   taskColumns,
-  usageTexts,
   valueText,
 } from './words';
 
@@ -106,16 +105,6 @@ describe('words', () => {
     const counts = { queued: 1, submitting: 1, completed: 2, failed: 1 };
     expect(arrayText({ size: 5, counts })).toBe('5 tasks: 2 completed, 2 waiting, 1 failed');
     expect(arrayText({ size: 1, counts: {} })).toBe('1 task');
-  });
-
-  it('show what was used of what was asked for', () => {
-    const usage = { elapsed_s: 60, cpu_s: 30, cpu_efficiency: 0.5, max_rss_gb: 1, restarts: 0 };
-    expect(usageTexts(usage, job('a').resources)).toEqual([
-      ['Time', '1 min'],
-      ['CPU time', '30 s (50 % of what was reserved)'],
-      ['Most memory', '1 GB of 4 GB'],
-    ]);
-    expect(usageTexts({ restarts: 0 }, job('a').resources)).toEqual([]);
   });
 
   it('write values and metrics for people', () => {

@@ -1,12 +1,6 @@
 /** Jobs in the words people use. Pure. */
-import type { Job, JobArray, Outcome, Task, Usage } from '@/api/types';
-import {
-  memoryText,
-  plural,
-  resourceTexts,
-  type StateWords,
-  stateWords,
-} from '@/features/sessions/words';
+import type { Job, JobArray, Outcome, Task } from '@/api/types';
+import { plural, resourceTexts, type StateWords, stateWords } from '@/features/sessions/words';
 import { duration, minutesAsTime } from '@/lib/time';
 
 const OUTCOMES: Partial<Record<Outcome, StateWords>> = {
@@ -93,23 +87,6 @@ export function nodesText({ node, nodes }: Pick<Job, 'node' | 'nodes'>): string 
   const [first] = nodes;
   if (first === undefined || nodes.length === 1) return node ?? first ?? null;
   return nodes.length <= 3 ? nodes.join(', ') : `${first} and ${nodes.length - 1} more`;
-}
-
-/** What was used, as far as Slurm's accounting tells: label and value. */
-export function usageTexts(usage: Usage, asked: Job['resources']): [string, string][] {
-  const texts: [string, string][] = [];
-  if (usage.elapsed_s != null) texts.push(['Time', duration(usage.elapsed_s * 1000)]);
-  if (usage.cpu_s != null) {
-    const share = usage.cpu_efficiency;
-    const of = share == null ? '' : ` (${Math.round(share * 100)} % of what was reserved)`;
-    texts.push(['CPU time', `${duration(usage.cpu_s * 1000)}${of}`]);
-  }
-  if (usage.max_rss_gb != null) {
-    const of = asked.memory_gb === null ? '' : ` of ${memoryText(asked.memory_gb)}`;
-    texts.push(['Most memory', `${memoryText(usage.max_rss_gb)}${of}`]);
-  }
-  if (usage.restarts) texts.push(['Started again', `${plural(usage.restarts, 'time')}`]);
-  return texts;
 }
 
 /** A parameter's value as one would say it. */

@@ -1,10 +1,14 @@
 import { NativeSelect } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Cluster, Environment, JobDetail } from '@/api/types';
 import startClasses from '@/features/start/StartPage.module.css';
 import { CodeEditor } from '@/ui/code/CodeEditor';
 import { JobResources } from './JobResources';
 import { MoreFields, toMore } from './MoreFields';
+import { sizingQuery } from './queries';
+import { SizingHint } from './SizingHint';
 import { SubmitFoot } from './SubmitFoot';
 import classes from './SubmitPage.module.css';
 import { useResources } from './useResources';
@@ -21,6 +25,17 @@ interface Props {
   from: JobDetail | undefined;
 }
 
+const TYPED_MS = 500;
+
+/** Scripts are told apart by their names: of one that has none nothing is known. */
+function useScriptSizing(job: string | undefined, name: string, environment: string) {
+  const [typed] = useDebouncedValue(name.trim(), TYPED_MS);
+  return useQuery({
+    ...sizingQuery(job ? { job } : { script: typed, environment: environment || null }),
+    enabled: job !== undefined || typed !== '',
+  });
+}
+
 /** A script of one's own, as it is. */
 export function ScriptForm({ environments, cluster, from }: Props) {
   const available = environments.filter((e) => e.available || e.name === from?.environment);
@@ -28,11 +43,13 @@ export function ScriptForm({ environments, cluster, from }: Props) {
   const [script, setScript] = useState(from?.source ?? EXAMPLE);
   const [more, setMore] = useState({ name: from?.name ?? '', logdir: '' });
   const environment = environments.find((e) => e.name === chosen);
-  const resources = useResources(
-    from?.resources ?? environment?.default_resources ?? {},
+  const { data: sizing } = useScriptSizing(from?.id, more.name, chosen);
+  const resources = useResources({
+    first: from?.resources ?? environment?.default_resources ?? {},
     cluster,
     environment,
-  );
+    sizing,
+  });
   const named = chosen === '' ? {} : { environment: chosen };
   const empty = script.trim() === '' ? 'Write a script.' : undefined;
   const submitting = useSubmit({
@@ -89,6 +106,12 @@ export function ScriptForm({ environments, cluster, from }: Props) {
         unnamed="script"
         problems={refusal.others}
         onChange={change(setMore)}
+      />
+      <SizingHint
+        sizing={sizing}
+        resources={resources}
+        whose={from ? 'job' : 'script'}
+        onUse={change((act: () => void) => act())}
       />
       <SubmitFoot
         submitting={submitting}

@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Cluster, Environment, JobDetail, TemplateDetail } from '@/api/types';
 import startClasses from '@/features/start/StartPage.module.css';
@@ -9,7 +10,9 @@ import { JobResources } from './JobResources';
 import type { Filled } from './link';
 import { MoreFields, toMore } from './MoreFields';
 import { ParameterField } from './ParameterField';
+import { sizingQuery } from './queries';
 import { ScriptPreview } from './ScriptPreview';
+import { SizingHint } from './SizingHint';
 import { SubmitFoot } from './SubmitFoot';
 import classes from './SubmitPage.module.css';
 import { useResources } from './useResources';
@@ -39,11 +42,18 @@ export function TemplateForm({ template, environments, cluster, from, filled }: 
   const lost = known ? undefined : filled.environment;
   const named = choices.length > 0 ? { environment: chosen } : {};
   const [more, setMore] = useState({ name: from?.name ?? '', logdir: '' });
-  const resources = useResources(
-    from?.resources ?? template.default_resources,
+  const { data: sizing } = useQuery(
+    sizingQuery(
+      from ? { job: from.id } : { template: template.name, environment: named.environment ?? null },
+    ),
+  );
+  const resources = useResources({
+    first: from?.resources ?? template.default_resources,
     cluster,
     environment,
-  );
+    sizing,
+    fit: from === undefined,
+  });
   const problems = fieldProblems(fields, values);
   const parameters = toParameters(fields, values);
   const tasks = taskCount(template.array, parameters);
@@ -125,6 +135,12 @@ export function TemplateForm({ template, environments, cluster, from, filled }: 
           )}
         </fieldset>
       )}
+      <SizingHint
+        sizing={sizing}
+        resources={resources}
+        whose={from ? 'job' : 'template'}
+        onUse={change((act: () => void) => act())}
+      />
       <JobResources
         cluster={cluster}
         draft={resources.draft}

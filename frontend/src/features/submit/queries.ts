@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
-import type { JobRequest } from '@/api/types';
+import type { JobRequest, Sizing } from '@/api/types';
 
 type Resources = NonNullable<JobRequest['resources']>;
 
@@ -41,3 +41,29 @@ export const renderQuery = (name: string, { parameters, environment, resources }
     retry: false,
     placeholderData: keepPreviousData,
   });
+
+/** Which earlier runs are asked for. */
+export type SizedBy =
+  | { job: string }
+  | { template: string; environment: string | null }
+  | { script: string; environment: string | null };
+
+function askSizing(by: SizedBy): Promise<Sizing> {
+  if ('job' in by)
+    return unwrap(
+      api.GET('/api/v1/jobs/{job_id}/sizing', { params: { path: { job_id: by.job } } }),
+    );
+  const { environment } = by;
+  if ('template' in by) {
+    const path = { name: by.template };
+    return unwrap(
+      api.GET('/api/v1/templates/{name}/sizing', { params: { path, query: { environment } } }),
+    );
+  }
+  const query = { name: by.script, environment };
+  return unwrap(api.GET('/api/v1/scripts/sizing', { params: { query } }));
+}
+
+/** What the last runs of the kind used. A form can do without. */
+export const sizingQuery = (by: SizedBy) =>
+  queryOptions({ queryKey: ['sizing', by], queryFn: () => askSizing(by), retry: false });

@@ -1,0 +1,43 @@
+import type { JobDetail } from '@/api/types';
+import { plural } from '@/features/sessions/words';
+import { duration } from '@/lib/time';
+import { useNow } from '@/lib/useNow';
+import { Time } from '@/ui/Time';
+import classes from './Course.module.css';
+import { courseEvents, STAGE_WORDS, stages } from './courseStages';
+import pageClasses from './JobPage.module.css';
+
+/** Its way through the queue: a picture of how long what took, and when it was. */
+export function Course({ job }: { job: JobDetail }) {
+  const now = useNow();
+  const restarts = job.usage?.restarts ?? 0;
+  return (
+    <section aria-labelledby="course">
+      <h2 id="course" className={pageClasses.heading}>
+        Course
+      </h2>
+      <ol className={classes.stages} aria-label="How long each stage took">
+        {stages(job, now).map(({ kind, ms, width }) => (
+          <li key={kind} className={classes.stage} style={{ flexGrow: width }}>
+            <span className={`${classes.bar} ${classes[kind]}`} aria-hidden="true" />
+            <span className={classes.name}>{STAGE_WORDS[kind]}</span>{' '}
+            <span className={classes.took}>{duration(ms)}</span>
+          </li>
+        ))}
+      </ol>
+      <dl className={classes.events}>
+        {courseEvents(job).map(({ label, at, state }) => (
+          <div key={label} data-state={state}>
+            <dt>{label}</dt>
+            <dd>{at === null ? 'not known' : <Time at={at} />}</dd>
+          </div>
+        ))}
+      </dl>
+      {restarts > 0 && (
+        <p className={classes.note}>
+          Slurm put it back into the queue and started it again {plural(restarts, 'time')}.
+        </p>
+      )}
+    </section>
+  );
+}

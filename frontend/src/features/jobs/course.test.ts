@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest';
+import type { JobDetail } from '@/api/types';
+import { courseEvents, stages } from './courseStages';
+import { adviceTexts, cpusInUse, unknownText, usedRows } from './usedRows';
+
+const at = (minute: number): string => new Date(Date.UTC(2026, 0, 1, 10, minute)).toISOString();
+const now = Date.parse(at(30));
+
+const job = (over: Partial<JobDetail> = {}): JobDetail =>
+  ({
+    state: 'ended',
+    outcome: 'completed',
+    submitted_at: at(0),
+    started_at: at(10),
+    ended_at: at(20),
+    expires_at: null,
+    estimated_start: null,
+    array: null,
+    resources: { nodes: 1, gpus: 0, cpus: 4, memory_gb: 16, time_limit_minutes: 60 },
+    usage: {
+      elapsed_s: 600,
+      longest_s: 600,
+      cpu_s: 600,
+      cpu_efficiency: 0.25,
+      max_rss_gb: 8.5,
+      restarts: 0,
+    },
+    ...over,
+  }) as JobDetail;
+
+const minutes = (found: ReturnType<typeof stages>) =>
+  found.map(({ kind, ms }) => [kind, ms / 60_000]);
+
+describe('the course of a job', () => {
+  it('is waiting and running, as long as each took', () => {
+    const found = stages(job(), now);
+    expect(minutes(found)).toEqual([
+      ['waiting', 10],
+      ['running', 10],
+    ]);
+    expect(found.map(({ width }) => Math.round(width))).toEqual([50, 50]);
+    expect(courseEvents(job()).map(({ label }) => label)).toEqual([
+      'Submitted',
+      'Started',
+      'Ended',
+    ]);
+  });
+
+  it('goes on while it lives', () => {
+    const running = job({ state: 'running', outcome: null, ended_at: null, expires_at: at(70) });
+    expect(minutes(stages(running, now))).toEqual([
+      ['waiting', 10],
+      ['running', 20],
+      ['left', 40],
+    ]);
+    expect(courseEvents(running).at(-1)).toMatchObject({ label: 'Ends at the latest', at: at(70) });
+    const waiting = job({ state: 'queued', started_at: null, ended_at: null });
+    expect(minutes(stages(waiting, now))).toEqual([['waiting', 30]]);
+    expect(courseEvents(waiting).at(-1)).toEqual({
+      label: 'Expected to start',
+      at: null,
+      state: 'expected',
+    });
+  });
+
+  it('shows what was over at once, and no time that can’t be', () => {
+    const quick = job({ started_at: new Date(Date.parse(at(0)) - 900).toISOString() });
+    const found = stages(quick, now);
+    expect(found[0]).toMatchObject({ kind: 'waiting', ms: 0 });
+    expect(found[0]?.width).toBeGreaterThan(3);
+    expect(minutes(stages(job({ started_at: null, ended_at: at(5) }), now))).toEqual([
+      ['waiting', 5],
+    ]);
+  });
+});
+
+describe('what was used', () => {
+  it('is told beside what was asked for', () => {
+    expect(usedRows(job())).toEqual([
+      { label: 'Time', text: '10 min of 1 h', share: 1 / 6 },
+      { label: 'CPUs busy on average', text: '1 of 4', share: 0.25 },
+      { label: 'Most memory', text: '8.5 GB of 16 GB', share: 8.5 / 16 },
+    ]);
+    expect(usedRows(job({ usage: null }))).toEqual([]);
+  });
+
+  it('is one node’s, and of an array its longest task’s', () => {
+    const { usage, resources } = job();
+    expect(cpusInUse({ usage, resources: { ...resources, nodes: 2 } })).toBe(0.5);
+    const array = job({ array: { size: 2, counts: {}, tasks: [] } });
+    expect(usedRows(array)[0]?.label).toBe('Time of its longest task');
+    const old = { ...array, usage: { elapsed_s: 600, restarts: 0 } };
+    expect(usedRows(old)).toEqual([]);
+  });
+
+  it('is told without what nobody asked for', () => {
+    const { resources } = job();
+    const open = job({ resources: { ...resources, memory_gb: null, time_limit_minutes: null } });
+    expect(usedRows(open).map(({ text, share }) => [text, share])).toEqual([
+      ['10 min', null],
+      ['1 of 4', 0.25],
+      ['8.5 GB', null],
+    ]);
+  });
+
+  const advice = (over: object, more: Partial<JobDetail> = {}) =>
+    adviceTexts(job({ ...more, usage: { ...job().usage, ...over } as JobDetail['usage'] }));
+
+  it('says what would do better', () => {
+    expect(advice({ max_rss_gb: 3 })).toEqual([
+      'It used less than half of its memory. With less, the next one may start sooner.',
+      'More than half of its CPUs were idle. With fewer, the next one may start sooner.',
+      'It took less than a quarter of its time. Short jobs find a place in gaps.',
+    ]);
+    expect(advice({ max_rss_gb: 15.5, cpu_s: 2400, longest_s: 1800 })).toEqual([
+      'It came close to all of its memory: give the next one a little more.',
+    ]);
+    expect(advice({ cpu_s: 2400, longest_s: 1800 })).toEqual([]);
+    expect(advice({ cpu_s: 2400 }, { outcome: 'out_of_memory' })[0]).toContain('more memory');
+    expect(advice({ cpu_s: 2400 }, { outcome: 'timeout' })[0]).toContain('more time');
+  });
+
+  it('draws no conclusion from what ended at once, or hasn’t ended', () => {
+    const short = { elapsed_s: 5, longest_s: 5, cpu_s: 1, max_rss_gb: 0.01 };
+    expect(advice(short, { outcome: 'failed' })).toEqual([]);
+    expect(advice({ max_rss_gb: 3 }, { state: 'running' })).toEqual([]);
+  });
+
+  it('says what isn’t known', () => {
+    expect(unknownText(job())).toBeNull();
+    const gpus = job({ resources: { ...job().resources, gpus: 2 } });
+    expect(unknownText(gpus)).toContain('GPUs');
+    expect(unknownText(job({ usage: null, state: 'running' }))).toContain('when it has ended');
+    expect(unknownText(job({ usage: null }))).toContain('has not told');
+    expect(unknownText(job({ usage: null, started_at: null }))).toBeNull();
+  });
+});

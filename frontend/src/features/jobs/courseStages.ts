@@ -1,0 +1,80 @@
+/** A job's way through the queue as stages of a picture, and as sentences. Pure. */
+import type { Job } from '@/api/types';
+
+export type StageKind = 'waiting' | 'running' | 'left';
+
+export interface Stage {
+  kind: StageKind;
+  ms: number;
+  /** of the picture, out of 100 */
+  width: number;
+}
+
+export interface CourseEvent {
+  label: string;
+  /** null: it hasn't come, and nobody knows when it will */
+  at: string | null;
+  state: 'done' | 'now' | 'expected';
+}
+
+type Times = Pick<
+  Job,
+  'state' | 'submitted_at' | 'started_at' | 'ended_at' | 'expires_at' | 'estimated_start'
+>;
+
+/** Nothing that has taken place is too short to be seen. */
+const LEAST_WIDTH = 4;
+
+const time = (at: string | null): number | null => (at === null ? null : Date.parse(at));
+
+/** How long each stage took, or has taken so far; `left` is what its time limit still allows. */
+export function stages(job: Times, nowMs: number): Stage[] {
+  const submitted = Date.parse(job.submitted_at);
+  // Slurm's times are whole seconds, so that a start may seem to come before its submission.
+  const ended = time(job.ended_at);
+  const started = time(job.started_at);
+  const end = ended ?? Math.max(nowMs, submitted);
+  const found: { kind: StageKind; ms: number }[] = [
+    { kind: 'waiting', ms: Math.max(0, (started ?? end) - submitted) },
+  ];
+  if (started !== null) {
+    found.push({ kind: 'running', ms: Math.max(0, end - started) });
+    const limit = time(job.expires_at);
+    if (ended === null && limit !== null && limit > end)
+      found.push({ kind: 'left', ms: limit - end });
+  }
+  return widths(found);
+}
+
+function widths(found: readonly { kind: StageKind; ms: number }[]): Stage[] {
+  const whole = found.reduce((sum, { ms }) => sum + ms, 0);
+  const wide = found.map(({ ms }) =>
+    Math.max(LEAST_WIDTH, whole === 0 ? LEAST_WIDTH : (100 * ms) / whole),
+  );
+  const sum = wide.reduce((all, one) => all + one, 0);
+  return found.map((stage, at) => ({ ...stage, width: (100 * (wide[at] ?? 0)) / sum }));
+}
+
+/** What has happened to it and what will, in order. */
+export function courseEvents(job: Times): CourseEvent[] {
+  const { state, started_at: started, ended_at: ended } = job;
+  const events: CourseEvent[] = [{ label: 'Submitted', at: job.submitted_at, state: 'done' }];
+  if (started !== null)
+    events.push({ label: 'Started', at: started, state: ended === null ? 'now' : 'done' });
+  else if (ended === null)
+    events.push({ label: 'Expected to start', at: job.estimated_start, state: 'expected' });
+  if (ended !== null) events.push({ label: 'Ended', at: ended, state: 'done' });
+  else if (started !== null)
+    events.push({
+      label: state === 'stopping' ? 'Ending now' : 'Ends at the latest',
+      at: state === 'stopping' ? null : job.expires_at,
+      state: 'expected',
+    });
+  return events;
+}
+
+export const STAGE_WORDS: Record<StageKind, string> = {
+  waiting: 'Waiting',
+  running: 'Running',
+  left: 'Time left',
+};

@@ -1,0 +1,97 @@
+/** What a job has used of what it asked for, in numbers and in plain words. Pure. */
+import type { Job, JobDetail } from '@/api/types';
+import { memoryText } from '@/features/sessions/words';
+import { duration, minutesAsTime } from '@/lib/time';
+
+export interface UsedRow {
+  label: string;
+  /** "3.1 GB of 16 GB" */
+  text: string;
+  /** of what was asked for, 0 to 1; null where that isn't known */
+  share: number | null;
+}
+
+type Used = Pick<JobDetail, 'usage' | 'resources' | 'outcome' | 'state' | 'array' | 'started_at'>;
+
+/** Accounting looks at a job every so often: what ended sooner than this it may not have seen. */
+const MEASURED_S = 30;
+
+const shareOf = (used: number, asked: number | null): number | null =>
+  asked === null || asked <= 0 ? null : Math.min(1, used / asked);
+
+/** CPUs in use on average on one node; null where accounting doesn't tell. */
+export function cpusInUse({ usage, resources }: Pick<Job, 'usage' | 'resources'>): number | null {
+  if (usage?.cpu_s == null || !usage.elapsed_s) return null;
+  return usage.cpu_s / usage.elapsed_s / Math.max(1, resources.nodes);
+}
+
+const cpus = (count: number): string => `${Number(count.toFixed(1))}`;
+
+/** The rows of the table, as far as accounting tells. */
+export function usedRows(job: Used): UsedRow[] {
+  const { usage, resources } = job;
+  if (usage === null) return [];
+  const rows: UsedRow[] = [];
+  const longest = usage.longest_s ?? (job.array === null ? usage.elapsed_s : null);
+  if (longest != null) {
+    const limit = resources.time_limit_minutes;
+    const took = duration(longest * 1000);
+    rows.push({
+      label: job.array === null ? 'Time' : 'Time of its longest task',
+      text: limit === null ? took : `${took} of ${minutesAsTime(limit)}`,
+      share: shareOf(longest / 60, limit),
+    });
+  }
+  const busy = cpusInUse(job);
+  if (busy !== null)
+    rows.push({
+      label: 'CPUs busy on average',
+      text: `${cpus(busy)} of ${resources.cpus}`,
+      share: shareOf(busy, resources.cpus),
+    });
+  if (usage.max_rss_gb != null) {
+    const asked = resources.memory_gb;
+    const most = memoryText(usage.max_rss_gb);
+    rows.push({
+      label: 'Most memory',
+      text: asked === null ? most : `${most} of ${memoryText(asked)}`,
+      share: shareOf(usage.max_rss_gb, asked),
+    });
+  }
+  return rows;
+}
+
+/** What one would do better next time, worst first; nothing where it was well sized. */
+export function adviceTexts(job: Used): string[] {
+  const { usage, resources, outcome } = job;
+  if (usage === null || job.state !== 'ended') return [];
+  const texts: string[] = [];
+  const longest = usage.longest_s ?? usage.elapsed_s ?? 0;
+  const measured = longest >= MEASURED_S;
+  const memory = usage.max_rss_gb == null ? null : shareOf(usage.max_rss_gb, resources.memory_gb);
+  const busy = cpusInUse(job);
+  if (outcome === 'out_of_memory') texts.push('It needs more memory than it had.');
+  else if (measured && memory !== null && memory >= 0.9)
+    texts.push('It came close to all of its memory: give the next one a little more.');
+  else if (measured && memory !== null && memory < 0.5 && (resources.memory_gb ?? 0) > 1)
+    texts.push('It used less than half of its memory. With less, the next one may start sooner.');
+  if (measured && busy !== null && resources.cpus > 1 && busy < resources.cpus / 2)
+    texts.push('More than half of its CPUs were idle. With fewer, the next one may start sooner.');
+  const limit = resources.time_limit_minutes;
+  if (outcome === 'timeout') texts.push('It needs more time than it had.');
+  else if (outcome === 'completed' && limit !== null && limit > 30 && longest / 60 < limit / 4)
+    texts.push('It took less than a quarter of its time. Short jobs find a place in gaps.');
+  return texts;
+}
+
+/** What can't be told, and why; null where all is told. */
+export function unknownText(job: Used): string | null {
+  if (job.started_at === null) return null;
+  if (job.usage === null)
+    return job.state === 'ended'
+      ? 'Slurm’s accounting has not told yet what it used.'
+      : 'What it uses is told by Slurm’s accounting when it has ended.';
+  return job.resources.gpus > 0
+    ? 'How busy its GPUs were isn’t known: Slurm’s accounting doesn’t say.'
+    : null;
+}

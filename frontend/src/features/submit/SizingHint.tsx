@@ -1,0 +1,50 @@
+import { Button } from '@mantine/core';
+import type { Sizing } from '@/api/types';
+import { Notice } from '@/ui/Notice';
+import classes from './SubmitPage.module.css';
+import { fieldsText, hintTexts, type Whose } from './sizing';
+import type { ResourcesState } from './useResources';
+
+interface Props {
+  sizing: Sizing | undefined;
+  resources: ResourcesState;
+  whose: Whose;
+  onUse: (act: () => void) => void;
+}
+
+const BACK: Record<Whose, string> = {
+  template: 'Use the template’s own numbers',
+  job: 'Use that job’s numbers',
+  script: 'Use my numbers',
+};
+
+/** What earlier runs used, and the way to numbers that fit them, or back. */
+export function SizingHint({ sizing, resources, whose, onUse }: Props) {
+  const { sized } = resources;
+  if (sizing === undefined || Object.keys(sized.fields).length === 0) return null;
+  const texts = hintTexts(sizing, sized.fields, whose);
+  return (
+    <Notice tone="info">
+      <div className={classes.sizing}>
+        {texts.map((text) => (
+          <p key={text}>{text}</p>
+        ))}
+        {sized.used && <p>So the numbers below are filled in to fit them, with room to spare.</p>}
+        {sized.otherShape ? (
+          <p>Those runs had other numbers of nodes or GPUs: this one may need more.</p>
+        ) : (
+          'time_limit_minutes' in sized.fields && (
+            <p>If this run has more to do than those, give it more time.</p>
+          )
+        )}
+        <Button
+          size="compact-sm"
+          variant="default"
+          onClick={() => onUse(sized.used ? sized.back : sized.use)}
+        >
+          {sized.used ? BACK[whose] : `Use ${fieldsText(sized.fields)}`}
+        </Button>
+      </div>
+    </Notice>
+  );
+}
