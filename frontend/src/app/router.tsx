@@ -133,12 +133,22 @@ const jobRoute = createRoute({
 const jobLogRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/jobs/$id/log',
-  validateSearch: (search: Record<string, unknown>): { stream?: 'stderr'; task?: number } => ({
+  validateSearch: (search: Record<string, unknown>): JobLogSearch => ({
     ...(search.stream === 'stderr' ? { stream: 'stderr' } : {}),
     ...(Number.isInteger(search.task) ? { task: Number(search.task) } : {}),
+    ...(typeof search.find === 'string' || typeof search.find === 'number'
+      ? { find: String(search.find) }
+      : {}),
   }),
   component: lazyRouteComponent(() => import('@/features/jobs/JobLogPage'), 'JobLogPage'),
 });
+
+/** `task`: of an array, whose; `find`: what to look for at once. */
+interface JobLogSearch {
+  stream?: 'stderr';
+  task?: number;
+  find?: string;
+}
 
 const jobTensorboardRoute = createRoute({
   getParentRoute: () => memberRoute,
