@@ -48,7 +48,7 @@ function Inside({ roots }: { roots: Roots }) {
         {root && <SpaceLeft title={root.title} space={root} />}
       </div>
       <UploadList />
-      <UnfinishedUploads roots={roots} />
+      {!search.trash && search.show === undefined && <UnfinishedUploads roots={roots} />}
       {root ? (
         <Contents root={root} roots={roots} />
       ) : (

@@ -99,6 +99,7 @@ function Listing(props: Props) {
         root={root.name}
         path={path}
         writable={writable}
+        filled={entries.length > 0}
         chosen={chosen}
         ask={ask}
         remove={() => remove(chosen.map((entry) => entry.path))}

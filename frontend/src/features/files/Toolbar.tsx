@@ -15,13 +15,15 @@ interface Props {
   root: string;
   path: string;
   writable: boolean;
+  /** there is something to download */
+  filled: boolean;
   chosen: readonly Entry[];
   ask: (asked: Asked) => void;
   remove: () => void;
 }
 
 /** What one can do here, and with what is selected. */
-export function Toolbar({ root, path, writable, chosen, ask, remove }: Props) {
+export function Toolbar({ root, path, writable, filled, chosen, ask, remove }: Props) {
   const [only] = chosen.length === 1 ? chosen : [];
   return (
     <div className={classes.bar} role="toolbar" aria-label="Files">
@@ -37,7 +39,7 @@ export function Toolbar({ root, path, writable, chosen, ask, remove }: Props) {
           </Button>
         </>
       )}
-      {chosen.length === 0 && (
+      {filled && chosen.length === 0 && (
         <Button variant="default" component="a" href={archiveAddress({ root, path })} download>
           Download all
         </Button>

@@ -89,23 +89,25 @@ function Line({ root, item, forever }: { root: Root; item: TrashItem; forever: (
           {item.size_bytes !== null && item.kind === 'file' && ` · ${sizeText(item.size_bytes)}`}
         </p>
       </div>
-      <Button
-        variant="default"
-        size="compact-sm"
-        loading={busy}
-        aria-label={`Bring back ${name}`}
-        onClick={() => change(() => restore(root.name, [item.id]))}
-      >
-        Bring back
-      </Button>
-      <Button
-        variant="default"
-        size="compact-sm"
-        aria-label={`Delete ${name} for good`}
-        onClick={forever}
-      >
-        Delete
-      </Button>
+      <div className={classes.acts}>
+        <Button
+          variant="default"
+          size="compact-sm"
+          loading={busy}
+          aria-label={`Bring back ${name}`}
+          onClick={() => change(() => restore(root.name, [item.id]))}
+        >
+          Bring back
+        </Button>
+        <Button
+          variant="default"
+          size="compact-sm"
+          aria-label={`Delete ${name} for good`}
+          onClick={forever}
+        >
+          Delete
+        </Button>
+      </div>
     </li>
   );
 }

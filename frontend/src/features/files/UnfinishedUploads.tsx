@@ -83,15 +83,17 @@ function Line({ upload, roots, drop }: LineProps) {
         </p>
         {problem && <Notice tone="error">{problem}</Notice>}
       </div>
-      {root !== null && offset !== null && <GoOn name={name} goOn={goOn} />}
-      <Button
-        variant="default"
-        size="compact-sm"
-        aria-label={`Give up the upload of ${name}`}
-        onClick={drop}
-      >
-        Give up
-      </Button>
+      <div className={classes.acts}>
+        {root !== null && offset !== null && <GoOn name={name} goOn={goOn} />}
+        <Button
+          variant="default"
+          size="compact-sm"
+          aria-label={`Give up the upload of ${name}`}
+          onClick={drop}
+        >
+          Give up
+        </Button>
+      </div>
     </li>
   );
 }

@@ -87,7 +87,7 @@ function Acts({ item, name }: { item: Item; name: string }) {
   const { state, path } = item;
   const other = anotherName(nameOf(path));
   return (
-    <>
+    <div className={classes.acts}>
       {state === 'asking' && item.replaceable && act('Replace', { type: 'replace' })}
       {state === 'asking' &&
         act(`Keep both as “${readable(other)}”`, {
@@ -98,6 +98,6 @@ function Acts({ item, name }: { item: Item; name: string }) {
       {(state === 'sending' || state === 'waiting') &&
         act('Pause', { type: 'pause', message: null })}
       {act('Cancel', { type: 'cancel' })}
-    </>
+    </div>
   );
 }
