@@ -198,7 +198,8 @@ async def test_the_end_of_an_old_job_is_told(world: World) -> None:
     heard: list[tuple[str, str]] = []
     async for name, data in events(world, "/events"):
         if name == "snapshot":
-            await world.rows(NEWEST_JOBS, who="alice", state=JobState.ENDED, created_at=utcnow())
+            newer = {"state": JobState.ENDED, "created_at": utcnow()}
+            await world.rows(2 * NEWEST_JOBS, who="alice", **newer)
             await change(world.parts.db, BatchJob, old["id"], end)
             world.parts.changes.notify(EVERYONE)
         elif name in {"job", "job_removed"} and data["id"] == old["id"]:
