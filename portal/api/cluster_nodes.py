@@ -4,7 +4,6 @@ From the watcher's last looks; asks Slurm nothing. Other people's names are for 
 viewers, addresses for the roles that the settings name.
 """
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +15,7 @@ from portal.api.deps import CurrentIdentity, CurrentUser, Identity, PartsDep
 from portal.models import Role
 from portal.parts import Parts
 from portal.services.cluster.conditions import Condition, condition, takes_work
-from portal.services.cluster.gpus import asked_of, gpu_use
+from portal.services.cluster.gpus import gpu_use, people
 from portal.services.cluster.node_table import Addresses
 from portal.services.jobs.outside import printable, row_id
 from portal.services.login.tokens import Scope
@@ -165,18 +164,10 @@ def _node(parts: Parts, node: NodeInfo, jobs: tuple[JobInfo, ...], eyes: Eyes) -
 
 
 def _users(node: NodeInfo, jobs: Iterable[JobInfo]) -> list[NodeUser]:
-    counts: Counter[str] = Counter()
-    gpus: Counter[str] = Counter()
-    untold: set[str] = set()
-    for job in jobs:
-        counts[job.user] += 1
-        asked = asked_of(node, job)
-        if asked is None and node.gpus:
-            untold.add(job.user)
-        gpus[job.user] += sum((asked or {}).values())
+    found = people(node, jobs)
     return [
-        NodeUser(username=name, jobs=counts[name], gpus=None if name in untold else gpus[name])
-        for name in sorted(counts)
+        NodeUser(username=name, jobs=found[name].jobs, gpus=found[name].gpus)
+        for name in sorted(found)
     ]
 
 

@@ -20,6 +20,9 @@ from spawner.reasons import explain_reason
 router = APIRouter(prefix="/cluster", tags=["cluster"])
 
 MOST_MINE = 20
+# Reasons of Slurm's which are no more than the place. Of a job in several partitions Slurm tells
+# one reason, which may be another partition's.
+SAID_BY_PLACE = ("Priority", "Resources")
 
 
 class MyWaiting(MyJob):
@@ -127,11 +130,12 @@ def _partition(parts: Parts, partition: PartitionInfo, look: Look, username: str
 
 def _waiting(parts: Parts, one: Waiting) -> MyWaiting:
     why = explain_reason(one.job.reason)
+    said = one.ahead is not None and one.job.reason in SAID_BY_PLACE
     return MyWaiting(
         **my_job(parts, one.job).model_dump(),
         place=None if one.ahead is None else one.ahead + 1,
         tasks=max(1, len(one.job.tasks)),
-        reason=why.text if why else None,
+        reason=why.text if why and not said else None,
         advice=why.advice if why else None,
     )
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from portal.services.cluster.ahead import ahead, is_for
 from portal.services.cluster.conditions import Condition, condition
-from portal.services.cluster.gpus import GpuUse, gpu_use
+from portal.services.cluster.gpus import GpuUse, Share, gpu_use, people
 from portal.services.cluster.overview import Overview, Queue, look
 from spawner.model import JobInfo, NodeInfo, ReservationInfo, SlurmState
 
@@ -80,6 +80,14 @@ class TestGpus:
         a100, v100 = gpu_use(both, jobs, "alice")
         assert (a100.mine, a100.free) == (1, 1)
         assert (v100.others, v100.free) == (1, 1)
+
+    def test_who_has_what_of_a_node(self) -> None:
+        known = job(1, gpus=(("v100", 1),))
+        assert people(NODE, (known, job(2, "bob"))) == {"alice": Share(1, 1), "bob": Share(1, 2)}
+        both = people(NODE, (known, job(2, "bob"), job(3, "carol"), job(4, "carol")))
+        assert both == {"alice": Share(1, 1), "bob": Share(1, None), "carol": Share(2, None)}
+        none_left = replace(NODE, gpus_allocated={"v100": 1})
+        assert people(none_left, (known, job(2, "bob"), job(3, "carol")))["bob"] == Share(1, 0)
 
     @given(
         st.integers(0, 8),

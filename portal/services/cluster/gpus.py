@@ -48,6 +48,35 @@ def gpu_use(node: NodeInfo, jobs: Iterable[JobInfo], username: str) -> list[GpuU
     ]
 
 
+@dataclass(frozen=True)
+class Share:
+    """What somebody has of a node; `gpus` None: that isn't known."""
+
+    jobs: int
+    gpus: int | None
+
+
+def people(node: NodeInfo, jobs: Iterable[JobInfo]) -> dict[str, Share]:
+    """Everybody with something on the node, by name."""
+    counts: Counter[str] = Counter()
+    gpus: Counter[str] = Counter()
+    untold: set[str] = set()
+    for job in jobs:
+        counts[job.user] += 1
+        asked = asked_of(node, job)
+        gpus[job.user] += sum((asked or {}).values())
+        if asked is None:
+            untold.add(job.user)
+    rest = max(0, sum(node.gpus_allocated.values()) - gpus.total())
+    if len(untold) == 1:
+        gpus.update(dict.fromkeys(untold, rest))
+        untold.clear()
+    return {
+        name: Share(count, None if rest and name in untold else gpus[name])
+        for name, count in counts.items()
+    }
+
+
 def asked_of(node: NodeInfo, job: JobInfo) -> Mapping[str, int] | None:
     """What a job has of a node's GPUs, by type; None where that can't be told: it named no number
     for each node, or any type of several."""

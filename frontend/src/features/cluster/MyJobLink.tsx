@@ -13,6 +13,11 @@ export function MyJobLink({ job }: { job: MyJob }) {
         {name}
       </Link>
     );
-  if (isSession) return <Link to="/">{name}</Link>;
+  if (isSession)
+    return (
+      <Link to="/sessions/$id" params={{ id: job.id }}>
+        {name}
+      </Link>
+    );
   return <span>{name}</span>;
 }

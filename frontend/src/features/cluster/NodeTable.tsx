@@ -1,13 +1,12 @@
 import { Paper } from '@mantine/core';
 import { type ReactNode, useRef } from 'react';
 import { useWindowed } from '@/features/files/useWindowed';
-import { memoryText } from '@/features/sessions/words';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './NodeTable.module.css';
 import { type ClusterSearch, type Column, changed, sortBy } from './search';
 import type { SeenNode, SeenNodes } from './shapes';
-import { conditionWords, gpusShort } from './words';
+import { conditionWords, gpusShort, memoryCell } from './words';
 
 const ROW_REM = 2.6;
 
@@ -118,7 +117,6 @@ interface RowProps {
 
 function Row({ node, row, chosen, choose, addresses }: RowProps) {
   const words = conditionWords(node);
-  const open = node.takes_work;
   return (
     <tr aria-rowindex={row} data-chosen={chosen}>
       <th scope="row">
@@ -130,10 +128,8 @@ function Row({ node, row, chosen, choose, addresses }: RowProps) {
         <StateChip tone={words.tone} label={words.label} />
       </td>
       <td>{node.gpus.length === 0 ? 'none' : node.gpus.map(gpusShort).join('; ')}</td>
-      <td>{open ? `${node.cpus_free} of ${node.cpus}` : `0 of ${node.cpus}`}</td>
-      <td>
-        {memoryText(node.memory_free_gb)} of {memoryText(node.memory_gb)}
-      </td>
+      <td>{`${node.cpus_free} of ${node.cpus}`}</td>
+      <td>{memoryCell(node)}</td>
       <td>{node.partitions.join(', ')}</td>
       {addresses && <Addresses of={node} />}
       <td className={classes.reason} title={node.reason ?? undefined}>

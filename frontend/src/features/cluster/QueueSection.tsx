@@ -1,11 +1,12 @@
 import { Paper, Skeleton, Table } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
 import { minutesAsTime } from '@/lib/time';
 import { Notice } from '@/ui/Notice';
 import classes from './Cluster.module.css';
 import { MyJobLink } from './MyJobLink';
-import type { ClusterQueue, MyWaiting, PartitionQueue } from './shapes';
-import { placeText, waitingText } from './words';
+import type { ClusterQueue, PartitionQueue } from './shapes';
+import { type Waits, waitingText, whereMineWait } from './words';
 
 interface Props {
   queue: ClusterQueue | undefined;
@@ -86,16 +87,24 @@ function mineText({ mine_running: running, mine_waiting: waiting }: PartitionQue
 
 /** One's own that waits, with its place and the reason. */
 function Mine({ partitions }: { partitions: readonly PartitionQueue[] }) {
-  const waiting = partitions.flatMap((queue) => queue.mine.map((job) => ({ job, queue })));
+  const waiting = whereMineWait(partitions);
   if (waiting.length === 0) return <p className={classes.below}>Nothing of yours is waiting.</p>;
+  const all = Math.max(...partitions.map((queue) => queue.mine_waiting));
+  const shown = waiting.reduce((sum, { job }) => sum + job.tasks, 0);
   return (
     <>
       <h3 className={classes.subtitle}>Your place in the queue</h3>
       <Paper component="ul" className={classes.list}>
-        {waiting.map(({ job, queue }) => (
-          <MineRow key={`${queue.name} ${job.job_id}`} job={job} queue={queue} />
+        {waiting.map((one) => (
+          <MineRow key={one.job.job_id} {...one} />
         ))}
-        <More partitions={partitions} />
+        {all > shown && (
+          <li>
+            <Link to="/jobs" search={{ state: 'live' }}>
+              The rest of what waits
+            </Link>
+          </li>
+        )}
       </Paper>
       <p className={classes.below}>
         Places go by Slurm's priorities at this moment. A job that fits into a gap may start before
@@ -105,23 +114,16 @@ function Mine({ partitions }: { partitions: readonly PartitionQueue[] }) {
   );
 }
 
-function More({ partitions }: { partitions: readonly PartitionQueue[] }) {
-  const shown = (queue: PartitionQueue): number =>
-    queue.mine.reduce((sum, job) => sum + job.tasks, 0);
-  const more = partitions.reduce((sum, queue) => sum + queue.mine_waiting - shown(queue), 0);
-  return more > 0 ? <li className={classes.quiet}>{more} more of yours wait.</li> : null;
-}
-
-function MineRow({ job, queue }: { job: MyWaiting; queue: PartitionQueue }) {
+function MineRow({ job, places }: Waits) {
   return (
     <li>
       <strong>
         <MyJobLink job={job} />
-      </strong>{' '}
-      <span className={classes.quiet}>
-        {job.tasks > 1 ? `${job.tasks} tasks in ${queue.name}` : `in ${queue.name}`}
-      </span>
-      <div>{placeText(job, queue)}</div>
+      </strong>
+      {job.tasks > 1 && <span className={classes.quiet}> {job.tasks} tasks</span>}
+      {places.map((place) => (
+        <div key={place}>{place}</div>
+      ))}
       {job.reason && <div className={classes.quiet}>{job.reason}</div>}
       {job.advice && <div className={classes.quiet}>{job.advice}</div>}
     </li>

@@ -12,7 +12,7 @@ import type {
 
 const CONDITIONS: Record<Condition, StateWords & { means: string }> = {
   free: { label: 'Free', tone: 'good', means: 'Nothing runs here.' },
-  partly: { label: 'Partly in use', tone: 'good', means: 'There is room beside what runs here.' },
+  partly: { label: 'Partly in use', tone: 'good', means: 'Part of its CPUs is in use.' },
   full: { label: 'In use', tone: 'busy', means: 'All its CPUs are in use.' },
   draining: {
     label: 'Being emptied',
@@ -64,8 +64,14 @@ export function gpusShort(gpus: NodeGpus): string {
 export const cpusText = (node: Pick<SeenNode, 'cpus' | 'cpus_free'>): string =>
   `${node.cpus_free} of ${node.cpus} CPUs free`;
 
+/** "64 GB of 128 GB", for a column of what is free. */
+export function memoryCell(node: Pick<SeenNode, 'memory_gb' | 'memory_free_gb'>): string {
+  const free = node.memory_free_gb === 0 ? '0' : memoryText(node.memory_free_gb);
+  return `${free} of ${memoryText(node.memory_gb)}`;
+}
+
 export const memoryFreeText = (node: Pick<SeenNode, 'memory_gb' | 'memory_free_gb'>): string =>
-  `${memoryText(node.memory_free_gb)} of ${memoryText(node.memory_gb)} free`;
+  `${memoryCell(node)} free`;
 
 /** All of a node in one sentence, for who hears the picture. */
 export function nodeSentence(node: SeenNode): string {
@@ -86,10 +92,28 @@ export function madeText(node: Pick<SeenNode, 'gpus' | 'cpus' | 'memory_gb'>): s
 export const nodesText = (count: number): string => (count === 1 ? '1 node' : `${count} nodes`);
 
 /** A place in the queue. It is about right: Slurm fits small jobs in between. */
-export function placeText(waiting: Pick<MyWaiting, 'place'>, queue: PartitionQueue): string {
-  if (waiting.place === null) return 'Not in line at the moment';
-  if (waiting.place === 1) return `Next in line, of ${queue.in_line} that wait`;
-  return `About place ${waiting.place} of ${queue.in_line} that wait`;
+export function placeText({ place }: Pick<MyWaiting, 'place'>, queue: PartitionQueue): string {
+  if (place === null) return `Not in line in ${queue.name}`;
+  if (place === 1) return `Next in line in ${queue.name}`;
+  return `About place ${place} of ${queue.in_line} in ${queue.name}`;
+}
+
+export interface Waits {
+  job: MyWaiting;
+  /** a line for each partition that it waits in */
+  places: string[];
+}
+
+/** One's own that waits, each once, with its places. */
+export function whereMineWait(partitions: readonly PartitionQueue[]): Waits[] {
+  const found = new Map<number, Waits>();
+  for (const queue of partitions)
+    for (const job of queue.mine) {
+      const waits = found.get(job.job_id) ?? { job, places: [] };
+      waits.places.push(placeText(job, queue));
+      found.set(job.job_id, waits);
+    }
+  return [...found.values()];
 }
 
 /** "3 in line, 1 waits for something else". */
