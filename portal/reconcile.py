@@ -30,6 +30,7 @@ from portal.services.changes import EVERYONE, RECONCILE
 from portal.services.jobs import jobs, scalars
 from portal.services.jobs.outside import Outside
 from portal.services.people import closing
+from portal.services.sessions import at_hub
 from portal.services.slurm import launch, lifecycle, usage
 from portal.services.slurm.acts import Acts
 from portal.services.slurm.unsettled import LIVE, Unsettled, load
@@ -155,7 +156,7 @@ class Reconcile:
             if alive := self._watched.alive(job):
                 self._acts.start(f"surplus {job.id}", now, lambda: self._cancel(job, alive))
             elif isinstance(job, Session) and job.server_env is not None:
-                self._acts.start(f"close {job.id}", now, lambda: self._close(job))
+                self._acts.start(f"close {job.id}", now, lambda: at_hub.close(self.parts, job))
         elif job.wanted is Wanted.STOP:
             self._acts.start(f"stop {job.id}", now, lambda: self._stop(job))
         elif closing.must_end(job):
@@ -244,8 +245,7 @@ class Reconcile:
     async def _adopt(self, session: Session) -> None:
         """Have the hub start the named server; it then asks the portal for it."""
         try:
-            await self.parts.hub.ensure_user(session.user.username)
-            await self.parts.hub.start_server(session.user.username, session.name)
+            await at_hub.adopt(self.parts, session)
         except HubUnavailable:
             await change(self.parts.db, Session, session.id, _waits_for_hub)
             self.parts.changes.notify(session.user_id)
@@ -290,17 +290,6 @@ class Reconcile:
         await change(self.parts.db, type(job), job.id, apply)
         self.parts.changes.notify(job.user_id, job.id)
         return True
-
-    async def _close(self, session: Session) -> None:
-        """An ended session leaves no server in the hub, and no token here."""
-        username, name = session.user.username, session.name
-        if not await self.parts.hub.stop_server(username, name, remove=True):
-            return  # it is stopping; asked again at a later round
-
-        def apply(row: Session) -> None:
-            row.server_env = None
-
-        await change(self.parts.db, Session, session.id, apply)
 
     # --- tensorboards -------------------------------------------------------------------------
 

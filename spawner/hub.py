@@ -27,6 +27,8 @@ USERNAME = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
 START_TIMEOUT_S = 70.0
 """The portal holds a start until the node's port connects, up to 60 s."""
 ASK_TIMEOUT_S = 3.0
+STARTING_TRIES = 100
+"""Half a minute: a portal that starts with the hub is there by then."""
 DETAIL_CHARS = 500
 NOT_NOW = frozenset({429, 500, 502, 503, 504})
 
@@ -142,15 +144,37 @@ class PortalSpawner(Spawner):  # type: ignore[misc]
         return self.node_url
 
     async def poll(self) -> int | None:
-        """None: it runs, or nobody can tell. Never raises: the hub would read that as stopped."""
+        """None: it runs, or nobody can tell. Never raises: the hub would read that as stopped.
+
+        After a start the hub asks this first, about each server that it knew, and holds up
+        whatever else is wanted of it until it has found out: by connecting for long to one that
+        has ended meanwhile. So a portal that has started no sooner is waited for then."""
+        pauses = repeat(0.3, STARTING_TRIES) if self._is_first_check else iter(())
         try:
-            answer = await self._portal.ask("GET", self._path, timeout_s=ASK_TIMEOUT_S)
+            answer = await self._ask_again(pauses)
         except PortalAway as error:
             self.log.warning("Can't tell whether %s runs: %s", self._log_name, error)
             return None
         if answer.status == 404 or (answer.status == 200 and answer.body.get("alive") is False):
             return 0
         return None
+
+    @property
+    def _is_first_check(self) -> bool:
+        """Whether the hub has just started and looks at the servers that it knew (6.1 has no public
+        word for it; where it isn't said, nothing waits)."""
+        return bool(getattr(self, "_check_pending", False))
+
+    async def _ask_again(self, pauses: Iterator[float]) -> Answer:
+        """The portal's word on this server; raises PortalAway when the pauses are used up."""
+        while True:
+            try:
+                return await self._portal.ask("GET", self._path, timeout_s=ASK_TIMEOUT_S)
+            except PortalAway:
+                pause = next(pauses, None)
+                if pause is None:
+                    raise
+                await asyncio.sleep(pause)
 
     async def get_url(self) -> str:
         """Where it runs. Asked after a hub restart only; if the hub died before the portal had

@@ -136,6 +136,28 @@ async def test_the_portal_away_while_it_starts(stand: Stand) -> None:
     await stand.ready(session)
 
 
+async def test_everything_starts_again_after_a_session_has_ended(stand: Stand) -> None:
+    """The hub before the portal: it waits for the portal's word on the server that it knew, and
+    doesn't try for long to connect to what is gone, while nothing of that name could start."""
+    session, _ = await stand.running()
+    stand.hub.kill()
+    stand.nodes[-1].end()
+    session.reports.append({"event": "exiting", "message": ""})
+    stand.portal.away = True
+    await stand.hub.start(stand.code)
+    assert (await stand.server_model(session))["pending"] == "check"
+    stand.portal.away = False
+
+    async def looked() -> bool | None:
+        return (await stand.server_model(session)).get("pending") != "check" or None
+
+    await until(looked, 20, "the hub's look at the server")
+    log = (stand.folder / "hub" / "hub.log").read_text()
+    name = f"{session.username}:{session.name}"
+    assert f"{name} appears to have stopped while the Hub was down" in log
+    assert f"{name} does not appear to be running" not in log
+
+
 async def test_a_session_the_portal_does_not_know(stand: Stand) -> None:
     async with Hub(stand.hub.url, stand.hub.token) as hub:
         await hub.ensure_user("alice")
