@@ -38,9 +38,14 @@ def test_no_page_shuts_anybody_out(portal: Live, calm: BrowserContext) -> None:
     api = scenes.log_in(calm, portal.base_url, CAROL, portal.users[CAROL])
     scenes.lead(api, CAROL)
     things = scenes.begin(api)
+    # those that need none of what has begun come first: it gets ready meanwhile
+    places = sorted(PLACES, key=lambda place: place.fill is not None)
+    ready = False
     try:
-        scenes.finish(api, things)
-        for place in PLACES:
+        for place in places:
+            if place.fill is not None and not ready:
+                scenes.finish(api, things)
+                ready = True
             page.goto(portal.base_url + place.address(things))
             settle(page)
             grave += in_both_schemes(page, place.name)

@@ -9,8 +9,8 @@ export function PaletteButton() {
   return (
     <UnstyledButton
       className={classes.button}
-      aria-label="Find a page, a session, a job or an action"
-      title={`Find anything (${PALETTE_KEYS})`}
+      aria-label={`Find anything: ${PALETTE_KEYS}`}
+      title="Find a page, a session, a job or an action"
       onClick={() => show('palette')}
     >
       <Icon name="search" />
