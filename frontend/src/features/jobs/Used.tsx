@@ -1,7 +1,7 @@
 import type { JobDetail } from '@/api/types';
 import pageClasses from './JobPage.module.css';
 import classes from './Used.module.css';
-import { adviceTexts, type UsedRow, unknownText, usedRows } from './usedRows';
+import { adviceTexts, shareText, type UsedRow, unknownText, usedRows } from './usedRows';
 
 /** What it has used of what it asked for. */
 export function Used({ job }: { job: JobDetail }) {
@@ -42,7 +42,7 @@ function Row({ row: { label, text, share } }: { row: UsedRow }) {
       </span>
       <span className={classes.text}>
         {text}
-        {share !== null && <span className={classes.share}> {Math.round(share * 100)} %</span>}
+        {share !== null && <span className={classes.share}> {shareText(share)}</span>}
       </span>
     </li>
   );

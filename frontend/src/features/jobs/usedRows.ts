@@ -25,7 +25,12 @@ export function cpusInUse({ usage, resources }: Pick<Job, 'usage' | 'resources'>
   return usage.cpu_s / usage.elapsed_s / Math.max(1, resources.nodes);
 }
 
-const cpus = (count: number): string => `${Number(count.toFixed(1))}`;
+/** "1.2", "0.03" */
+const cpus = (count: number): string => `${Number(count.toFixed(count < 0.1 ? 2 : 1))}`;
+
+/** "19 %", "under 1 %" */
+export const shareText = (share: number): string =>
+  share > 0 && share < 0.01 ? 'under 1 %' : `${Math.round(share * 100)} %`;
 
 /** The rows of the table, as far as accounting tells. */
 export function usedRows(job: Used): UsedRow[] {

@@ -27,14 +27,25 @@ interface Props {
 /** The text; it stays at its end unless the reader has scrolled up or looks for something. */
 export function LogText({ doc, label, empty, found, current, wrap, short }: Props) {
   const box = useRef<HTMLElement>(null);
+  const text = useRef<HTMLPreElement>(null);
   const [along, setAlong] = useState(true);
   const height = useRef(0);
+  const top = useRef(0);
   const first = doc.blocks[0]?.key;
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: new text is what moves the end
+  const some = doc.characters > 0;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the text is there once there is some
   useLayoutEffect(() => {
-    if (along && box.current) box.current.scrollTop = box.current.scrollHeight;
-  }, [doc, along, wrap]);
+    if (!along || !box.current || !text.current) return;
+    const toEnd = (): void => {
+      if (box.current) box.current.scrollTop = box.current.scrollHeight;
+    };
+    toEnd();
+    // New lines make it longer, and so does what comes into sight: until then its height is a guess.
+    const grown = new ResizeObserver(toEnd);
+    grown.observe(text.current);
+    return () => grown.disconnect();
+  }, [along, some]);
 
   // What is put in front shall not move what one reads.
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new first block is what moves it
@@ -56,7 +67,11 @@ export function LogText({ doc, label, empty, found, current, wrap, short }: Prop
   const byBlock = useMemo(() => grouped(found), [found]);
   const onScroll = (): void => {
     const { scrollTop, clientHeight, scrollHeight } = box.current ?? document.body;
-    setAlong(scrollHeight - scrollTop - clientHeight < NEAR_PX);
+    const near = scrollHeight - scrollTop - clientHeight < NEAR_PX;
+    // Only who goes up leaves the end; that it moves away is no wish of the reader's.
+    if (near) setAlong(true);
+    else if (scrollTop < top.current) setAlong(false);
+    top.current = scrollTop;
   };
   const last = doc.blocks.length - 1;
   return (
@@ -74,7 +89,7 @@ export function LogText({ doc, label, empty, found, current, wrap, short }: Prop
         {doc.characters === 0 ? (
           <p className={classes.empty}>{empty}</p>
         ) : (
-          <pre>
+          <pre ref={text}>
             {doc.blocks.map((block, at) => (
               <LogBlock
                 key={block.key}

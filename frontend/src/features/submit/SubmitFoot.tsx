@@ -1,8 +1,8 @@
 import { Button } from '@mantine/core';
-import startClasses from '@/features/start/StartPage.module.css';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { StartEstimate } from './StartEstimate';
+import classes from './SubmitPage.module.css';
 import type { ResourcesState } from './useResources';
 import type { Submitting } from './useSubmit';
 
@@ -21,7 +21,7 @@ export function SubmitFoot({ submitting, resources, ask, onChoose, label }: Prop
   return (
     <>
       {submitting.refusal.general && <Notice tone="error">{submitting.refusal.general}</Notice>}
-      <div className={startClasses.foot}>
+      <div className={classes.foot}>
         <Button
           type="submit"
           size="md"

@@ -1,5 +1,5 @@
 import { Input, Textarea } from '@mantine/core';
-import { useEffect, useId, useRef, useState } from 'react';
+import { type RefObject, useEffect, useId, useRef, useState } from 'react';
 import classes from './Code.module.css';
 import type { Editor, openEditor } from './editor';
 
@@ -15,22 +15,43 @@ interface Props {
 const LEAVING = 'Tab indents. To leave the editor with the keyboard, press Escape, then Tab.';
 const EXACT = { autoComplete: 'off', autoCapitalize: 'none', spellCheck: false } as const;
 
-/** A field for a script: a plain one at once, which becomes an editor as soon as that is here. */
-export function CodeEditor(props: Props) {
-  const [open, setOpen] = useState<typeof openEditor | null>(null);
-  useEffect(() => {
-    void import('./editor').then(
-      (loaded) => setOpen(() => loaded.openEditor),
-      () => undefined, // a script can be written in a plain field as well
-    );
-  }, []);
-  return open === null ? <PlainField {...props} /> : <EditorField {...props} open={open} />;
+interface Loaded {
+  open: typeof openEditor;
+  /** where somebody is writing already; null: nowhere */
+  caret: number | null;
 }
 
-function PlainField({ label, description, value, onChange, error }: Props) {
+/** A field for a script: a plain one at once, which becomes an editor as soon as that is here. */
+export function CodeEditor(props: Props) {
+  const plain = useRef<HTMLTextAreaElement>(null);
+  const [loaded, setLoaded] = useState<Loaded | null>(null);
+  useEffect(() => {
+    let wanted = true;
+    void import('./editor').then(
+      ({ openEditor: open }) => {
+        const field = plain.current;
+        const caret = field && document.activeElement === field ? field.selectionEnd : null;
+        if (wanted) setLoaded({ open, caret });
+      },
+      () => undefined, // a script can be written in a plain field as well
+    );
+    return () => {
+      wanted = false;
+    };
+  }, []);
+  return loaded === null ? (
+    <PlainField {...props} field={plain} />
+  ) : (
+    <EditorField {...props} {...loaded} />
+  );
+}
+
+function PlainField(props: Props & { field: RefObject<HTMLTextAreaElement | null> }) {
+  const { label, description, value, onChange, error, field } = props;
   return (
     <Textarea
       {...EXACT}
+      ref={field}
       className={classes.plain}
       label={label}
       description={description}
@@ -43,8 +64,8 @@ function PlainField({ label, description, value, onChange, error }: Props) {
   );
 }
 
-function EditorField(props: Props & { open: typeof openEditor }) {
-  const { label, description, value, onChange, error, open } = props;
+function EditorField(props: Props & Loaded) {
+  const { label, description, value, onChange, error, open, caret } = props;
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
   const editor = useRef<Editor | null>(null);
@@ -57,14 +78,15 @@ function EditorField(props: Props & { open: typeof openEditor }) {
     'aria-invalid': String(wrong),
     autocapitalize: 'none',
   };
-  const first = useRef({ value, attributes });
+  const first = useRef({ value, attributes, caret });
 
   useEffect(() => {
     if (box.current === null) return;
-    const { value: text, attributes: named } = first.current;
+    const { value: text, attributes: named, caret: at } = first.current;
     const onTyped = (typed: string): void => change.current(typed);
     const opened = open(box.current, { text, attributes: named, onChange: onTyped });
     editor.current = opened;
+    if (at !== null) opened.focus(at);
     return () => {
       editor.current = null;
       opened.destroy();

@@ -16,7 +16,8 @@ import { languageOf } from './languages';
 
 export interface Editor {
   setAttributes: (attributes: Record<string, string>) => void;
-  focus: () => void;
+  /** puts the caret there, if a place is given */
+  focus: (caret?: number) => void;
   destroy: () => void;
 }
 
@@ -71,7 +72,10 @@ export function openEditor(parent: HTMLElement, { text, attributes, onChange }: 
   return {
     setAttributes: (wanted) =>
       view.dispatch({ effects: named.reconfigure(EditorView.contentAttributes.of(wanted)) }),
-    focus: () => view.focus(),
+    focus: (caret) => {
+      if (caret !== undefined) view.dispatch({ selection: { anchor: caret } });
+      view.focus();
+    },
     destroy: () => view.destroy(),
   };
 }
