@@ -88,7 +88,7 @@ function EndNow({ announcement: one }: { announcement: AdminAnnouncement }) {
       size="compact-sm"
       loading={busy}
       onClick={() => void act(end)}
-      aria-label={`End ${one.title} now`}
+      aria-label={`End now: ${one.title}`}
     >
       End now
     </Button>

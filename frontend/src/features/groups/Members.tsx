@@ -97,7 +97,7 @@ function Member({ group, member, links, onRemove }: MemberProps) {
           fw={500}
           loading={busy}
           onClick={() => void act(() => onRemove(username))}
-          aria-label={`Take ${username} out of ${group}`}
+          aria-label={`Take out: ${username}, of ${group}`}
         >
           Take out
         </Button>
