@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from spawner.filer.places import (
     LOOK,
     Place,
+    look_into,
     operation,
     telling,
     text_of,
-    walk,
     want_below,
 )
 from spawner.launcher import Launcher, Refused, Request, Result, opened, want, want_timeout
@@ -48,7 +48,7 @@ def packages(launcher: Launcher, request: Request) -> Result:
 
 def walked_or_none(place: Place) -> int | None:
     try:
-        return walk(place, follow=False)
+        return look_into(place)
     except Refused as refused:
         if refused.more.get("code") == "not-there":
             return None

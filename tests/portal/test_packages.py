@@ -1,0 +1,149 @@
+"""What somebody has installed into an environment: looked at, taken away, brought back, by a real
+launcher."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.portal.conftest import Answer
+from tests.portal.file_world import FileWorld, file_world
+from tests.portal.slapd import Slapd
+
+pytestmark = pytest.mark.anyio
+
+OWN = ".local/share/portal/packages"
+PYTHON = f"{OWN}/python3/lib/python3.11/site-packages"
+
+
+@pytest.fixture(scope="module")
+async def shared(
+    slapd: Slapd, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[FileWorld]:
+    async with file_world(slapd, tmp_path_factory.mktemp("packages")) as made:
+        yield made
+
+
+@pytest.fixture
+def world(shared: FileWorld) -> FileWorld:
+    shared.empty()
+    return shared
+
+
+async def ask(
+    world: FileWorld, act: str = "", body: Any = None, *, name: str = "python3", who: str = "alice"
+) -> Answer:
+    method = "POST" if act else "GET"
+    path = f"/api/v1/environments/{name}/packages{act}"
+    return await world.people[who].send(method, path, json=body)
+
+
+def install(world: FileWorld, *names: str, site: str = PYTHON) -> None:
+    for name in names:
+        world.write(f"{site}/{name}/RECORD")
+
+
+def linked(path: Path, target: Path) -> None:
+    path.symlink_to(target)
+
+
+async def named(world: FileWorld, **of: Any) -> list[tuple[str, str | None]]:
+    answer = await ask(world, **of)
+    assert answer.status == 200, answer
+    return [(one["name"], one["version"]) for one in answer.body["items"]]
+
+
+async def test_python_packages_by_name(world: FileWorld) -> None:
+    assert await named(world) == []
+    install(
+        world, "torch_geometric-2.5.3.dist-info", "torch_geometric", "Babel-2.1+local.dist-info",
+        "old-1.0-py3.11.egg-info", "~broken-1.dist-info.tmp", "__pycache__",
+    )  # fmt: skip
+    assert await named(world) == [
+        ("Babel", "2.1+local"),
+        ("old", "1.0"),
+        ("torch_geometric", "2.5.3"),
+    ]
+    assert await named(world, who="bob") == []
+    found = (await ask(world)).body
+    assert (found["folder"], found["complete"], found["removed"]) == (f"~/{OWN}/python3", True, [])
+
+
+async def test_r_packages_by_their_descriptions(world: FileWorld) -> None:
+    site = f"{OWN}/r/lib/R/4.2"
+    for name, text in {
+        "sf": b"Package: sf\nVersion: 1.0-16\nTitle: Version: 9\n",
+        "odd": b"\xff\xfe no fields",
+        "nameless": b"Version: 3\n",
+        "unversioned": b"Package: unversioned\n",
+    }.items():
+        world.write(f"{site}/{name}/DESCRIPTION", text)
+    world.write(f"{site}/file")
+    linked(world.home / site / "link", Path("/etc"))
+    os.mkfifo(world.home / site / "sf" / "fifo")
+    assert await named(world, name="r") == [("sf", "1.0-16"), ("unversioned", None)]
+
+
+async def test_taken_away_and_brought_back(world: FileWorld) -> None:
+    install(world, "einops-0.8.0.dist-info")
+    world.write(f"{OWN}/python3/bin/einops")
+    answer = await ask(world, "/reset")
+    assert (answer.status, answer.body["items"]) == (200, [])
+    (removed,) = answer.body["removed"]
+    assert not (world.home / OWN / "python3").exists()
+    # a kernel that starts meanwhile makes the folder again
+    world.write(f"{PYTHON}/.keep").unlink()
+    back = await ask(world, "/restore", {"id": removed["id"]})
+    assert (back.status, [one["name"] for one in back.body["items"]]) == (200, ["einops"])
+    assert (world.home / OWN / "python3/bin/einops").exists()
+    assert all(one["id"] != removed["id"] for one in back.body["removed"])
+
+
+async def test_what_was_installed_since_is_not_covered(world: FileWorld) -> None:
+    install(world, "einops-0.8.0.dist-info")
+    (removed,) = (await ask(world, "/reset")).body["removed"]
+    install(world, "einops-0.9.dist-info")
+    answer = await ask(world, "/restore", {"id": removed["id"]})
+    assert (answer.status, answer.slug) == (409, "conflict")
+    assert await named(world) == [("einops", "0.9")]
+
+
+async def test_where_there_is_nothing(world: FileWorld) -> None:
+    assert (await ask(world, "/reset")).status == 404
+    assert (await ask(world, name="unheard-of")).status == 404
+    other = "00000000-0000-4000-8000-000000000000"
+    assert (await ask(world, "/restore", {"id": other})).status == 404
+    for body in ({}, {"id": "../x"}, {"id": other, "more": 1}, [], None):
+        assert (await ask(world, "/restore", body)).status == 422
+
+
+async def test_another_deleted_thing_is_not_brought_back_here(world: FileWorld) -> None:
+    world.write("notes.txt")
+    deleted = await world.ask("POST", "/delete", {"root": "home", "paths": ["notes.txt"]})
+    assert deleted.status == 200, deleted
+    (item,) = (await world.ask("GET", "/trash?root=home")).body["items"]
+    assert (await ask(world, "/restore", {"id": item["id"]})).status == 404
+    assert not (world.home / "notes.txt").exists()
+
+
+async def test_of_packages_that_lie_elsewhere_only_the_link_is_moved(world: FileWorld) -> None:
+    install(world, "einops-0.8.0.dist-info", site="elsewhere/lib/python3.11/site-packages")
+    folder = world.write(f"{OWN}/x").parent
+    linked(folder / "python3", world.home / "elsewhere")
+    assert await named(world) == [("einops", "0.8.0")]
+    assert (await ask(world, "/reset")).status == 200
+    assert await named(world) == []
+    assert (world.home / "elsewhere/lib/python3.11/site-packages").is_dir()
+
+
+async def test_somebody_else_s_folder_stays_theirs(world: FileWorld) -> None:
+    folder = world.write(f"{OWN}/x").parent
+    linked(folder / "python3", world.homes / "bob")
+    assert await named(world, who="bob") == []
+    for act in ("", "/reset"):
+        answer = await ask(world, act)
+        assert (answer.status, answer.slug) == (403, "file-denied"), answer

@@ -1,0 +1,183 @@
+"""What a session uses: told by its node program, shown to its owner, and Slurm's own word beside it
+once it has ended."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, select, update
+
+from portal.db import utcnow
+from portal.models import JobState, Session, SessionUse
+from portal.services.sessions import uses
+from portal.services.slurm import usage
+from spawner.model import JobInfo, JobUsage, Outcome, SlurmState
+from tests.portal.slapd import Slapd
+from tests.portal.test_extend import JOB_ID, Extending, extending
+
+pytestmark = pytest.mark.anyio
+
+GPU = {"name": "V100", "use_percent": [None, 40], "memory_mb": [0, 512], "memory_total_mb": 32768}
+TOLD = {
+    "ages_s": [30, 20], "step_s": 10, "memory_mb": [100, 150.5], "cpus": [None, 1.25],
+    "memory_limit_mb": 2048, "gpus": [GPU],
+}  # fmt: skip
+NOTHING_YET = {
+    "told_at": None, "step_s": None, "at": [], "memory_mb": [], "cpus": [],
+    "memory_limit_mb": None, "gpus": None, "total": None,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+async def kept(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Extending]:
+    async with extending(slapd, tmp_path_factory.mktemp("use")) as made:
+        yield made
+
+
+@pytest.fixture
+async def session(kept: Extending) -> Extending:
+    """One that runs, and that nobody has told or asked anything of."""
+    await kept.change(state=JobState.RUNNING, usage=None, usage_due=None, removed_at=None)
+    kept.world.parts.looked_at.clear()
+    async with kept.world.portal.app.state.db.session() as db:
+        await db.execute(delete(SessionUse))
+        await db.commit()
+    return kept
+
+
+async def shown(session: Extending) -> Any:
+    return (await session.world.ask("GET", f"/sessions/{session.session_id}/use")).body
+
+
+async def told_again(session: Extending) -> None:
+    """As if the last time had been a while ago."""
+    async with session.world.portal.app.state.db.session() as db:
+        await db.execute(update(SessionUse).values(told_at=utcnow() - timedelta(minutes=1)))
+        await db.commit()
+
+
+async def test_its_owner_sees_what_the_node_has_told(session: Extending) -> None:
+    assert await shown(session) == NOTHING_YET
+    before = utcnow().timestamp()
+    assert (await session.node("POST", "use", TOLD)).status == 200
+    found = await shown(session)
+    assert found["at"][1] - found["at"][0] == 10
+    assert before - 32 <= found["at"][0] <= utcnow().timestamp() - 29
+    assert (found["memory_mb"], found["cpus"]) == ([100, 150.5], [None, 1.25])
+    assert (found["memory_limit_mb"], found["gpus"]) == (2048, [GPU])
+
+
+async def test_nobody_else_does(session: Extending) -> None:
+    await session.node("POST", "use", TOLD)
+    path = f"/sessions/{session.session_id}/use"
+    assert (await session.world.ask("GET", path, who="bob")).status == 404
+    assert (await session.world.ask("GET", path, who="carol")).status == 404
+    assert (await session.node("POST", "use", TOLD, secret="another")).status == 401
+    assert (await session.node("POST", "use", TOLD, secret=None)).status == 401
+
+
+async def test_it_is_told_more_often_while_somebody_looks(session: Extending) -> None:
+    assert (await session.node("POST", "use", TOLD)).body == {"again_s": 30.0}
+    await shown(session)
+    assert (await session.node("POST", "use", TOLD)).body == {"again_s": 10.0}
+    session.world.parts.looked_at[session.session_id] = utcnow() - uses.STILL_LOOKING
+    assert (await session.node("POST", "use", TOLD)).body == {"again_s": 30.0}
+
+
+async def test_the_newest_counts_but_not_every_second(session: Extending) -> None:
+    await session.node("POST", "use", TOLD)
+    await session.node("POST", "use", {**TOLD, "memory_mb": [1, 2]})
+    assert (await shown(session))["memory_mb"] == [100, 150.5]
+    await told_again(session)
+    await session.node("POST", "use", {**TOLD, "memory_mb": [1, 2]})
+    assert (await shown(session))["memory_mb"] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"memory_mb": [1]},
+        {"ages_s": [20, 30]},
+        {"ages_s": [-1, 0]},
+        {"memory_mb": [-1, 1]},
+        {"memory_mb": ["1 GB", 1]},
+        {"cpus": [1e12, 1]},
+        {"step_s": 0},
+        {"gpus": [{**GPU, "use_percent": [101, 1]}]},
+        {"gpus": [{**GPU, "name": "x" * 101}]},
+        {"gpus": [{**GPU, "use_percent": [1]}]},
+        {"gpus": [GPU] * 17},
+        {"ages_s": [0] * 257, "memory_mb": [0] * 257, "cpus": [0] * 257, "gpus": None},
+        {"more": 1},
+    ],
+    ids=",".join,
+)
+async def test_what_makes_no_sense_is_not_taken(session: Extending, wrong: dict[str, Any]) -> None:
+    assert (await session.node("POST", "use", {**TOLD, **wrong})).status == 422
+    assert await shown(session) == NOTHING_YET
+
+
+async def test_an_ended_session_tells_nothing_more_but_is_seen(session: Extending) -> None:
+    await session.node("POST", "use", TOLD)
+    await session.change(state=JobState.ENDED)
+    assert (await session.node("POST", "use", TOLD)).status == 410
+    assert (await shown(session))["memory_mb"] == [100, 150.5]
+
+
+async def test_after_the_end_accounting_has_its_say(
+    session: Extending, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = utcnow()
+    await session.change(state=JobState.ENDED, ended_at=now, usage_due=now)
+    parts = session.world.parts
+
+    async def sacct(job_ids: Collection[int]) -> list[JobUsage]:
+        assert set(job_ids) == {JOB_ID}
+        info = JobInfo(
+            JOB_ID, "alice", "portal-s1", SlurmState.ENDED, "CANCELLED", uuid=session.session_id,
+            outcome=Outcome.CANCELLED, submit_time=session.started,
+        )  # fmt: skip
+        return [JobUsage(info, 600, 300.0, 2, 3 << 30, 0, complete=True)]
+
+    monkeypatch.setattr(parts.watcher, "usage", sacct)
+    (row,) = await usage.due(parts, utcnow())
+    await usage.collect(parts, [row], utcnow())
+    total = (await shown(session))["total"]
+    assert (total["elapsed_s"], total["cpu_s"], total["cpu_efficiency"]) == (600, 300.0, 0.25)
+    assert total["max_rss_gb"] == 3.0
+    assert await usage.due(parts, utcnow()) == []
+
+
+async def test_what_is_old_or_was_removed_is_forgotten(session: Extending) -> None:
+    parts = session.world.parts
+
+    async def kept_ones() -> list[str]:
+        async with parts.db.session() as db:
+            return list((await db.scalars(select(SessionUse.session_id))).all())
+
+    await session.node("POST", "use", TOLD)
+    await uses.forget_old(parts)
+    assert await kept_ones() == [session.session_id]
+    await session.change(state=JobState.ENDED, removed_at=utcnow())
+    await uses.forget_old(parts)
+    assert await kept_ones() == []
+    await session.change(state=JobState.RUNNING, removed_at=None)
+    await session.node("POST", "use", TOLD)
+    async with parts.db.session() as db:
+        await db.execute(update(SessionUse).values(told_at=utcnow() - uses.KEPT * 2))
+        await db.commit()
+    await uses.forget_old(parts)
+    assert await kept_ones() == []
+
+
+async def test_who_looked_is_remembered_for_so_many_only(session: Extending) -> None:
+    parts = session.world.parts
+    async with parts.db.session() as db:
+        row = await db.get_one(Session, session.session_id)
+    long_ago = utcnow() - uses.STILL_LOOKING * 2
+    parts.looked_at.update(dict.fromkeys(map(str, range(uses.MOST_LOOKED_AT)), long_ago))
+    await uses.look(parts, row)
+    assert set(parts.looked_at) == {row.id}
