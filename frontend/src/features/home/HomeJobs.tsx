@@ -35,7 +35,7 @@ export function HomeJobs() {
                 ? 'A job runs a script without anybody watching, for as long as it takes.'
                 : 'No job waits or runs, and none has ended since yesterday.'}
             </p>
-            <Button component={Link} to="/jobs/new" variant="default" size="compact-md">
+            <Button component={Link} to="/jobs/new" variant="default" size="compact-sm">
               Submit a job
             </Button>
           </div>

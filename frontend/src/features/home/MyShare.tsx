@@ -8,6 +8,8 @@ import { SpaceLeft } from '@/features/files/SpaceLeft';
 import { roomOf } from '@/features/files/sizes';
 import { myLimitsQuery } from '@/features/limits/queries';
 import { UseBars } from '@/features/limits/UseBars';
+import { bars } from '@/features/limits/use';
+import { useText as textOfUse } from '@/features/limits/words';
 import classes from './MyShare.module.css';
 
 /** What one uses now of what one may use. */
@@ -19,14 +21,21 @@ export function MyUse() {
         What you use now
       </h2>
       {data ? (
-        <UseBars effective={data.effective} use={data.use} person={data.username} />
+        <>
+          <p className={classes.now}>{textOfUse(data.use)}</p>
+          {bars(data.effective, data.use).some((bar) => bar.limited) ? (
+            <UseBars effective={data.effective} use={data.use} person={data.username} plain />
+          ) : (
+            <p className={classes.quiet}>No limits are set for you in this portal.</p>
+          )}
+        </>
       ) : error ? (
         <p className={classes.quiet}>{sentence(error)}</p>
       ) : (
         <Skeleton height={90} aria-label="Loading" />
       )}
       <p className={classes.foot}>
-        <Link to="/account">All your limits and your use by month</Link>
+        <Link to="/account">All your limits and what you have used</Link>
       </p>
     </Paper>
   );

@@ -93,7 +93,7 @@ function Tile({ setup, name, usedAt, start }: TileProps) {
       <div className={classes.acts}>
         {problem === null && (
           <Button
-            size="compact-md"
+            size="compact-sm"
             leftSection={<Icon name="play" size={16} />}
             loading={busy}
             onClick={() => void onStart()}

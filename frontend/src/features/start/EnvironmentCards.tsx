@@ -68,7 +68,7 @@ export function EnvironmentCards({ environments, chosen, onChoose }: Props) {
             : `${plural(found.length, 'environment')} found.`)}
       </p>
       {hidden > 0 && (
-        <Button variant="default" size="compact-md" mt="sm" onClick={() => setAll(true)}>
+        <Button variant="default" size="compact-sm" mt="sm" onClick={() => setAll(true)}>
           Show all {found.length} environments
         </Button>
       )}

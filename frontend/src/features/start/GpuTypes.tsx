@@ -20,28 +20,33 @@ export function GpuTypes({ cluster, draft, problems, onChange }: Props) {
   const partition = findPartition(cluster, draft.partition);
   const types = partition?.gpus.filter((one) => one.total > 0) ?? [];
   if (!draft.gpus || types.length === 0) return null;
+  const only = types.length === 1;
+  const isChosen = (type: string): boolean =>
+    draft.gpu_type === type || (only && draft.gpu_type === null);
   const choose = (value: string): void =>
     onChange({ ...draft, gpu_type: value === ANY ? null : value });
   return (
     <fieldset className={classes.types}>
       <legend>GPU type</legend>
       <div className={classes.cards}>
-        <ChoiceCard
-          group="gpu-type"
-          value={ANY}
-          title="Any type"
-          checked={draft.gpu_type === null}
-          onChoose={choose}
-        >
-          <span className={classes.quiet}>Starts soonest: whatever is free first</span>
-        </ChoiceCard>
+        {!only && (
+          <ChoiceCard
+            group="gpu-type"
+            value={ANY}
+            title="Any type"
+            checked={draft.gpu_type === null}
+            onChoose={choose}
+          >
+            <span className={classes.quiet}>Starts soonest: whatever is free first</span>
+          </ChoiceCard>
+        )}
         {types.map(({ type, total, free }) => (
           <ChoiceCard
             key={type}
             group="gpu-type"
             value={type}
             title={type}
-            checked={draft.gpu_type === type}
+            checked={isChosen(type)}
             onChoose={choose}
           >
             <span>

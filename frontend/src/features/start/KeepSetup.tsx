@@ -45,8 +45,8 @@ export function KeepSetup({ request, title, disabled }: Props) {
     <div className={classes.keep}>
       <Button
         variant="subtle"
-        size="compact-md"
-        leftSection={<Icon name="save" />}
+        size="compact-sm"
+        leftSection={<Icon name="save" size={16} />}
         disabled={disabled}
         onClick={() => {
           setName(title);
@@ -57,8 +57,8 @@ export function KeepSetup({ request, title, disabled }: Props) {
       </Button>
       <Button
         variant="subtle"
-        size="compact-md"
-        leftSection={<Icon name="link" />}
+        size="compact-sm"
+        leftSection={<Icon name="link" size={16} />}
         disabled={disabled}
         onClick={() => void copyLink()}
       >

@@ -12,7 +12,7 @@ import { ResourceFields } from './ResourceFields';
 import { SetupList } from './SetupList';
 import { StarterChoice } from './StarterChoice';
 import classes from './StartPage.module.css';
-import { StartSummary } from './StartSummary';
+import { StartBar, StartSummary } from './StartSummary';
 import { setupsChanged } from './setups';
 import { type StartFormState, useStartForm } from './useStartForm';
 
@@ -39,6 +39,8 @@ export function StartForm({ environments, link, beside }: Props) {
   };
 
   const submit = async (event: FormEvent): Promise<void> => {
+    // In React the forms of dialogs are inside this one, too.
+    if (event.target !== event.currentTarget) return;
     event.preventDefault();
     if (busy) return;
     if (start.blocked) return focusFirstProblem();
@@ -89,6 +91,7 @@ export function StartForm({ environments, link, beside }: Props) {
         <StartSummary start={start} busy={busy} />
         {beside}
       </div>
+      <StartBar start={start} busy={busy} />
     </form>
   );
 }

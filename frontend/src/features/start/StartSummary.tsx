@@ -1,7 +1,9 @@
 import { Button, Paper } from '@mantine/core';
-import { resourceTexts } from '@/features/sessions/words';
+import { gpuText } from '@/features/sessions/words';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
+import type { Draft } from './check';
+import { draftText, isComplete } from './draft';
 import { KeepSetup } from './KeepSetup';
 import { generalRefusal } from './refusal';
 import { StartOutlook } from './StartOutlook';
@@ -20,12 +22,8 @@ export function StartSummary({ start, busy }: { start: StartFormState; busy: boo
       <p className={classes.what}>
         <strong>{environment?.title ?? 'No environment is available'}</strong>
       </p>
-      <ul className={classes.asked}>
-        {resourceTexts(draft).map((text) => (
-          <li key={text}>{text}</li>
-        ))}
-        {start.starter && <li>opens {start.starter}</li>}
-      </ul>
+      <p className={classes.asked}>{draftText(draft)}</p>
+      {start.starter && <p className={classes.asked}>Opens {start.starter}</p>}
       {start.noRoom ? (
         <Notice tone="warning">{start.noRoom}</Notice>
       ) : (
@@ -39,6 +37,7 @@ export function StartSummary({ start, busy }: { start: StartFormState; busy: boo
       )}
       {refusal && <Notice tone="error">{refusal}</Notice>}
       <Button
+        className={classes.here}
         type="submit"
         size="md"
         fullWidth
@@ -50,13 +49,29 @@ export function StartSummary({ start, busy }: { start: StartFormState; busy: boo
       </Button>
       <KeepSetup
         request={start.request}
-        title={environment ? suggestedName(environment.title, resourceTexts(draft)[0]) : ''}
-        disabled={environment === undefined}
+        title={environment ? suggestedName(environment.title, draft) : ''}
+        disabled={environment === undefined || !isComplete(draft)}
       />
     </Paper>
   );
 }
 
+/** The same button where the summary is far below: it stays at the foot of a narrow screen. */
+export function StartBar({ start, busy }: { start: StartFormState; busy: boolean }) {
+  const { environment, draft } = start;
+  return (
+    <div className={classes.bar}>
+      <p>
+        <strong>{environment?.title}</strong>
+        <span className={classes.quiet}>{draftText(draft)}</span>
+      </p>
+      <Button type="submit" loading={busy} disabled={environment === undefined}>
+        Start session
+      </Button>
+    </div>
+  );
+}
+
 /** "PyTorch, 1 v100 GPU" */
-const suggestedName = (title: string, gpus: string | undefined): string =>
-  [title, gpus].filter(Boolean).join(', ').slice(0, 60);
+const suggestedName = (title: string, { gpus, gpu_type }: Draft): string =>
+  `${title}, ${gpuText({ gpus, gpu_type })}`.slice(0, 60);

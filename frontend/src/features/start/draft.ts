@@ -1,5 +1,6 @@
 /** From the resources someone offers (a preset, an environment) to a form's numbers, and back. Pure. */
 import type { Cluster, Environment, Preset, SessionRequest, SomeResources } from '@/api/types';
+import { resourceTexts } from '@/features/sessions/words';
 import { checkResources, type Draft, findPartition } from './check';
 
 /** For what nobody has said anything about. */
@@ -24,6 +25,14 @@ export function toResources(draft: Draft): SessionRequest['resources'] {
   const { gpus, gpu_type } = draft;
   return { ...draft, gpu_type: gpus ? gpu_type : null };
 }
+
+/** Whether each number is there. */
+export const isComplete = ({ gpus, cpus, memory_gb, time_limit_minutes }: Draft): boolean =>
+  [gpus, cpus, memory_gb, time_limit_minutes].every((number) => number !== null);
+
+/** "1 v100 GPU · 2 CPUs · 4 GB · 4 h" */
+export const draftText = (draft: Draft): string =>
+  isComplete(draft) ? resourceTexts(draft).join(' · ') : 'Some numbers are still missing.';
 
 /** The preset to begin with: the remembered one if it fits the environment, else the first that does. */
 export function firstPreset(

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { inEnvironmentOrder } from './environments';
+import type { Environment } from '@/api/types';
+import { contents, favouritesFirst, inEnvironmentOrder, isFound } from './environments';
 
 const one = (title: string, framework: string | null, gpu = 'none', available = true) =>
   ({ title, framework, gpu, available }) as Parameters<typeof inEnvironmentOrder>[0][number];
@@ -22,5 +23,52 @@ describe('inEnvironmentOrder', () => {
       'PyTorch',
       'Digits',
     ]);
+  });
+});
+
+const pytorch: Environment = {
+  name: 'pytorch',
+  title: 'PyTorch',
+  description: 'For deep learning',
+  language: 'python',
+  framework: 'pytorch',
+  version: '3.11',
+  runtime: 'apptainer',
+  gpu: 'optional',
+  cuda: '12.1',
+  min_driver: '525',
+  kernel: true,
+  packages: ['torch', 'numpy'],
+  available: true,
+  unavailable_reason: null,
+  default_resources: {} as Environment['default_resources'],
+  starters: ['pytorch.ipynb'],
+};
+
+describe('favouritesFirst', () => {
+  it('leaves what can’t be used behind, favourite or not', () => {
+    const all = [
+      { name: 'a', available: true },
+      { name: 'b', available: true },
+      { name: 'c', available: false },
+    ];
+    expect(favouritesFirst(all, ['b', 'c', 'gone']).map((e) => e.name)).toEqual(['b', 'a', 'c']);
+  });
+});
+
+describe('isFound', () => {
+  it('wants every word somewhere, whatever the case', () => {
+    for (const typed of ['', 'TORCH', 'numpy deep', 'python 3.11', 'optional'])
+      expect(isFound(pytorch, typed)).toBe(typed !== 'optional');
+    expect(isFound(pytorch, 'torch tensorflow')).toBe(false);
+  });
+});
+
+describe('contents', () => {
+  it('says what is in it, and leaves out what isn’t', () => {
+    expect(contents(pytorch)).toContainEqual(['CUDA', '12.1, needs driver 525 or newer']);
+    const bare = contents({ ...pytorch, cuda: null, framework: null, packages: [], starters: [] });
+    expect(bare.map(([label]) => label)).toEqual(['Language', 'GPU', 'Runs from']);
+    expect(contents({ ...pytorch, kernel: false }).map(([label]) => label)).toContain('Notebooks');
   });
 });

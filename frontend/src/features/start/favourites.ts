@@ -1,18 +1,8 @@
 /** One's favourite environments, kept by the portal for every browser one uses. */
-import { queryOptions, useMutation, useQuery } from '@tanstack/react-query';
-import { api, unwrap } from '@/api/client';
-import type { PreferencesChange } from '@/api/types';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { queryClient } from '@/app/queries';
+import { choose, preferencesQuery } from '@/features/account/preferences';
 import { complain } from '@/ui/complain';
-
-export const preferencesQuery = queryOptions({
-  queryKey: ['preferences'],
-  queryFn: () => unwrap(api.GET('/api/v1/me/preferences')),
-});
-
-/** What is absent stays as it is; the generated type takes defaults for fields that must be there. */
-const only = (favourite_environments: string[]): PreferencesChange =>
-  ({ favourite_environments }) as PreferencesChange;
 
 interface Favourites {
   names: readonly string[];
@@ -24,8 +14,8 @@ export function useFavourites(): Favourites {
   const { data } = useQuery(preferencesQuery);
   const names = data?.favourite_environments ?? [];
   const { mutate } = useMutation({
-    mutationFn: (favourite_environments: string[]) =>
-      unwrap(api.PATCH('/api/v1/me/preferences', { body: only(favourite_environments) })),
+    mutationFn: (favourite_environments: string[]) => choose({ favourite_environments }),
+    scope: { id: 'preferences' },
     onMutate: async (favourite_environments) => {
       await queryClient.cancelQueries(preferencesQuery);
       const before = queryClient.getQueryData(preferencesQuery.queryKey);
@@ -33,7 +23,6 @@ export function useFavourites(): Favourites {
         queryClient.setQueryData(preferencesQuery.queryKey, { ...before, favourite_environments });
       return before;
     },
-    onSuccess: (kept) => queryClient.setQueryData(preferencesQuery.queryKey, kept),
     onError: (error, _names, before) => {
       if (before) queryClient.setQueryData(preferencesQuery.queryKey, before);
       complain(error);

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import type { Job } from '@/api/types';
+import { atAGlance } from './glance';
+
+const NOW = Date.parse('2026-03-01T12:00:00Z');
+
+const job = (name: string, state: Job['state'], submitted: string, ended: string | null = null) =>
+  ({ name, state, submitted_at: submitted, ended_at: ended }) as Job;
+
+describe('atAGlance', () => {
+  it('has what runs, then what waits, then what has ended within a day', () => {
+    const shown = atAGlance(
+      [
+        job('yesterday', 'ended', '2026-02-27T00:00:00Z', '2026-02-28T13:00:00Z'),
+        job('long ago', 'ended', '2026-02-20T00:00:00Z', '2026-02-28T11:00:00Z'),
+        job('waits', 'queued', '2026-03-01T11:59:00Z'),
+        job('old run', 'running', '2026-02-01T00:00:00Z'),
+        job('new run', 'running', '2026-03-01T00:00:00Z'),
+        job('today', 'ended', '2026-02-01T00:00:00Z', '2026-03-01T11:00:00Z'),
+      ],
+      NOW,
+    );
+    expect(shown.map((one) => one.name)).toEqual([
+      'new run',
+      'old run',
+      'waits',
+      'today',
+      'yesterday',
+    ]);
+  });
+});

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import type { Setup, UsedSetup } from '@/api/types';
+import { figureText } from './gpuFigures';
+import { notSaved } from './setups';
+
+const resources = {
+  partition: 'gpu',
+  nodes: 1,
+  gpus: 1,
+  gpu_type: null,
+  cpus: 4,
+  memory_gb: 16,
+  time_limit_minutes: 120,
+  account: null,
+  qos: null,
+};
+
+const used = (environment: string, gpus: number) =>
+  ({ environment, resources: { ...resources, gpus } }) as UsedSetup;
+
+describe('notSaved', () => {
+  it('leaves out what is among the saved ones, though it names the one node', () => {
+    const saved = { environment: 'r', resources: { ...resources, nodes: null } } as Setup;
+    const all = [used('r', 1), used('r', 2), used('pytorch', 1)];
+    expect(notSaved(all, [saved])).toEqual([used('r', 2), used('pytorch', 1)]);
+    expect(notSaved(all, [])).toEqual(all);
+  });
+});
+
+describe('figureText', () => {
+  const figure = {
+    template: 'bench-matmul',
+    title: 'Matrix multiplication',
+    gpu_type: 'v100',
+    gpus: 1,
+    nodes: 1,
+    labels: { precision: 'fp16', size: 4096 },
+    measure: 'GFLOPS',
+    unit: 'GFLOPS',
+    better: 'higher' as const,
+    best: 92_000,
+    median: 91_234.5,
+    runs: 4,
+    people: 2,
+    last_at: '2026-01-01T00:00:00Z',
+  };
+
+  it('is the middle of all runs, in three digits', () => {
+    expect(figureText(figure)).toBe(
+      'Matrix multiplication, fp16: 91,200 GFLOPS (median of 4 runs)',
+    );
+    expect(figureText({ ...figure, labels: {}, median: 0.12345, unit: 'ms', runs: 1 })).toBe(
+      'Matrix multiplication: 0.123 ms',
+    );
+  });
+});
