@@ -1,6 +1,7 @@
 import { SegmentedControl, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useCallback, useMemo } from 'react';
 import { sentence } from '@/api/problem';
 import { PageTitle } from '@/app/PageTitle';
 import { TryAgain } from '@/features/files/TryAgain';
@@ -52,13 +53,24 @@ export function ClusterPage() {
 
 function Nodes({ seen }: { seen: SeenNodes }) {
   const search = useSearch({ from: '/member/cluster' });
-  const navigate = useNavigate();
+  const navigate = useNavigate({ from: '/cluster' });
   const go = (next: ClusterSearch): void => {
     void navigate({ to: '/cluster', search: next, replace: true, resetScroll: false });
   };
+  const look = useCallback(
+    (node: string | undefined): void => {
+      void navigate({
+        to: '/cluster',
+        search: (now) => changed(now, { node }),
+        replace: true,
+        resetScroll: false,
+      });
+    },
+    [navigate],
+  );
+  const shown = useMemo(() => sorted(filtered(seen.nodes, search), search), [seen.nodes, search]);
   if (seen.at === null)
     return <Notice tone="info">Slurm has not told yet which nodes there are.</Notice>;
-  const shown = sorted(filtered(seen.nodes, search), search);
   const chosen = seen.nodes.find((node) => node.name === search.node);
   return (
     <>
@@ -86,19 +98,9 @@ function Nodes({ seen }: { seen: SeenNodes }) {
             <NodeTable seen={seen} nodes={shown} search={search} go={go} />
           )}
           {shown.length > 0 && search.view !== 'table' && (
-            <Picture
-              nodes={shown}
-              chosen={search.node}
-              choose={(node) => go(changed(search, { node }))}
-            />
+            <Picture nodes={shown} chosen={search.node} choose={look} />
           )}
-          {chosen && (
-            <NodeDetails
-              node={chosen}
-              seen={seen}
-              close={() => go(changed(search, { node: undefined }))}
-            />
-          )}
+          {chosen && <NodeDetails node={chosen} seen={seen} close={() => look(undefined)} />}
         </div>
       </section>
       <OutOfService nodes={seen.nodes} search={search} />

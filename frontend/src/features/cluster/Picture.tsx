@@ -1,10 +1,10 @@
 import { Paper } from '@mantine/core';
-import { type KeyboardEvent, memo, useRef } from 'react';
+import { type KeyboardEvent, useMemo, useRef } from 'react';
 import classes from './Picture.module.css';
-import { countGpus, type Group, groups, SQUARES, squaresOf } from './picture';
-import { Swatch } from './Swatch';
+import { countGpus, type Group, groups } from './picture';
 import type { SeenNode } from './shapes';
-import { conditionWords, countsText, madeText, nodeSentence, nodesText } from './words';
+import { SmallTile, Tile } from './Tile';
+import { countsText, madeText, nodesText } from './words';
 
 /** With more nodes than this, each is a small tile without its name. */
 const MOST_NAMED = 240;
@@ -12,6 +12,7 @@ const MOST_NAMED = 240;
 interface Props {
   nodes: readonly SeenNode[];
   chosen: string | undefined;
+  /** the same at every rendering, or thousands of tiles are rendered again */
   choose: (name: string) => void;
 }
 
@@ -19,7 +20,8 @@ interface Props {
  * tab key: arrows move from node to node, Enter shows one. */
 export function Picture({ nodes, chosen, choose }: Props) {
   const box = useRef<HTMLDivElement>(null);
-  const all = groups(nodes);
+  const all = useMemo(() => groups(nodes), [nodes]);
+  const dense = nodes.length > MOST_NAMED;
   const first = all[0]?.nodes[0]?.name;
   const stop = nodes.some((node) => node.name === chosen) ? chosen : first;
   return (
@@ -27,14 +29,22 @@ export function Picture({ nodes, chosen, choose }: Props) {
     <div
       ref={box}
       className={classes.picture}
-      data-dense={nodes.length > MOST_NAMED}
+      data-dense={dense}
       onKeyDown={(event) => move(event, box.current)}
     >
       <p className={classes.hint} id="picture-keys">
         Arrow keys move between the nodes, Enter shows one. The table has the same as text.
       </p>
+      {dense && <p className={classes.dense}>Each box is a node, each stripe in it a GPU.</p>}
       {all.map((group) => (
-        <GroupOfNodes key={group.key} group={group} stop={stop} chosen={chosen} choose={choose} />
+        <GroupOfNodes
+          key={group.key}
+          group={group}
+          One={dense ? SmallTile : Tile}
+          stop={stop}
+          chosen={chosen}
+          choose={choose}
+        />
       ))}
     </div>
   );
@@ -42,13 +52,14 @@ export function Picture({ nodes, chosen, choose }: Props) {
 
 interface GroupProps {
   group: Group;
+  One: typeof Tile;
   stop: string | undefined;
   chosen: string | undefined;
   choose: (name: string) => void;
 }
 
-function GroupOfNodes({ group, stop, chosen, choose }: GroupProps) {
-  const counts = countGpus(group.nodes);
+function GroupOfNodes({ group, One, stop, chosen, choose }: GroupProps) {
+  const counts = useMemo(() => countGpus(group.nodes), [group]);
   return (
     <Paper component="section" className={classes.group} aria-label={madeText(group.like)}>
       <h3 className={classes.made}>
@@ -58,7 +69,7 @@ function GroupOfNodes({ group, stop, chosen, choose }: GroupProps) {
       </h3>
       <ul className={classes.tiles} aria-describedby="picture-keys">
         {group.nodes.map((node) => (
-          <Tile
+          <One
             key={node.name}
             node={node}
             stop={node.name === stop}
@@ -71,73 +82,9 @@ function GroupOfNodes({ group, stop, chosen, choose }: GroupProps) {
   );
 }
 
-interface TileProps {
-  node: SeenNode;
-  /** where the tab key stops */
-  stop: boolean;
-  chosen: boolean;
-  choose: (name: string) => void;
-}
-
-const Tile = memo(function Tile({ node, stop, chosen, choose }: TileProps) {
-  const label = nodeSentence(node);
-  return (
-    <li>
-      <button
-        type="button"
-        className={classes.tile}
-        tabIndex={stop ? 0 : -1}
-        aria-label={label}
-        aria-pressed={chosen}
-        title={label}
-        data-out={!node.takes_work}
-        data-mine={node.mine.length > 0}
-        onClick={() => choose(node.name)}
-      >
-        <span className={classes.name}>{node.name}</span>
-        {node.gpus.length > 0 ? <Gpus node={node} /> : <Cpus node={node} />}
-        {!node.takes_work && <span className={classes.why}>{conditionWords(node).label}</span>}
-      </button>
-    </li>
-  );
-});
-
-/** A row for each type. */
-function Gpus({ node }: { node: SeenNode }) {
-  return (
-    <>
-      {node.gpus.map((gpus) => (
-        <span key={gpus.type} className={classes.squares}>
-          {squaresOf(gpus).map((square, place) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the squares have no identity but their place
-            <Swatch key={place} square={square} />
-          ))}
-        </span>
-      ))}
-    </>
-  );
-}
-
-/** A node without GPUs: how much of its CPUs is free. */
-function Cpus({ node }: { node: SeenNode }) {
-  const used = node.cpus - node.cpus_free;
-  const parts = node.takes_work ? { others: used, free: node.cpus_free } : { out: node.cpus };
-  return (
-    <span className={classes.cpus}>
-      {SQUARES.filter((square) => square in parts).map((square) => (
-        <span
-          key={square}
-          data-square={square}
-          style={{ flexGrow: parts[square as keyof typeof parts] }}
-        />
-      ))}
-    </span>
-  );
-}
-
 /** Where an arrow key leads: along the tiles, or to the one above or below. */
 function move(event: KeyboardEvent, box: HTMLElement | null): void {
-  const tiles = [...(box?.querySelectorAll<HTMLElement>(`.${classes.tile}`) ?? [])];
+  const tiles = [...(box?.querySelectorAll<HTMLElement>('li > button') ?? [])];
   const at = tiles.indexOf(document.activeElement as HTMLElement);
   const here = tiles[at];
   if (!here || event.altKey || event.ctrlKey || event.metaKey) return;

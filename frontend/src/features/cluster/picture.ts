@@ -27,6 +27,40 @@ export function countGpus(nodes: readonly SeenNode[], type?: string): Counts {
 export const squaresOf = (gpus: SeenNode['gpus'][number]): Square[] =>
   SQUARES.flatMap((square) => Array<Square>(gpus[square]).fill(square));
 
+export interface Part {
+  square: Square;
+  /** of all, in any unit */
+  share: number;
+}
+
+/** How much of a node's CPUs is free: the picture of a node without GPUs. */
+export function cpuParts(node: Pick<SeenNode, 'cpus' | 'cpus_free' | 'takes_work'>): Part[] {
+  if (!node.takes_work) return [{ square: 'out', share: node.cpus }];
+  return [
+    { square: 'others', share: node.cpus - node.cpus_free },
+    { square: 'free', share: node.cpus_free },
+  ];
+}
+
+/** A node in stripes, as a CSS background: one for each GPU, else for its CPUs in use and free. */
+export function stripesOf(node: SeenNode): string {
+  const squares = node.gpus.flatMap(squaresOf);
+  const parts: Part[] =
+    squares.length > 0 ? squares.map((square) => ({ square, share: 1 })) : cpuParts(node);
+  const whole = parts.reduce((sum, part) => sum + part.share, 0) || 1;
+  let at = 0;
+  const stops = parts.flatMap(({ square, share }) => {
+    const from = percent(at / whole);
+    at += share;
+    const to = percent(at / whole);
+    const gap = squares.length > 0 ? [`var(--surface) calc(${to} - 1px) ${to}`] : [];
+    return [`var(--stripe-${square}) ${from} ${gap.length > 0 ? `calc(${to} - 1px)` : to}`, ...gap];
+  });
+  return `linear-gradient(90deg, ${stops.join(', ')})`;
+}
+
+const percent = (share: number): string => `${Math.round(share * 1000) / 10}%`;
+
 export const gpuTypes = (nodes: readonly SeenNode[]): string[] =>
   [...new Set(nodes.flatMap((node) => node.gpus.map((gpus) => gpus.type)))].sort();
 

@@ -1,0 +1,85 @@
+import { memo } from 'react';
+import classes from './Picture.module.css';
+import { cpuParts, squaresOf, stripesOf } from './picture';
+import { Swatch } from './Swatch';
+import type { SeenNode } from './shapes';
+import { conditionWords, nodeSentence } from './words';
+
+interface TileProps {
+  node: SeenNode;
+  /** where the tab key stops */
+  stop: boolean;
+  chosen: boolean;
+  choose: (name: string) => void;
+}
+
+/** A node by its name, with a square for each GPU. */
+export const Tile = memo(function Tile({ node, stop, chosen, choose }: TileProps) {
+  const label = nodeSentence(node);
+  return (
+    <li>
+      <button
+        type="button"
+        className={classes.tile}
+        tabIndex={stop ? 0 : -1}
+        aria-label={label}
+        aria-pressed={chosen}
+        title={label}
+        data-out={!node.takes_work}
+        data-mine={node.mine.length > 0}
+        onClick={() => choose(node.name)}
+      >
+        <span className={classes.name}>{node.name}</span>
+        {node.gpus.length > 0 ? <Gpus node={node} /> : <Cpus node={node} />}
+        {!node.takes_work && <span className={classes.why}>{conditionWords(node).label}</span>}
+      </button>
+    </li>
+  );
+});
+
+/** One of hundreds: a coloured box, a stripe for each GPU. */
+export const SmallTile = memo(function SmallTile({ node, stop, chosen, choose }: TileProps) {
+  const label = nodeSentence(node);
+  return (
+    <li>
+      <button
+        type="button"
+        className={classes.small}
+        tabIndex={stop ? 0 : -1}
+        aria-label={label}
+        aria-pressed={chosen}
+        title={label}
+        data-mine={node.mine.length > 0}
+        style={{ background: stripesOf(node) }}
+        onClick={() => choose(node.name)}
+      />
+    </li>
+  );
+});
+
+/** A row for each type. */
+function Gpus({ node }: { node: SeenNode }) {
+  return (
+    <>
+      {node.gpus.map((gpus) => (
+        <span key={gpus.type} className={classes.squares}>
+          {squaresOf(gpus).map((square, place) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the squares have no identity but their place
+            <Swatch key={place} square={square} />
+          ))}
+        </span>
+      ))}
+    </>
+  );
+}
+
+/** A node without GPUs: how much of its CPUs is free. */
+function Cpus({ node }: { node: SeenNode }) {
+  return (
+    <span className={classes.cpus}>
+      {cpuParts(node).map(({ square, share }) => (
+        <span key={square} data-square={square} style={{ flexGrow: share }} />
+      ))}
+    </span>
+  );
+}
