@@ -33,6 +33,7 @@ export type SessionRequest = Schemas['SessionIn'];
 export type Setup = Schemas['SetupOut'];
 export type GpuTypeFigures = Schemas['GpuTypeFigures'];
 export type PreferencesChange = Schemas['PreferencesIn'];
+export type MyMail = Schemas['MailOut'];
 export type UsedSetup = Schemas['UsedSetup'];
 export type LogPiece = Schemas['LogPiece'];
 export type Job = Schemas['JobOut'];

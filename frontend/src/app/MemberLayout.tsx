@@ -4,6 +4,7 @@ import { Outlet } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { LoginAgain } from '@/features/account/LoginAgain';
 import { ReauthProvider } from '@/features/account/ReauthProvider';
+import { BrowserNotifications } from '@/features/notify/BrowserNotifications';
 import { PaletteDoor } from '@/features/palette/PaletteDoor';
 import { live } from '@/live/store';
 import { Announcer } from './Announcer';
@@ -29,6 +30,7 @@ export function MemberLayout() {
       </div>
       <PaletteDoor />
       <Announcer />
+      <BrowserNotifications />
       <Notifications position="bottom-center" limit={3} />
     </ReauthProvider>
   );

@@ -203,6 +203,12 @@ const accountRoute = createRoute({
   component: lazyRouteComponent(() => import('@/features/account/AccountPage'), 'AccountPage'),
 });
 
+const accountSectionRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/account/$section',
+  component: lazyRouteComponent(() => import('@/features/account/AccountPage'), 'AccountPage'),
+});
+
 const adminRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/admin',
@@ -332,6 +338,7 @@ export const router = createRouter({
       clusterRoute,
       glossaryRoute,
       accountRoute,
+      accountSectionRoute,
       adminRoute,
       adminImagesRoute,
       adminCatalogRoute,

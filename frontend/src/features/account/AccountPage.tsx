@@ -1,23 +1,58 @@
+import { useParams } from '@tanstack/react-router';
+import { NotFoundPage } from '@/app/NotFoundPage';
 import { PageTitle } from '@/app/PageTitle';
 import { MySection } from '@/features/limits/MySection';
+import { NotificationsSection } from '@/features/notify/NotificationsSection';
 import { MyUsage } from '@/features/usage/MyUsage';
 import classes from './Account.module.css';
+import { AccountNav } from './AccountNav';
+import { AppearanceSection } from './AppearanceSection';
+import { PasswordSection } from './PasswordSection';
+import { ProfileSection } from './ProfileSection';
 import { SecondFactorSection } from './SecondFactorSection';
+import { type Section, sectionOf } from './sections';
 import { TokensSection } from './TokensSection';
 
-/** One's own account: what one may use and has used, how one logs in, what one's programs may do. */
+/** One's own account: who one is, what one may use and has used, how one logs in, what one is told. */
 export function AccountPage() {
+  const { section: slug } = useParams({ strict: false });
+  const section = sectionOf(slug);
+  if (section === undefined) return <NotFoundPage />;
   return (
     <>
       <div className={classes.title}>
-        <PageTitle tab="Account">Your account</PageTitle>
+        <PageTitle tab={`${section.label} · Your account`}>Your account</PageTitle>
       </div>
-      <div className={classes.limits}>
-        <MySection />
+      <div className={classes.page}>
+        <AccountNav here={section} />
+        <div>
+          <Part slug={section.slug} />
+        </div>
       </div>
-      <MyUsage />
-      <SecondFactorSection />
-      <TokensSection />
     </>
   );
+}
+
+function Part({ slug }: Pick<Section, 'slug'>) {
+  switch (slug) {
+    case 'profile':
+      return <ProfileSection />;
+    case 'limits':
+      return (
+        <div className={classes.limits}>
+          <MySection />
+          <MyUsage />
+        </div>
+      );
+    case 'notifications':
+      return <NotificationsSection />;
+    case 'password':
+      return <PasswordSection />;
+    case 'second-factor':
+      return <SecondFactorSection />;
+    case 'tokens':
+      return <TokensSection />;
+    case 'appearance':
+      return <AppearanceSection />;
+  }
 }

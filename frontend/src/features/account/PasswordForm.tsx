@@ -9,7 +9,8 @@ import { useMe } from './useMe';
 
 interface Props {
   onDone: () => void;
-  onCancel: () => void;
+  /** only where the form stands in a dialog */
+  onCancel?: () => void;
 }
 
 type Errors = Partial<Record<'current' | 'fresh' | 'again', string>>;
@@ -69,7 +70,7 @@ export function PasswordForm({ onDone, onCancel }: Props) {
           name="current"
           label="Present password"
           autoComplete="current-password"
-          data-autofocus
+          data-autofocus={onCancel ? true : undefined}
           visibilityToggleButtonProps={toggle}
           error={errors.current}
         />
@@ -88,9 +89,11 @@ export function PasswordForm({ onDone, onCancel }: Props) {
           error={errors.again}
         />
         <Group justify="flex-end">
-          <Button variant="default" onClick={onCancel}>
-            Cancel
-          </Button>
+          {onCancel && (
+            <Button variant="default" onClick={onCancel}>
+              Cancel
+            </Button>
+          )}
           <Button type="submit" loading={busy}>
             Change password
           </Button>

@@ -47,7 +47,7 @@ function Standing({ factor }: { factor: SecondFactor }) {
   };
   const off = async (code: string): Promise<void> => {
     await withPassword(() => turnOff(code));
-    if (factor.required) await goToLogin('/account');
+    if (factor.required) await goToLogin('/account/second-factor');
     else close();
   };
   const renew = async (code: string): Promise<void> => {

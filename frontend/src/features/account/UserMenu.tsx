@@ -6,14 +6,9 @@ import { Icon } from '@/ui/icons';
 import { logOut } from './logOut';
 import { PasswordDialog } from './PasswordDialog';
 import { ROLE_WORDS } from './roles';
+import { SCHEMES } from './schemes';
 import classes from './UserMenu.module.css';
 import { useMe } from './useMe';
-
-const SCHEMES = [
-  { value: 'light', label: 'Light' },
-  { value: 'dark', label: 'Dark' },
-  { value: 'auto', label: 'As the system' },
-] as const;
 
 export function UserMenu() {
   const me = useMe();

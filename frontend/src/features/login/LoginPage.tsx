@@ -47,7 +47,9 @@ export function LoginPage() {
     tellTabs({ kind: 'logged-in', username: found.username });
     queryClient.removeQueries(meQuery);
     // The account's page says who took the second factor away.
-    const path = second_factor_was_reset ? '/account' : safeNext(next, window.location.origin);
+    const path = second_factor_was_reset
+      ? '/account/second-factor'
+      : safeNext(next, window.location.origin);
     if (needsFullLoad(path)) window.location.assign(path);
     else void navigate({ href: path, replace: true });
   };

@@ -28,8 +28,8 @@ describe('a part of the system', () => {
 
   it('may be one that this page has never heard of', () => {
     expect(purpose('hub')).toMatch(/notebooks/);
-    expect(purpose('mail')).toBe('');
-    expect(partName({ part: 'mail', name: '' })).toBe('mail');
+    expect(purpose('fax')).toBe('');
+    expect(partName({ part: 'fax', name: '' })).toBe('fax');
     expect(partName({ part: 'directory', name: 'ldap2' })).toBe('Directory ldap2');
     expect(stateWords('something' as 'ok').label).toBe('Not known');
   });

@@ -28,6 +28,7 @@ const PARTS: Record<string, readonly [name: string, purpose: string]> = {
   node_table: ['Table of nodes', 'The addresses of nodes that the page Cluster shows.'],
   nodes: ['Nodes', 'Where sessions and jobs run.'],
   disk: ['Disk', 'Room for what the portal writes.'],
+  mail: ['E-mail', 'Takes what the portal tells people (SMTP).'],
 };
 
 type Named = Pick<PartStatus, 'part' | 'name'>;

@@ -1,0 +1,27 @@
+import { Paper, Title } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useState } from 'react';
+import classes from './Account.module.css';
+import { PasswordForm } from './PasswordForm';
+
+/** The directory's password, changed here. */
+export function PasswordSection() {
+  const [times, setTimes] = useState(0);
+  const done = (): void => {
+    setTimes(times + 1); // an empty form again
+    notifications.show({
+      message: 'Your password is changed. Use the new one everywhere the directory is asked.',
+      role: 'status',
+    });
+  };
+  return (
+    <Paper className={classes.section} component="section" aria-labelledby="password">
+      <Title order={2} size="h4" id="password" mb="xs">
+        Password
+      </Title>
+      <div className={classes.narrow}>
+        <PasswordForm key={times} onDone={done} />
+      </div>
+    </Paper>
+  );
+}

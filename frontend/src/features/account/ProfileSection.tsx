@@ -1,0 +1,59 @@
+import { Paper, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { sentence } from '@/api/problem';
+import { myGroupsQuery } from '@/features/tensorboard/sharing';
+import { Time } from '@/ui/Time';
+import classes from './Account.module.css';
+import { ROLE_WORDS } from './roles';
+import { useMe } from './useMe';
+
+/** Who one is here, as the directory says; nothing of it can be changed on this page. */
+export function ProfileSection() {
+  const me = useMe();
+  return (
+    <Paper className={classes.section} component="section" aria-labelledby="profile">
+      <Title order={2} size="h4" id="profile" mb="sm">
+        Profile
+      </Title>
+      <dl className={classes.facts}>
+        <Fact name="Name">{me.display_name}</Fact>
+        <Fact name="User name">{me.username}</Fact>
+        <Fact name="E-mail">{me.email ?? <Quiet>The directory has none.</Quiet>}</Fact>
+        <Fact name="Groups">
+          <Groups />
+        </Fact>
+        <Fact name="Role here">{ROLE_WORDS[me.role]}</Fact>
+        {me.leads.length > 0 && <Fact name="Leads">{me.leads.join(', ')}</Fact>}
+        {me.last_login_at && (
+          <Fact name="Last login">
+            <Time at={me.last_login_at} />
+          </Fact>
+        )}
+      </dl>
+      <Text size="sm" c="dimmed" mt="md">
+        Name, e-mail address and groups come from your organisation’s directory. If something is
+        wrong, ask your administrators: they change it there. Your password you can change yourself.
+      </Text>
+    </Paper>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: React.ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+const Quiet = ({ children }: { children: string }) => (
+  <span className={classes.quiet}>{children}</span>
+);
+
+function Groups() {
+  const { data, error } = useQuery(myGroupsQuery);
+  if (error && !data) return <Quiet>{sentence(error)}</Quiet>;
+  if (!data) return <Quiet>Loading…</Quiet>;
+  return data.length === 0 ? <Quiet>None.</Quiet> : data.join(', ');
+}

@@ -1,0 +1,70 @@
+import { useQuery } from '@tanstack/react-query';
+import { useRouter } from '@tanstack/react-router';
+import { useEffect, useRef, useState } from 'react';
+import { preferencesQuery } from '@/features/account/preferences';
+import { useMe } from '@/features/account/useMe';
+import { clock } from '@/lib/clock';
+import { useLive } from '@/live/store';
+import { show, untold, useStanding } from './browser';
+import { happened, type News, nextWarning, short } from './news';
+
+const LOCK = 'portal-notifications';
+/** The longest that a browser's timer can wait. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** Of all tabs of a browser one tells: the one that holds the lock, until it closes. */
+function useLeads(wanted: boolean): boolean {
+  const [leads, setLeads] = useState(false);
+  useEffect(() => {
+    if (!wanted) return;
+    const stop = new AbortController();
+    navigator.locks
+      .request(LOCK, { signal: stop.signal }, async () => {
+        setLeads(true);
+        await new Promise((resolve) => stop.signal.addEventListener('abort', resolve));
+      })
+      .catch((error: unknown) => {
+        if (!stop.signal.aborted) throw error;
+      });
+    return () => {
+      stop.abort();
+      setLeads(false);
+    };
+  }, [wanted]);
+  return wanted && leads;
+}
+
+/** Tells what happens by the browser's own notifications, where someone has turned them on. */
+export function BrowserNotifications() {
+  const { username } = useMe();
+  const on = useStanding(username) === 'on';
+  const leads = useLeads(on);
+  const { data: preferences } = useQuery({ ...preferencesQuery, enabled: on });
+  const wanted = preferences?.notify.browser;
+  const sessions = useLive((s) => s.sessions);
+  const jobs = useLive((s) => s.jobs);
+  const router = useRouter();
+  const before = useRef({ sessions, jobs });
+  /** goes up when the next warning is due */
+  const [look, setLook] = useState(0);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `look` only says to look again
+  useEffect(() => {
+    const picture = { sessions, jobs };
+    const news = happened(before.current, picture);
+    before.current = picture;
+    if (!leads || wanted === undefined) return;
+    const tell = ({ to, ...one }: News): boolean => show(one, () => router.history.push(to));
+    const now = clock.now();
+    for (const one of untold([...news, ...short(picture, now)].filter(({ kind }) => wanted[kind])))
+      tell(one);
+    const next = nextWarning(picture, now);
+    if (next === null) return;
+    const timer = window.setTimeout(
+      () => setLook((n) => n + 1),
+      Math.min(LONGEST_MS, next - now + 1),
+    );
+    return () => window.clearTimeout(timer);
+  }, [sessions, jobs, leads, wanted, look, router]);
+  return null;
+}

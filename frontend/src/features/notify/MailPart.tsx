@@ -1,0 +1,94 @@
+import { Button, Group, Skeleton, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { sentence } from '@/api/problem';
+import type { MyMail } from '@/api/types';
+import { Notice } from '@/ui/Notice';
+import { Time } from '@/ui/Time';
+import { KindBoxes } from './KindBoxes';
+import type { Kind } from './news';
+import { mailQuery, sendTestMail } from './queries';
+import type { Told } from './useTold';
+
+interface Props {
+  told: Told;
+  onChange: (kind: Kind, on: boolean) => void;
+}
+
+/** E-mails: whether there are any, where they go, and of what. */
+export function MailPart({ told, onChange }: Props) {
+  const { data, error } = useQuery(mailQuery);
+  if (error && !data) return <Notice tone="error">{sentence(error)}</Notice>;
+  if (!data) return <Skeleton height={100} aria-label="Loading" />;
+  if (!data.configured)
+    return (
+      <Text size="sm">
+        This portal sends no e-mails. Your administrators can set up a mail server for it.
+      </Text>
+    );
+  if (data.address === null)
+    return (
+      <Text size="sm">
+        The directory has no e-mail address for you. Ask your administrators to add one.
+      </Text>
+    );
+  return (
+    <>
+      <Trial mail={data} address={data.address} />
+      <KindBoxes told={told} onChange={onChange} />
+      <Text size="sm" c="dimmed" mt="md">
+        What happens within the same minute comes in one e-mail.
+      </Text>
+    </>
+  );
+}
+
+/** Where they go, what became of the last, and one to try. */
+function Trial({ mail, address }: { mail: MyMail; address: string }) {
+  const [busy, setBusy] = useState(false);
+  const [refusal, setRefusal] = useState<string | null>(null);
+
+  const send = async (): Promise<void> => {
+    setBusy(true);
+    setRefusal(null);
+    try {
+      await sendTestMail();
+      notifications.show({
+        message: `The mail server has taken it. Look for it at ${address}.`,
+        role: 'status',
+      });
+    } catch (reason) {
+      setRefusal(sentence(reason));
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  return (
+    <>
+      <Group justify="space-between">
+        <div>
+          <Text size="sm" component="p" m={0}>
+            They go to <strong>{address}</strong>.
+          </Text>
+          {mail.last_sent_at && (
+            <Text size="sm" c="dimmed">
+              The last one was sent <Time at={mail.last_sent_at} />.
+            </Text>
+          )}
+        </div>
+        <Button variant="default" loading={busy} onClick={() => void send()}>
+          Send me a test e-mail
+        </Button>
+      </Group>
+      {refusal && <Notice tone="error">{refusal}</Notice>}
+      {!refusal && mail.problem && mail.problem_at && (
+        <Notice tone="warning">
+          An e-mail to you, of <Time at={mail.problem_at} />, has not been taken. The mail server:{' '}
+          {mail.problem}
+        </Notice>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,105 @@
+/** Whether this browser shows notifications, and showing one. What was told is remembered in the
+ * browser, so that neither another tab nor a reload tells it again. */
+import { useSyncExternalStore } from 'react';
+import type { News } from './news';
+
+/** `impossible`: this browser, or this address, knows none. `refused`: someone has told the browser
+ * to allow none here, and only its own settings can change that. */
+export type Standing = 'impossible' | 'refused' | 'off' | 'on';
+
+const SWITCH = 'portal-notify';
+const TOLD = 'portal-told';
+const MOST_REMEMBERED = 300;
+const listeners = new Set<() => void>();
+
+const possible = (): boolean =>
+  'Notification' in window && window.isSecureContext && 'locks' in navigator;
+
+const switchOf = (username: string): string => `${SWITCH} ${username}`;
+
+function standing(username: string): Standing {
+  if (!possible()) return 'impossible';
+  if (Notification.permission === 'denied') return 'refused';
+  const on = localStorage.getItem(switchOf(username)) === 'on';
+  return on && Notification.permission === 'granted' ? 'on' : 'off';
+}
+
+function changed(): void {
+  for (const listener of listeners) listener();
+}
+
+/** The browser's own settings may change at any moment; it tells pages that ask. */
+async function followPermission(): Promise<PermissionStatus | null> {
+  if (!('permissions' in navigator)) return null;
+  try {
+    return await navigator.permissions.query({ name: 'notifications' });
+  } catch {
+    return null; // a browser that doesn't know this question: seen at the next page
+  }
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  window.addEventListener('storage', listener);
+  const permission = followPermission();
+  void permission.then((status) => status?.addEventListener('change', listener));
+  return () => {
+    listeners.delete(listener);
+    window.removeEventListener('storage', listener);
+    void permission.then((status) => status?.removeEventListener('change', listener));
+  };
+}
+
+/** How it is for this person in this browser, in every tab at once. */
+export function useStanding(username: string): Standing {
+  return useSyncExternalStore(subscribe, () => standing(username));
+}
+
+/** Asks the browser's permission; only after a click. Whether it is given. */
+export async function turnOn(username: string): Promise<boolean> {
+  const permission = await Notification.requestPermission();
+  if (permission === 'granted') localStorage.setItem(switchOf(username), 'on');
+  changed();
+  return permission === 'granted';
+}
+
+export function turnOff(username: string): void {
+  localStorage.removeItem(switchOf(username));
+  changed();
+}
+
+/** Shows it; false where the browser can't (Chrome on Android shows none for a mere page). */
+export function show({ key, title, body }: Omit<News, 'to' | 'kind'>, open: () => void): boolean {
+  try {
+    const shown = new Notification(title, { body, tag: key });
+    shown.onclick = () => {
+      window.focus();
+      shown.close();
+      open();
+    };
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Those that this browser hasn't told yet; from now on it has. */
+export function untold(news: readonly News[]): News[] {
+  if (news.length === 0) return [];
+  const told = readTold();
+  const fresh = news.filter(({ key }) => !told.includes(key));
+  if (fresh.length > 0) {
+    const all = [...told, ...fresh.map(({ key }) => key)];
+    localStorage.setItem(TOLD, JSON.stringify(all.slice(-MOST_REMEMBERED)));
+  }
+  return fresh;
+}
+
+function readTold(): string[] {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(TOLD) ?? '[]');
+    return Array.isArray(kept) ? kept.filter((key) => typeof key === 'string') : [];
+  } catch {
+    return []; // somebody else's text under this name
+  }
+}

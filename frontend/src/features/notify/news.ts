@@ -1,0 +1,122 @@
+/** What a browser tells someone who looks elsewhere: a session is ready, a job has ended, time runs
+ * out. Pure. */
+import type { Job, Outcome, Session } from '@/api/types';
+import { duration, WARN_BEFORE_END_MS } from '@/lib/time';
+
+export type Kind = 'session_started' | 'job_ended' | 'time_short';
+
+export interface News {
+  /** tells it from all other news, so that it is told once */
+  key: string;
+  kind: Kind;
+  title: string;
+  body: string;
+  /** the page that has more */
+  to: string;
+}
+
+type Followed = Pick<Session, 'id' | 'name' | 'state' | 'started_at' | 'expires_at'>;
+type SomeSession = Followed & Pick<Session, 'node'>;
+type SomeJob = Followed & Pick<Job, 'outcome' | 'reason'>;
+
+export interface Picture {
+  sessions: readonly SomeSession[] | null;
+  jobs: readonly SomeJob[] | null;
+}
+
+/** What has happened between two pictures; nothing before there was a first one. */
+export function happened(before: Picture, after: Picture): News[] {
+  return [...started(before.sessions, after.sessions), ...ended(before.jobs, after.jobs)];
+}
+
+const ON_THE_WAY = new Set(['submitting', 'queued', 'starting']);
+
+function started(
+  before: readonly SomeSession[] | null,
+  after: readonly SomeSession[] | null,
+): News[] {
+  if (before === null || after === null) return [];
+  const known = new Map(before.map(({ id, state }) => [id, state]));
+  return after
+    .filter(({ id, state }) => state === 'running' && ON_THE_WAY.has(known.get(id) ?? 'queued'))
+    .map((session) => ({
+      key: `session_started ${session.id} ${session.started_at}`,
+      kind: 'session_started',
+      title: `Session ${session.name} is ready`,
+      body: session.node ? `It runs on ${session.node}.` : '',
+      to: `/sessions/${session.id}`,
+    }));
+}
+
+function ended(before: readonly SomeJob[] | null, after: readonly SomeJob[] | null): News[] {
+  if (before === null || after === null) return [];
+  const lived = new Set(before.filter(({ state }) => state !== 'ended').map(({ id }) => id));
+  return after
+    .filter(({ id, state }) => state === 'ended' && lived.has(id))
+    .map((job) => ({
+      key: `job_ended ${job.id}`,
+      kind: 'job_ended',
+      title: endTitle(job.name, job.outcome),
+      body: job.reason ?? '',
+      to: `/jobs/${job.id}`,
+    }));
+}
+
+function endTitle(name: string, outcome: Outcome | null): string {
+  switch (outcome) {
+    case 'completed':
+      return `Job ${name} is done`;
+    case 'cancelled':
+      return `Job ${name} was cancelled`;
+    case 'timeout':
+      return `Job ${name} ran out of time`;
+    case 'out_of_memory':
+      return `Job ${name} ran out of memory`;
+    case 'node_failed':
+      return `Job ${name} was lost with its node`;
+    default:
+      return `Job ${name} has failed`;
+  }
+}
+
+/** When time is short: a quarter of an hour before the end, later for what is short itself; null for
+ * what doesn't run, or has no end. The portal's e-mails go by the same rule. */
+export function warnAt({ state, started_at, expires_at }: Followed): number | null {
+  if (started_at === null || expires_at === null) return null;
+  if (state !== 'running' && state !== 'suspended') return null;
+  const [from, end] = [Date.parse(started_at), Date.parse(expires_at)];
+  return Number.isNaN(from + end) ? null : end - Math.min(WARN_BEFORE_END_MS, (end - from) / 4);
+}
+
+function shortNews(one: Followed, nowMs: number, title: string, to: string): News[] {
+  const at = warnAt(one);
+  if (at === null || one.expires_at === null) return [];
+  const end = Date.parse(one.expires_at);
+  if (nowMs < at || nowMs >= end) return [];
+  const key = `time_short ${one.id} ${one.expires_at}`;
+  const body = 'What isn’t saved by then is lost.';
+  return [{ key, kind: 'time_short', title, body, to }];
+}
+
+const left = ({ expires_at }: Followed, nowMs: number): string =>
+  duration(Math.ceil((Date.parse(expires_at ?? '') - nowMs) / 60_000) * 60_000);
+
+/** What ends soon. */
+export function short({ sessions, jobs }: Picture, nowMs: number): News[] {
+  return [
+    ...(sessions ?? []).flatMap((s) =>
+      shortNews(s, nowMs, `Session ${s.name} ends in ${left(s, nowMs)}`, `/sessions/${s.id}`),
+    ),
+    ...(jobs ?? []).flatMap((j) =>
+      shortNews(j, nowMs, `Job ${j.name} ends in ${left(j, nowMs)}`, `/jobs/${j.id}`),
+    ),
+  ];
+}
+
+/** When to look again for what ends soon: the next warning that is still to come. */
+export function nextWarning({ sessions, jobs }: Picture, nowMs: number): number | null {
+  const coming = [...(sessions ?? []), ...(jobs ?? [])]
+    .map(warnAt)
+    .filter((at): at is number => at !== null && at > nowMs);
+  return coming.length === 0 ? null : Math.min(...coming);
+}
