@@ -11,8 +11,11 @@ import { ApiError } from '@/api/problem';
 import { onOtherTabs } from '@/features/account/otherTabs';
 import { needsEnrolment } from '@/features/account/secondFactor';
 import { readAuditSearch } from '@/features/audit/search';
+import { readBenchmarksSearch } from '@/features/benchmarks/search';
 import { readClusterSearch } from '@/features/cluster/search';
+import { readCompareSearch } from '@/features/compare/search';
 import { readFilesSearch } from '@/features/files/search';
+import { readJobsSearch } from '@/features/jobs/search';
 import { readLimitsSearch } from '@/features/limits/search';
 import { asFilter, type Filter } from '@/features/people/filters';
 import { readStartLink } from '@/features/start/link';
@@ -95,13 +98,26 @@ const tensorboardRoute = createRoute({
 const jobsRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/jobs',
-  validateSearch: (search: Record<string, unknown>): { state?: 'live' | 'ended'; q?: string } => ({
-    ...(search.state === 'live' || search.state === 'ended' ? { state: search.state } : {}),
-    ...(typeof search.q === 'string' || typeof search.q === 'number'
-      ? { q: String(search.q) }
-      : {}),
-  }),
+  validateSearch: readJobsSearch,
   component: lazyRouteComponent(() => import('@/features/jobs/JobsPage'), 'JobsPage'),
+});
+
+/** Runs side by side; `ids` are theirs, with commas between. */
+const compareRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/jobs/compare',
+  validateSearch: readCompareSearch,
+  component: lazyRouteComponent(() => import('@/features/compare/ComparePage'), 'ComparePage'),
+});
+
+const benchmarksRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/benchmarks',
+  validateSearch: readBenchmarksSearch,
+  component: lazyRouteComponent(
+    () => import('@/features/benchmarks/BenchmarksPage'),
+    'BenchmarksPage',
+  ),
 });
 
 const submitRoute = createRoute({
@@ -330,6 +346,8 @@ export const router = createRouter({
       notRunningRoute,
       jobsRoute,
       submitRoute,
+      compareRoute,
+      benchmarksRoute,
       jobRoute,
       jobLogRoute,
       jobTensorboardRoute,

@@ -1,4 +1,4 @@
-import { Button, Paper } from '@mantine/core';
+import { Button, Checkbox, Paper } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { memo, useState } from 'react';
 import type { Job } from '@/api/types';
@@ -26,19 +26,32 @@ interface Props {
   job: Job;
   /** the title of its template, if it is one that is known */
   title: string | undefined;
+  chosen: boolean;
+  onChoose: (id: string) => void;
   onRemoved: (id: string) => void;
 }
 
 /** One job in the list. */
-export const JobCard = memo(function JobCard({ job, title, onRemoved }: Props) {
+export const JobCard = memo(function JobCard(props: Props) {
+  const { job, title, chosen, onChoose, onRemoved } = props;
   const [opened, setOpened] = useState(false);
   const reason = jobReason(job);
   const heading = `job-${job.id}`;
   // The error of an array is in the log of one of its tasks; the page of the job leads there.
   const explains = failed(job) && job.started_at !== null && job.array === null;
   return (
-    <Paper component="article" className={classes.card} aria-labelledby={heading}>
+    <Paper
+      component="article"
+      className={classes.card}
+      aria-labelledby={heading}
+      data-chosen={chosen}
+    >
       <div className={classes.head}>
+        <Checkbox
+          aria-label={`Choose ${job.name}`}
+          checked={chosen}
+          onChange={() => onChoose(job.id)}
+        />
         <h2 className={classes.name} id={heading}>
           <Link to="/jobs/$id" params={{ id: job.id }}>
             {job.name}

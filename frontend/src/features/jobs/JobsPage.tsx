@@ -1,109 +1,110 @@
-import {
-  Button,
-  Paper,
-  SegmentedControl,
-  Skeleton,
-  Stack,
-  Text,
-  TextInput,
-  Title,
-} from '@mantine/core';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { Button, Paper, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Link, useSearch } from '@tanstack/react-router';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { sentence } from '@/api/problem';
 import { PageTitle } from '@/app/PageTitle';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { JobCard } from './JobCard';
+import { JobFilters } from './JobFilters';
 import classes from './Jobs.module.css';
-import type { JobFilter } from './list';
+import { SelectionBar } from './SelectionBar';
+import { isFiltered, type JobsSearch } from './search';
+import { isChosen, NOTHING, type Selection, turned } from './selection';
 import { useJobs } from './useJobs';
 
-const TYPED_MS = 250;
-
-/** One's jobs, newest first, as they change. */
+/** One's jobs as they change: filtered, sorted, and several at once. */
 export function JobsPage() {
-  const { state = 'all', q = '' } = useSearch({ from: '/member/jobs' });
-  const filter: JobFilter = { state, text: q };
-  const filtered = state !== 'all' || q !== '';
-  const { rows, titles, error, loading, more, reading, readMore, forget } = useJobs(filter);
+  const search = useSearch({ from: '/member/jobs' });
+  const jobs = useJobs(search);
+  const { rows, titles, error, loading, count } = jobs;
+  const filtered = isFiltered(search);
+  const none = !loading && !error && rows.length === 0;
   return (
     <>
-      <div className={classes.top}>
-        <PageTitle tab="Jobs">Your jobs</PageTitle>
-        <div className={classes.toplinks}>
-          <Button
-            component={Link}
-            to="/shared"
-            variant="subtle"
-            color="gray"
-            leftSection={<Icon name="share" />}
-          >
-            Shared with you
-          </Button>
-          <Button component={Link} to="/jobs/new" leftSection={<Icon name="plus" />}>
-            Submit a job
-          </Button>
-        </div>
-      </div>
-      {(filtered || rows.length > 0) && <Filters filter={filter} />}
+      <Top />
+      {(filtered || rows.length > 0) && <JobFilters search={search} titles={titles} />}
       {error && <Notice tone="error">{sentence(error)}</Notice>}
       {loading && rows.length === 0 && <Skeleton height={130} radius="lg" aria-label="Loading" />}
-      {!loading && !error && rows.length === 0 && (filtered ? <NoneFound /> : <NoneYet />)}
+      {none && (filtered ? <NoneFound /> : <NoneYet />)}
+      <p className={classes.hidden} role="status">
+        {!loading && count !== undefined && (count === 1 ? '1 job' : `${count} jobs`)}
+      </p>
+      {rows.length > 0 && <List search={search} jobs={jobs} />}
+    </>
+  );
+}
+
+function Top() {
+  return (
+    <div className={classes.top}>
+      <PageTitle tab="Jobs">Your jobs</PageTitle>
+      <div className={classes.toplinks}>
+        <Button
+          component={Link}
+          to="/benchmarks"
+          variant="subtle"
+          color="gray"
+          leftSection={<Icon name="chip" />}
+        >
+          Benchmarks
+        </Button>
+        <Button
+          component={Link}
+          to="/shared"
+          variant="subtle"
+          color="gray"
+          leftSection={<Icon name="share" />}
+        >
+          Shared with you
+        </Button>
+        <Button component={Link} to="/jobs/new" leftSection={<Icon name="plus" />}>
+          Submit a job
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+function List({ search, jobs }: { search: JobsSearch; jobs: ReturnType<typeof useJobs> }) {
+  const { rows, titles, count, more, reading, readMore, forget } = jobs;
+  const [selection, setSelection] = useState<Selection>(NOTHING);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what was chosen was of another list
+  useEffect(() => setSelection(NOTHING), [search]);
+  const shown = useRef(rows);
+  shown.current = rows;
+  const choose = useCallback(
+    (id: string) => setSelection((before) => turned(before, id, shown.current)),
+    [],
+  );
+  return (
+    <>
+      <SelectionBar
+        search={search}
+        rows={rows}
+        count={count}
+        selection={selection}
+        onSelect={setSelection}
+        onRemoved={forget}
+      />
       <div className={classes.list}>
         {rows.map((job) => (
           <JobCard
             key={job.id}
             job={job}
             title={job.template === null ? undefined : titles.get(job.template)}
+            chosen={isChosen(selection, job.id)}
+            onChoose={choose}
             onRemoved={forget}
           />
         ))}
         {more && (
           <Button variant="default" loading={reading} onClick={readMore}>
-            Show older jobs
+            {search.order === undefined ? 'Show older jobs' : 'Show more jobs'}
           </Button>
         )}
       </div>
     </>
-  );
-}
-
-function Filters({ filter }: { filter: JobFilter }) {
-  const navigate = useNavigate();
-  const [text, setText] = useState(filter.text);
-  const show = (state: JobFilter['state'], q: string): void => {
-    const search = { ...(state === 'all' ? {} : { state }), ...(q === '' ? {} : { q }) };
-    void navigate({ to: '/jobs', search, replace: true });
-  };
-  useEffect(() => setText(filter.text), [filter.text]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is typed is what asks
-  useEffect(() => {
-    if (text.trim() === filter.text) return;
-    const timer = window.setTimeout(() => show(filter.state, text.trim()), TYPED_MS);
-    return () => window.clearTimeout(timer);
-  }, [text]);
-  return (
-    <search className={classes.filters}>
-      <SegmentedControl
-        aria-label="Which jobs"
-        value={filter.state}
-        onChange={(value) => show(value as JobFilter['state'], text.trim())}
-        data={[
-          { value: 'all', label: 'All' },
-          { value: 'live', label: 'Live' },
-          { value: 'ended', label: 'Ended' },
-        ]}
-      />
-      <TextInput
-        className={classes.find}
-        type="search"
-        aria-label="Find by name or Slurm job number"
-        placeholder="Name or Slurm job number"
-        value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
-      />
-    </search>
   );
 }
 

@@ -3,7 +3,7 @@ import type { Job } from '@/api/types';
 import { jobAnnouncements } from '@/live/announce';
 import { toLiveEvent } from '@/live/events';
 import { initialState, reduce } from '@/live/reducer';
-import { jobRows, matches } from './list';
+import { jobRows } from './list';
 import {
   arrayText,
   errorLine,
@@ -37,13 +37,13 @@ const job = (id: string, over: Partial<Job> = {}): Job =>
 const NOW = Date.parse('2026-01-01T10:11:00Z');
 
 describe('jobRows', () => {
-  const all = { state: 'all', text: '' } as const;
   const none = new Set<string>();
+  const ids = (rows: Job[]): string[] => rows.map(({ id }) => id);
 
   it('shows what the stream knows better, and what is new, newest first', () => {
     const read = [job('a'), job('b', { submitted_at: '2026-01-01T09:00:00Z' })];
     const live = [job('a', { state: 'ended' }), job('c', { submitted_at: '2026-01-01T11:00:00Z' })];
-    const rows = jobRows(read, live, none, all);
+    const rows = jobRows(read, live, none, {});
     expect(rows.map((j) => [j.id, j.state])).toEqual([
       ['c', 'running'],
       ['a', 'ended'],
@@ -51,20 +51,22 @@ describe('jobRows', () => {
     ]);
   });
 
+  it('keeps the portal’s order where it is another, and what is new for the portal to place', () => {
+    const read = [job('a'), job('z'), job('m')];
+    const live = [job('z', { state: 'ended' }), job('new')];
+    const rows = jobRows(read, live, none, { order: 'name' });
+    expect(rows.map((j) => [j.id, j.state])).toEqual([
+      ['a', 'running'],
+      ['z', 'ended'],
+      ['m', 'running'],
+    ]);
+  });
+
   it('lets go of what no longer fits the filter or was removed', () => {
     const read = [job('a'), job('b')];
     const ended = [job('a', { state: 'ended' })];
-    expect(jobRows(read, ended, none, { state: 'live', text: '' }).map((j) => j.id)).toEqual(['b']);
-    expect(jobRows(read, [], new Set(['b']), all).map((j) => j.id)).toEqual(['a']);
-  });
-});
-
-describe('matches', () => {
-  it('finds names in part, and Slurm’s number as a whole', () => {
-    expect(matches(job('MNIST-2'), { state: 'all', text: ' mnist ' })).toBe(true);
-    expect(matches(job('x', { job_id: 42 }), { state: 'all', text: '42' })).toBe(true);
-    expect(matches(job('x', { job_id: 142 }), { state: 'all', text: '42' })).toBe(false);
-    expect(matches(job('x'), { state: 'ended', text: '' })).toBe(false);
+    expect(ids(jobRows(read, ended, none, { state: 'live' }))).toEqual(['b']);
+    expect(ids(jobRows(read, [], new Set(['b']), {}))).toEqual(['a']);
   });
 });
 

@@ -1,29 +1,23 @@
 /** The list of jobs: what was asked for, with what has happened since. Pure. */
 import type { Job } from '@/api/types';
+import { type JobsSearch, matches } from './search';
 
-export interface JobFilter {
-  state: 'live' | 'ended' | 'all';
-  /** found in names and Slurm's ids */
-  text: string;
-}
+const newestFirst = (a: Job, b: Job): number => b.submitted_at.localeCompare(a.submitted_at);
 
-export function matches(job: Pick<Job, 'state' | 'name' | 'job_id'>, filter: JobFilter): boolean {
-  if (filter.state !== 'all' && (job.state === 'ended') !== (filter.state === 'ended'))
-    return false;
-  const text = filter.text.trim().toLowerCase();
-  return text === '' || job.name.toLowerCase().includes(text) || String(job.job_id) === text;
-}
-
-/** The pages read so far with what the stream knows better, newest first. */
+/** The pages read so far, with what the stream knows better. What is new stands on top of a list that
+ * begins with the newest; in any other order the portal knows its place, and is asked for it. */
 export function jobRows(
   read: readonly Job[],
   live: readonly Job[],
   removed: ReadonlySet<string>,
-  filter: JobFilter,
+  search: JobsSearch,
 ): Job[] {
-  const rows = new Map(read.map((job) => [job.id, job]));
-  for (const job of live) rows.set(job.id, job);
-  return [...rows.values()]
-    .filter((job) => !removed.has(job.id) && matches(job, filter))
-    .sort((a, b) => b.submitted_at.localeCompare(a.submitted_at));
+  const known = new Map(live.map((job) => [job.id, job]));
+  const rows = read.map((job) => known.get(job.id) ?? job);
+  if (search.order === undefined) {
+    const there = new Set(read.map(({ id }) => id));
+    rows.push(...live.filter(({ id }) => !there.has(id)));
+    rows.sort(newestFirst);
+  }
+  return rows.filter((job) => !removed.has(job.id) && matches(job, search));
 }

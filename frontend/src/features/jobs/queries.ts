@@ -1,20 +1,31 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
-import type { JobFilter } from './list';
+import { type JobsSearch, toQuery } from './search';
 
 export const JOBS_KEY = ['jobs'] as const;
 
-export const jobsQuery = ({ state, text }: JobFilter) =>
+export const jobsQuery = (search: JobsSearch) =>
   infiniteQueryOptions({
-    queryKey: [...JOBS_KEY, state, text],
+    queryKey: [...JOBS_KEY, 'pages', search],
     queryFn: ({ pageParam }) =>
       unwrap(
         api.GET('/api/v1/jobs', {
-          params: { query: { state, q: text || null, cursor: pageParam } },
+          params: {
+            query: { ...toQuery(search), order: search.order ?? 'newest', cursor: pageParam },
+          },
         }),
       ),
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next_cursor ?? null,
+    staleTime: 0,
+  });
+
+/** How many jobs the filters let through, in whatever order. */
+export const jobCountQuery = ({ order: _order, ...search }: JobsSearch) =>
+  queryOptions({
+    queryKey: [...JOBS_KEY, 'count', search],
+    queryFn: async () =>
+      (await unwrap(api.GET('/api/v1/jobs/count', { params: { query: toQuery(search) } }))).count,
     staleTime: 0,
   });
 

@@ -2,11 +2,14 @@ import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Job } from '@/api/types';
 import { useLive } from '@/live/store';
-import { type JobFilter, jobRows } from './list';
-import { JOBS_KEY, jobsQuery, templatesQuery } from './queries';
+import { jobRows } from './list';
+import { JOBS_KEY, jobCountQuery, jobsQuery, templatesQuery } from './queries';
+import type { JobsSearch } from './search';
 
 interface Jobs {
   rows: Job[];
+  /** how many the filters let through; undefined until it is known */
+  count: number | undefined;
   /** of templates by name */
   titles: ReadonlyMap<string, string>;
   error: Error | null;
@@ -15,46 +18,63 @@ interface Jobs {
   reading: boolean;
   readMore: () => void;
   /** what this browser has just removed */
-  forget: (id: string) => void;
+  forget: (...ids: string[]) => void;
 }
 
-/** Jobs that leave the stream were removed, or only became too old for it: the portal knows. */
-function useAskAgainWhenGone(live: readonly Job[] | null): void {
+/** Jobs that leave the stream were removed, or only became too old for it, and new ones have a place
+ * in the list: the portal knows. */
+function useAskAgainWhenOthers(live: readonly Job[] | null): void {
   const client = useQueryClient();
   const before = useRef(live);
   useEffect(() => {
-    const now = new Set(live?.map((job) => job.id));
-    const gone = live !== null && before.current?.some((job) => !now.has(job.id));
+    const ids = (jobs: readonly Job[]): string =>
+      jobs
+        .map(({ id }) => id)
+        .sort()
+        .join();
+    const others = live !== null && before.current !== null && ids(before.current) !== ids(live);
     before.current = live;
-    if (gone) void client.invalidateQueries({ queryKey: JOBS_KEY });
+    if (others) void client.invalidateQueries({ queryKey: JOBS_KEY });
   }, [live, client]);
 }
 
+/** How many there are changes with their states, too. */
+function useCount(search: JobsSearch, live: readonly Job[] | null): number | undefined {
+  const client = useQueryClient();
+  const states = useMemo(() => live?.map(({ id, state }) => id + state).join(), [live]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each change of a state may change it
+  useEffect(() => {
+    if (search.state) void client.invalidateQueries({ queryKey: [...JOBS_KEY, 'count'] });
+  }, [states, client, search.state]);
+  return useQuery(jobCountQuery(search)).data;
+}
+
 /** The jobs a filter lets through: pages from the portal, kept up to date by the stream. */
-export function useJobs(filter: JobFilter): Jobs {
+export function useJobs(search: JobsSearch): Jobs {
   const live = useLive((s) => s.jobs);
   const { data, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage } =
-    useInfiniteQuery(jobsQuery(filter));
+    useInfiniteQuery(jobsQuery(search));
   const templates = useQuery(templatesQuery);
   const [removed, setRemoved] = useState<ReadonlySet<string>>(new Set());
-  useAskAgainWhenGone(live);
-  const { state, text } = filter;
+  useAskAgainWhenOthers(live);
+  const count = useCount(search, live);
   const rows = useMemo(() => {
     const read = data?.pages.flatMap((page) => page.items) ?? [];
-    return jobRows(read, live ?? [], removed, { state, text });
-  }, [data, live, removed, state, text]);
+    return jobRows(read, live ?? [], removed, search);
+  }, [data, live, removed, search]);
   const titles = useMemo(
     () => new Map(templates.data?.map(({ name, title }) => [name, title])),
     [templates.data],
   );
   return {
     rows,
+    count,
     titles,
     error,
     loading: isPending,
     more: hasNextPage,
     reading: isFetchingNextPage,
     readMore: () => void fetchNextPage(),
-    forget: useCallback((id) => setRemoved((before) => new Set(before).add(id)), []),
+    forget: useCallback((...ids) => setRemoved((before) => new Set([...before, ...ids])), []),
   };
 }

@@ -1,0 +1,200 @@
+import { Button, NativeSelect, Paper, Skeleton } from '@mantine/core';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
+import { sentence } from '@/api/problem';
+import type { Template } from '@/api/types';
+import { PageTitle } from '@/app/PageTitle';
+import { templatesQuery } from '@/features/jobs/queries';
+import { clock } from '@/lib/clock';
+import { Icon } from '@/ui/icons';
+import { Notice } from '@/ui/Notice';
+import classes from './Benchmarks.module.css';
+import { FiguresTable } from './FiguresTable';
+import { clusterColumns, firstTemplate, linesOf, measuresOf, runColumn } from './figures';
+import { MOST_SHOWN } from './marks';
+import { Pictures } from './Pictures';
+import { type BenchmarkRun, type ClusterFigure, clusterFiguresQuery, runsQuery } from './queries';
+
+const DRAWN_AT_FIRST = 6;
+
+/** What benchmarks have measured: one's own runs beside each other and beside the cluster's. */
+export function BenchmarksPage() {
+  const search = useSearch({ from: '/member/benchmarks' });
+  const templates = useQuery(templatesQuery);
+  const cluster = useQuery(clusterFiguresQuery);
+  const newest = useInfiniteQuery(runsQuery());
+  const error = templates.error ?? cluster.error ?? newest.error;
+  const known = templates.data?.filter(({ tags }) => tags.includes('benchmark')) ?? [];
+  const loaded = templates.data && cluster.data && newest.data;
+  const runs = newest.data?.pages.flatMap((page) => page.items) ?? [];
+  const names = known.map(({ name }) => name);
+  const chosen = search.template ?? firstTemplate(names, runs, cluster.data ?? []);
+  return (
+    <>
+      <p className={classes.back}>
+        <Link to="/jobs">Your jobs</Link>
+      </p>
+      <PageTitle tab="Benchmarks">Benchmarks</PageTitle>
+      <p className={classes.lead}>
+        A benchmark is a job that measures what the hardware does. Its figures are kept here, so
+        that runs can be held against each other, and against what others have measured on this
+        cluster.
+      </p>
+      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {!error && !loaded && <Skeleton height={420} radius="lg" aria-label="Loading" />}
+      {loaded && chosen === undefined && (
+        <Paper className={classes.none}>This site has no benchmarks among its templates.</Paper>
+      )}
+      {loaded && chosen !== undefined && (
+        <Benchmark
+          key={chosen}
+          name={chosen}
+          known={known}
+          wanted={search.measure}
+          cluster={cluster.data.filter(({ template }) => template === chosen)}
+        />
+      )}
+    </>
+  );
+}
+
+interface Props {
+  name: string;
+  known: Template[];
+  wanted: string | undefined;
+  cluster: ClusterFigure[];
+}
+
+function Benchmark({ name, known, wanted, cluster }: Props) {
+  const navigate = useNavigate();
+  const query = useInfiniteQuery(runsQuery(name));
+  const template = known.find((one) => one.name === name);
+  const runs = useMemo(() => query.data?.pages.flatMap((page) => page.items) ?? [], [query.data]);
+  const measures = useMemo(() => measuresOf(runs, cluster), [runs, cluster]);
+  const measure = wanted && measures.has(wanted) ? wanted : [...measures.keys()][0];
+  const about = measure === undefined ? undefined : measures.get(measure);
+  const go = (search: { template: string; measure?: string }): void => {
+    void navigate({ to: '/benchmarks', search, replace: true });
+  };
+  return (
+    <>
+      <div className={classes.choices}>
+        <NativeSelect
+          label="Benchmark"
+          value={name}
+          onChange={(event) => go({ template: event.currentTarget.value })}
+        >
+          {template === undefined && <option value={name}>{name}</option>}
+          {known.map((one) => (
+            <option key={one.name} value={one.name}>
+              {one.title}
+            </option>
+          ))}
+        </NativeSelect>
+        {measures.size > 1 && (
+          <NativeSelect
+            label="Figure"
+            value={measure}
+            onChange={(event) => go({ template: name, measure: event.currentTarget.value })}
+            data={[...measures.keys()]}
+          />
+        )}
+        {template && (
+          <Button
+            component={Link}
+            to={`/jobs/new?template=${name}`}
+            leftSection={<Icon name="play" />}
+          >
+            Run it
+          </Button>
+        )}
+      </div>
+      {template && <p className={classes.lead}>{template.description}</p>}
+      {query.error && <Notice tone="error">{sentence(query.error)}</Notice>}
+      {query.isPending && <Skeleton height={320} radius="lg" aria-label="Loading" />}
+      {query.data && measure === undefined && <Nothing runs={runs} />}
+      {measure !== undefined && about && (
+        <Figures key={measure} {...{ measure, runs, cluster }} {...about} />
+      )}
+      {query.hasNextPage && (
+        <Button
+          variant="default"
+          mt="md"
+          loading={query.isFetchingNextPage}
+          onClick={() => void query.fetchNextPage()}
+        >
+          Show older runs
+        </Button>
+      )}
+    </>
+  );
+}
+
+function Nothing({ runs }: { runs: BenchmarkRun[] }) {
+  return (
+    <Paper className={classes.none}>
+      {runs.length === 0
+        ? 'Nobody has a figure of this benchmark yet. When a run of it has ended, its figures appear here by themselves.'
+        : 'Your runs of this benchmark left no figures that can be read. Their logs say what happened.'}
+    </Paper>
+  );
+}
+
+interface FiguresProps {
+  measure: string;
+  unit: string;
+  better: 'higher' | 'lower';
+  runs: BenchmarkRun[];
+  cluster: ClusterFigure[];
+}
+
+function Figures({ measure, unit, better, runs, cluster }: FiguresProps) {
+  const [turned, setTurned] = useState<ReadonlyMap<string, boolean>>(new Map());
+  const columns = useMemo(
+    () =>
+      [
+        ...clusterColumns(cluster, measure),
+        ...runs.map((run) => runColumn(run, measure, clock.now())),
+      ].filter(({ values }) => values.size > 0),
+    [runs, cluster, measure],
+  );
+  const lines = useMemo(() => {
+    const all = [...cluster, ...runs.flatMap(({ figures }) => figures)];
+    return linesOf(all.filter((one) => one.measure === measure).map(({ labels }) => labels));
+  }, [runs, cluster, measure]);
+  const drawn = useMemo(() => {
+    const wanted = columns.filter(({ key }, index) => turned.get(key) ?? index < DRAWN_AT_FIRST);
+    return wanted.slice(0, MOST_SHOWN);
+  }, [columns, turned]);
+  const marks = useMemo(() => drawn.map((_, index) => index), [drawn]);
+  const markOf = (key: string): number | null => {
+    const at = drawn.findIndex((column) => column.key === key);
+    return at < 0 ? null : at;
+  };
+  const title = `${measure}, in ${unit}`;
+  return (
+    <>
+      <h2 className={classes.heading}>
+        {measure === unit ? unit : title}
+        <span className={classes.detail}>
+          {better === 'higher' ? ' Higher is better.' : ' Lower is better.'}
+        </span>
+      </h2>
+      <Pictures lines={lines} columns={drawn} marks={marks} unit={unit} />
+      <FiguresTable
+        lines={lines}
+        columns={columns}
+        marks={columns.map(({ key }) => markOf(key))}
+        better={better}
+        title={title}
+        onTurn={(key) => setTurned(new Map(turned).set(key, markOf(key) === null))}
+      />
+      <p className={classes.note}>
+        {cluster.length > 0
+          ? 'Columns without a job’s name are of everybody’s runs in the last year on such hardware, each person counted once. They come from the jobs themselves; nobody has checked them.'
+          : 'The hardware is what Slurm says; the figures are what the jobs themselves have measured.'}
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,98 @@
+import { Checkbox } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import classes from './Benchmarks.module.css';
+import { type Column, figureText, type Line, labelText, namesOf } from './figures';
+import { lineStyle } from './marks';
+
+interface Props {
+  lines: readonly Line[];
+  columns: readonly Column[];
+  /** by column, how it is drawn; null: it is not */
+  marks: (number | null)[];
+  better: 'higher' | 'lower';
+  title: string;
+  onTurn: (key: string) => void;
+}
+
+/** All figures: what was measured in rows, by whom or on what in columns. */
+export function FiguresTable({ lines, columns, marks, better, title, onTurn }: Props) {
+  const names = namesOf(lines.map(({ labels }) => labels));
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it
+    <section className={classes.scroll} tabIndex={0} aria-label={title}>
+      <table className={classes.table}>
+        <thead>
+          <tr>
+            {names.map((name) => (
+              <th key={name} scope="col" className={classes.label}>
+                {name}
+              </th>
+            ))}
+            {columns.map((column, index) => (
+              <th key={column.key} scope="col">
+                <Head column={column} mark={marks[index] ?? null} onTurn={onTurn} />
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map((line) => (
+            <FigureRow key={line.key} line={line} names={names} columns={columns} better={better} />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Head(props: { column: Column; mark: number | null; onTurn: (key: string) => void }) {
+  const { column, mark, onTurn } = props;
+  return (
+    <div className={classes.head}>
+      <span className={classes.line} style={mark === null ? {} : lineStyle(mark)} />
+      <Checkbox
+        size="xs"
+        label={column.kind === 'cluster' ? column.name : 'Draw'}
+        aria-label={`Draw ${column.name}, ${column.detail}`}
+        checked={mark !== null}
+        onChange={() => onTurn(column.key)}
+      />
+      {column.kind === 'run' && (
+        <Link to="/jobs/$id" params={{ id: column.key }}>
+          {column.name}
+        </Link>
+      )}
+      <span className={classes.detail}>{column.detail}</span>
+    </div>
+  );
+}
+
+interface RowProps extends Pick<Props, 'columns' | 'better'> {
+  line: Line;
+  names: string[];
+}
+
+function FigureRow({ line, names, columns, better }: RowProps) {
+  const values = columns.map(({ values }) => values.get(line.key));
+  const known = values.filter((value) => value !== undefined);
+  const best = better === 'higher' ? Math.max(...known) : Math.min(...known);
+  return (
+    <tr>
+      {names.map((name) => (
+        <th key={name} scope="row" className={classes.label}>
+          {labelText(line.labels[name])}
+        </th>
+      ))}
+      {columns.map((column, index) => {
+        const value = values[index];
+        const first = known.length > 1 && value === best;
+        return (
+          <td key={column.key} data-best={first}>
+            {value === undefined ? '–' : figureText(value)}
+            {first && <span className={classes.hidden}> best</span>}
+          </td>
+        );
+      })}
+    </tr>
+  );
+}

@@ -1,0 +1,92 @@
+import { Skeleton } from '@mantine/core';
+import { lazy, Suspense, useMemo } from 'react';
+import classes from './Benchmarks.module.css';
+import {
+  type Column,
+  type Facet,
+  facetsOf,
+  figureText,
+  type Line,
+  namedText,
+  namesOf,
+} from './figures';
+import { COLOURS } from './marks';
+
+const LinePlot = lazy(async () => ({ default: (await import('./LinePlot')).LinePlot }));
+
+interface Props {
+  lines: readonly Line[];
+  columns: readonly Column[];
+  marks: number[];
+  unit: string;
+}
+
+/** The figures as pictures: by the problem's size where there are several, as bars where not. */
+export function Pictures({ lines, columns, marks, unit }: Props) {
+  const facets = useMemo(() => facetsOf(lines), [lines]);
+  return (
+    <div className={classes.pictures} data-single={facets.length === 1}>
+      {facets.map((facet) => (
+        <figure key={facet.title} className={classes.picture}>
+          {facet.title && <figcaption>{facet.title}</figcaption>}
+          {facet.axis === null ? (
+            <Bars facet={facet} columns={columns} marks={marks} unit={unit} />
+          ) : (
+            <Suspense fallback={<Skeleton height={230} />}>
+              <LinePlot facet={facet} columns={columns} marks={marks} unit={unit} />
+            </Suspense>
+          )}
+        </figure>
+      ))}
+    </div>
+  );
+}
+
+function Bars({ facet, columns, marks, unit }: Omit<Props, 'lines'> & { facet: Facet }) {
+  const all = columns.flatMap(({ values }) => facet.lines.map(({ key }) => values.get(key) ?? 0));
+  const most = Math.max(...all, 0);
+  const names = namesOf(facet.lines.map(({ labels }) => labels));
+  return (
+    <div className={classes.bars} aria-hidden="true">
+      {facet.lines.map(({ key, labels }) => (
+        <div key={key} className={classes.group}>
+          <span className={classes.what}>
+            {names.map((name) => namedText(name, labels[name])).join(', ')}
+          </span>
+          {columns.map((column, index) => (
+            <Bar
+              key={column.key}
+              value={column.values.get(key)}
+              most={most}
+              unit={unit}
+              mark={marks[index] ?? 0}
+            />
+          ))}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+interface BarProps {
+  value: number | undefined;
+  most: number;
+  unit: string;
+  mark: number;
+}
+
+function Bar({ value, most, unit, mark }: BarProps) {
+  if (value === undefined) return null;
+  const background = `var(${COLOURS[mark % COLOURS.length]})`;
+  return (
+    <span className={classes.track}>
+      <span
+        className={classes.fill}
+        style={{ width: `${most > 0 ? (value / most) * 100 : 0}%`, background }}
+      />
+      <span className={classes.figure}>
+        {figureText(value)} {unit}
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,194 @@
+import { Button, Paper, Skeleton, Switch } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useEffect, useMemo } from 'react';
+import { sentence } from '@/api/problem';
+import type { Job } from '@/api/types';
+import { PageTitle } from '@/app/PageTitle';
+import { templatesQuery } from '@/features/jobs/queries';
+import { jobReason, jobStateWords } from '@/features/jobs/words';
+import { TensorboardLink } from '@/features/sessions/TensorboardLink';
+import { useLive } from '@/live/store';
+import { Notice } from '@/ui/Notice';
+import { StateChip } from '@/ui/StateChip';
+import { Time } from '@/ui/Time';
+import classes from './Compare.module.css';
+import { compareQuery, type Run } from './queries';
+import { type Section, sections } from './rows';
+import { idsOf } from './search';
+
+/** Runs side by side: what they were given, what they used, what came out. */
+export function ComparePage() {
+  const search = useSearch({ from: '/member/jobs/compare' });
+  const ids = useMemo(() => idsOf(search.ids), [search.ids]);
+  const { data, error, isPending } = useQuery(compareQuery(ids));
+  useAskAgain(ids);
+  return (
+    <>
+      <p className={classes.back}>
+        <Link to="/jobs">Your jobs</Link>
+      </p>
+      <PageTitle tab="Compare runs">Compare runs</PageTitle>
+      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {ids.length === 0 && <Nothing />}
+      {ids.length > 0 && isPending && !error && (
+        <Skeleton height={420} radius="lg" aria-label="Loading" />
+      )}
+      {data && <Runs runs={data} all={search.all === true} />}
+    </>
+  );
+}
+
+/** A change of one of them may be its end, and with that all of its figures. */
+function useAskAgain(ids: string[]): void {
+  const client = useQueryClient();
+  const states = useLive((s) =>
+    s.jobs
+      ?.filter(({ id }) => ids.includes(id))
+      .map(({ id, state, usage }) => `${id}${state}${usage?.elapsed_s}`)
+      .sort()
+      .join(),
+  );
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each change is news
+  useEffect(() => {
+    void client.invalidateQueries({ queryKey: compareQuery(ids).queryKey });
+  }, [client, ids, states]);
+}
+
+function Nothing() {
+  return (
+    <Paper className={classes.none}>
+      <p>
+        Choose two to eight jobs on the list by the box beside their names, then “Compare” shows
+        them side by side.
+      </p>
+      <Button component={Link} to="/jobs" variant="default">
+        To the list of jobs
+      </Button>
+    </Paper>
+  );
+}
+
+function Runs({ runs, all }: { runs: Run[]; all: boolean }) {
+  const navigate = useNavigate();
+  const templates = useQuery(templatesQuery);
+  const titles = useMemo(
+    () => new Map(templates.data?.map(({ name, title }) => [name, title])),
+    [templates.data],
+  );
+  const found = useMemo(() => sections(runs, titles, all), [runs, titles, all]);
+  const problem = runs.find((run) => run.metrics_problem !== null)?.metrics_problem;
+  const go = (ids: string[], same: boolean): void => {
+    const search = { ids: ids.join(), ...(same && { all: true as const }) };
+    void navigate({ to: '/jobs/compare', search, replace: true });
+  };
+  const ids = runs.map(({ job }) => job.id);
+  return (
+    <>
+      <div className={classes.choices}>
+        <Switch
+          label="Also what is the same in all of them"
+          checked={all}
+          onChange={(event) => go(ids, event.currentTarget.checked)}
+        />
+      </div>
+      {problem && <Notice tone="warning">{problem}</Notice>}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it */}
+      <section className={classes.scroll} tabIndex={0} aria-label="Runs side by side">
+        <table className={classes.table}>
+          <thead>
+            <tr>
+              <td />
+              {runs.map(({ job }) => (
+                <Head
+                  key={job.id}
+                  job={job}
+                  onLeave={
+                    runs.length > 1
+                      ? () =>
+                          go(
+                            ids.filter((id) => id !== job.id),
+                            all,
+                          )
+                      : undefined
+                  }
+                />
+              ))}
+            </tr>
+          </thead>
+          {found.map((section) => (
+            <Rows key={section.title} section={section} runs={runs} />
+          ))}
+        </table>
+      </section>
+      <Notes runs={runs} found={found} />
+    </>
+  );
+}
+
+function Head({ job, onLeave }: { job: Job; onLeave: (() => void) | undefined }) {
+  const reason = jobReason(job);
+  const board = job.started_at !== null && (job.logdir !== null || job.tensorboard !== null);
+  return (
+    <th scope="col">
+      <div className={classes.head}>
+        <Link to="/jobs/$id" params={{ id: job.id }} className={classes.name}>
+          {job.name}
+        </Link>
+        <span>
+          <StateChip {...jobStateWords(job)} />
+        </span>
+        <span className={classes.quiet}>
+          <Time at={job.submitted_at} />
+        </span>
+        {reason && <span className={classes.quiet}>{reason}</span>}
+        <span className={classes.acts}>
+          {board && <TensorboardLink id={job.id} kind="jobs" variant="subtle" />}
+          {onLeave && (
+            <Button variant="subtle" color="gray" px="xs" onClick={onLeave}>
+              Leave out<span className={classes.hidden}> {job.name}</span>
+            </Button>
+          )}
+        </span>
+      </div>
+    </th>
+  );
+}
+
+function Rows({ section, runs }: { section: Section; runs: Run[] }) {
+  return (
+    <tbody>
+      <tr>
+        <th scope="rowgroup" colSpan={runs.length + 1} className={classes.section}>
+          <span>{section.title}</span>
+        </th>
+      </tr>
+      {section.rows.map(({ label, texts, differs, numeric }) => (
+        <tr key={label} data-differs={differs}>
+          <th scope="row">{label}</th>
+          {runs.map(({ job }, index) => (
+            <td key={job.id} className={numeric ? classes.number : undefined}>
+              {texts[index]}
+            </td>
+          ))}
+        </tr>
+      ))}
+    </tbody>
+  );
+}
+
+/** What the table can't say by itself. */
+function Notes({ runs, found }: { runs: Run[]; found: Section[] }) {
+  const arrays = runs.filter(({ job }) => job.array !== null);
+  const silent = !found.some(({ title }) => title === 'Logged last');
+  const same = !found.some(({ title }) => title === 'Parameters');
+  return (
+    <div className={classes.notes}>
+      {same && <p>They were given the same parameters, or none.</p>}
+      {silent && <p>None of them has logged a value for TensorBoard.</p>}
+      {arrays.length > 0 && (
+        <p>What an array’s tasks have logged stands on the array’s own page, task by task.</p>
+      )}
+    </div>
+  );
+}

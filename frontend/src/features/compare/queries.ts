@@ -1,0 +1,20 @@
+import { queryOptions } from '@tanstack/react-query';
+import { api, unwrap } from '@/api/client';
+import type { components } from '@/api/schema';
+
+export type Run = components['schemas']['ComparedRun'];
+
+const EVERY_MS = 15_000;
+
+const runs = ({ job }: Run): boolean => job.state !== 'ended';
+
+/** Runs with what each has logged last; read anew while one of them goes on. */
+export const compareQuery = (ids: string[]) =>
+  queryOptions({
+    queryKey: ['compare', ids],
+    queryFn: async () =>
+      (await unwrap(api.GET('/api/v1/jobs/compare', { params: { query: { id: ids } } }))).items,
+    enabled: ids.length > 0,
+    staleTime: 0,
+    refetchInterval: ({ state }) => (state.data?.some(runs) ? EVERY_MS : false),
+  });

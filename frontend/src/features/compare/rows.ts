@@ -1,0 +1,141 @@
+/** What runs have in common, and in what they differ, as rows of a table. Pure. */
+import type { Job, Resources } from '@/api/types';
+import { metricText, valueText } from '@/features/jobs/words';
+import { gpuText, memoryText } from '@/features/sessions/words';
+import { duration, minutesAsTime } from '@/lib/time';
+import type { Run } from './queries';
+
+export const UNKNOWN = '–';
+
+export interface Row {
+  label: string;
+  /** one for each run */
+  texts: string[];
+  differs: boolean;
+  /** for a column of numbers */
+  numeric: boolean;
+}
+
+export interface Section {
+  title: string;
+  rows: Row[];
+}
+
+function row(label: string, texts: (string | null | undefined)[], numeric = false): Row {
+  const shown = texts.map((text) => text || UNKNOWN);
+  return { label, texts: shown, differs: new Set(shown).size > 1, numeric };
+}
+
+const known = ({ texts }: Row): boolean => texts.some((text) => text !== UNKNOWN);
+
+/** A number that accounting or the request may not have. */
+const some = (value: number | null | undefined, say: (value: number) => string): string | null =>
+  value == null ? null : say(value);
+
+const between = (from: string | null, to: string | null): string | null =>
+  from === null || to === null ? null : duration(Date.parse(to) - Date.parse(from));
+
+/** The names of what the runs have, in the order in which they first appear. */
+function namesOf(all: (object | null | undefined)[]): string[] {
+  return [...new Set(all.flatMap((one) => Object.keys(one ?? {})))];
+}
+
+function parameters(jobs: Job[]): Row[] {
+  return namesOf(jobs.map((job) => job.parameters)).map((name) =>
+    row(
+      name,
+      jobs.map((job) => (name in job.parameters ? valueText(job.parameters[name]) : null)),
+    ),
+  );
+}
+
+function logged(runs: Run[]): Row[] {
+  return namesOf(runs.map(({ metrics }) => metrics)).map((name) =>
+    row(
+      name,
+      runs.map(({ metrics }) => (metrics && name in metrics ? metricText(metrics[name]) : null)),
+      true,
+    ),
+  );
+}
+
+function asked(jobs: Job[]): Row[] {
+  const of = (label: string, say: (asked: Resources) => string | null | undefined): Row =>
+    row(
+      label,
+      jobs.map(({ resources }) => say(resources)),
+    );
+  return [
+    of('Partition', ({ partition }) => partition),
+    of('Nodes', ({ nodes }) => some(nodes, String)),
+    of('GPUs', (resources) => (resources.gpus ? gpuText(resources) : 'none')),
+    of('CPUs', ({ cpus }) => some(cpus, String)),
+    of('Memory', ({ memory_gb: memory }) => some(memory, memoryText)),
+    of('Time limit', ({ time_limit_minutes: minutes }) => some(minutes, minutesAsTime)),
+    of('Account', ({ account }) => account),
+    of('QOS', ({ qos }) => qos),
+  ];
+}
+
+function used(jobs: Job[]): Row[] {
+  const of = (label: string, say: (job: Job) => string | null): Row =>
+    row(label, jobs.map(say), true);
+  return [
+    of('Waited', (job) => between(job.submitted_at, job.started_at)),
+    of('Ran', (job) => between(job.started_at, job.ended_at)),
+    of('Time of the limit', shareOfLimit),
+    of('Processors busy', ({ usage }) => some(usage?.cpu_efficiency, percent)),
+    of('Most memory', ({ usage }) => some(usage?.max_rss_gb, memoryText)),
+    of('Memory of what was asked', shareOfMemory),
+  ];
+}
+
+const percent = (share: number): string => `${Math.round(share * 100)} %`;
+
+function shareOfLimit({ started_at, ended_at, resources }: Job): string | null {
+  const minutes = resources.time_limit_minutes;
+  if (started_at === null || ended_at === null || !minutes) return null;
+  return percent((Date.parse(ended_at) - Date.parse(started_at)) / (minutes * 60_000));
+}
+
+function shareOfMemory({ usage, resources }: Job): string | null {
+  const { memory_gb: asked } = resources;
+  return usage?.max_rss_gb == null || !asked ? null : percent(usage.max_rss_gb / asked);
+}
+
+function course(jobs: Job[], titles: ReadonlyMap<string, string>): Row[] {
+  const nodes = ({ node, nodes }: Job): string | null => nodes.join(', ') || node;
+  return [
+    row(
+      'Template',
+      jobs.map(({ template }) => (template === null ? 'none' : (titles.get(template) ?? template))),
+    ),
+    row(
+      'Environment',
+      jobs.map((job) => job.environment_title),
+    ),
+    row('Node', jobs.map(nodes)),
+    row(
+      'Exit code',
+      jobs.map((job) => some(job.exit_code, String)),
+    ),
+  ];
+}
+
+/** All that can be compared; without `all` only what differs, but for what was logged and used. */
+export function sections(
+  runs: Run[],
+  titles: ReadonlyMap<string, string>,
+  all: boolean,
+): Section[] {
+  const jobs = runs.map(({ job }) => job);
+  const differing = (rows: Row[]): Row[] =>
+    rows.filter((one) => known(one) && (all || one.differs));
+  return [
+    { title: 'Parameters', rows: differing(parameters(jobs)) },
+    { title: 'Logged last', rows: logged(runs).filter(known) },
+    { title: 'Used', rows: used(jobs).filter(known) },
+    { title: 'Asked for', rows: differing(asked(jobs)) },
+    { title: 'Course', rows: differing(course(jobs, titles)) },
+  ].filter(({ rows }) => rows.length > 0);
+}

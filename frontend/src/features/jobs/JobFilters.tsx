@@ -1,0 +1,137 @@
+import { Button, NativeSelect, TextInput } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { SearchField } from '@/ui/SearchField';
+import classes from './JobFilters.module.css';
+import { isFiltered, type JobsSearch, NO_TEMPLATE, readJobsSearch } from './search';
+
+const STATES: [group: string, choices: [value: string, label: string][]][] = [
+  [
+    'Not ended',
+    [
+      ['live', 'Waiting or running'],
+      ['waiting', 'Waiting'],
+      ['running', 'Running'],
+    ],
+  ],
+  [
+    'Ended',
+    [
+      ['ended', 'Ended, however'],
+      ['completed', 'Completed'],
+      ['failed', 'Failed, for any reason'],
+      ['out_of_memory', 'Out of memory'],
+      ['timeout', 'Out of time'],
+      ['cancelled', 'Cancelled'],
+    ],
+  ],
+];
+
+const ORDERS: [value: string, label: string][] = [
+  ['', 'Newest first'],
+  ['oldest', 'Oldest first'],
+  ['name', 'By name, A to Z'],
+  ['name_down', 'By name, Z to A'],
+  ['ended', 'Ended last first'],
+];
+
+interface Props {
+  search: JobsSearch;
+  /** of templates by name */
+  titles: ReadonlyMap<string, string>;
+}
+
+/** What is listed and in which order, kept in the address so that a link shows the same. */
+export function JobFilters({ search, titles }: Props) {
+  const navigate = useNavigate();
+  const set = (name: keyof JobsSearch, value: string): void => {
+    const next = readJobsSearch({ ...search, [name]: value });
+    void navigate({ to: '/jobs', search: next, replace: true });
+  };
+  return (
+    <search className={classes.filters} aria-label="Which jobs">
+      <SearchField
+        className={classes.find}
+        label="Find by name or Slurm job number"
+        placeholder="Name or Slurm job number"
+        value={search.q ?? ''}
+        onSearch={(text) => set('q', text)}
+      />
+      <NativeSelect
+        aria-label="State"
+        value={search.state ?? ''}
+        onChange={(event) => set('state', event.currentTarget.value)}
+      >
+        <option value="">Any state</option>
+        {STATES.map(([group, choices]) => (
+          <optgroup key={group} label={group}>
+            <Options choices={choices} />
+          </optgroup>
+        ))}
+      </NativeSelect>
+      <TemplateSelect
+        value={search.template ?? ''}
+        titles={titles}
+        onChange={(name) => set('template', name)}
+      />
+      <TextInput
+        type="date"
+        className={classes.since}
+        leftSection={<span className={classes.word}>Since</span>}
+        leftSectionWidth={56}
+        aria-label="Submitted since this day"
+        value={search.since ?? ''}
+        onChange={(event) => set('since', event.currentTarget.value)}
+      />
+      <NativeSelect
+        aria-label="Order"
+        value={search.order ?? ''}
+        onChange={(event) => set('order', event.currentTarget.value)}
+      >
+        <Options choices={ORDERS} />
+      </NativeSelect>
+      {isFiltered(search) && (
+        <Button
+          variant="subtle"
+          color="gray"
+          onClick={() =>
+            void navigate({ to: '/jobs', search: search.order ? { order: search.order } : {} })
+          }
+        >
+          Show all
+        </Button>
+      )}
+    </search>
+  );
+}
+
+function Options({ choices }: { choices: [value: string, label: string][] }) {
+  return choices.map(([value, label]) => (
+    <option key={value} value={value}>
+      {label}
+    </option>
+  ));
+}
+
+interface TemplateProps {
+  value: string;
+  titles: ReadonlyMap<string, string>;
+  onChange: (name: string) => void;
+}
+
+function TemplateSelect({ value, titles, onChange }: TemplateProps) {
+  const known = value === '' || value === NO_TEMPLATE || titles.has(value);
+  const byTitle = [...titles].sort(([, a], [, b]) => a.localeCompare(b));
+  return (
+    <NativeSelect
+      className={classes.template}
+      aria-label="Template"
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    >
+      <option value="">Any template or script</option>
+      <option value={NO_TEMPLATE}>No template</option>
+      {!known && <option value={value}>{value}</option>}
+      <Options choices={byTitle} />
+    </NativeSelect>
+  );
+}

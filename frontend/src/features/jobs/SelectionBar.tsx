@@ -1,0 +1,187 @@
+import { Button, Checkbox } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { Job } from '@/api/types';
+import { clock } from '@/lib/clock';
+import { ConfirmDialog } from '@/ui/ConfirmDialog';
+import { Icon } from '@/ui/icons';
+import { Notice } from '@/ui/Notice';
+import { type Act, actOnMany, type Outcome } from './bulk';
+import { doneText, questionText } from './bulkWords';
+import classes from './SelectionBar.module.css';
+import type { JobsSearch } from './search';
+import { chosenOf, MOST_COMPARED, NOTHING, possible, type Selection } from './selection';
+
+interface Props {
+  search: JobsSearch;
+  /** the jobs that are shown; `count`: how many there are with those not shown yet */
+  rows: readonly Job[];
+  count: number | undefined;
+  selection: Selection;
+  onSelect: (selection: Selection) => void;
+  onRemoved: (...ids: string[]) => void;
+}
+
+/** Chooses all, says how many are chosen, and has what can be done with them. */
+export function SelectionBar({ search, rows, count, selection, onSelect, onRemoved }: Props) {
+  const chosen = chosenOf(selection, rows);
+  const number = selection.kind === 'all' ? (count ?? chosen.length) : chosen.length;
+  const everything = rows.length > 0 && chosen.length === rows.length;
+  const more = count !== undefined && count > rows.length;
+  return (
+    <div className={classes.bar} data-chosen={number > 0}>
+      <Checkbox
+        label={number > 0 ? `${number.toLocaleString()} chosen` : countText(count)}
+        aria-label={everything ? 'Choose none' : 'Choose all that are shown'}
+        checked={everything}
+        indeterminate={!everything && chosen.length > 0}
+        onChange={() =>
+          onSelect(everything ? NOTHING : { kind: 'some', ids: new Set(rows.map((job) => job.id)) })
+        }
+      />
+      {everything && more && selection.kind === 'some' && (
+        <Button
+          variant="subtle"
+          px="xs"
+          onClick={() => onSelect({ kind: 'all', until: new Date(clock.now()).toISOString() })}
+        >
+          Choose all {count.toLocaleString()}
+        </Button>
+      )}
+      <span className={classes.hidden} aria-live="polite">
+        {number > 0 && `${number} chosen`}
+      </span>
+      {number > 0 && (
+        <Acts
+          {...{ search, selection, chosen, number, onSelect, onRemoved }}
+          key={selection.kind === 'all' ? 'all' : 'some'}
+        />
+      )}
+    </div>
+  );
+}
+
+function countText(count: number | undefined): string {
+  if (count === undefined) return 'Choose';
+  return count === 1 ? '1 job' : `${count.toLocaleString()} jobs`;
+}
+
+interface ActsProps extends Pick<Props, 'search' | 'selection' | 'onSelect' | 'onRemoved'> {
+  chosen: Job[];
+  number: number;
+}
+
+function Acts({ search, selection, chosen, number, onSelect, onRemoved }: ActsProps) {
+  const [asking, setAsking] = useState<Act | null>(null);
+  const [done, setDone] = useState(0);
+  const [refused, setRefused] = useState<Outcome['refused']>([]);
+  const can = possible(chosen);
+  const all = selection.kind === 'all';
+  const comparable = !all && number >= 2 && number <= MOST_COMPARED;
+  const act = async (): Promise<void> => {
+    if (asking === null) return;
+    setRefused([]);
+    const named = can[asking].map(({ id }) => id);
+    const of: Selection = all ? selection : { kind: 'some', ids: new Set(named) };
+    const outcome = await actOnMany(asking, of, search, setDone);
+    notifications.show({ message: doneText(asking, outcome.done), autoClose: 6000 });
+    setRefused(outcome.refused);
+    if (asking === 'remove') onRemoved(...(all ? chosen.map(({ id }) => id) : named));
+    if (outcome.refused.length === 0) onSelect(NOTHING);
+  };
+  const ask = (what: Act): void => {
+    setDone(0);
+    setAsking(what);
+  };
+  return (
+    <>
+      <div className={classes.acts}>
+        {comparable && (
+          <Button
+            component={Link}
+            to={`/jobs/compare?ids=${chosen.map(({ id }) => id).join()}`}
+            variant="default"
+            leftSection={<Icon name="chart" />}
+          >
+            Compare
+          </Button>
+        )}
+        {(all || can.cancel.length > 0) && (
+          <Button
+            variant="default"
+            c="var(--bad)"
+            leftSection={<Icon name="stop" />}
+            onClick={() => ask('cancel')}
+          >
+            {all ? 'Cancel all' : `Cancel ${can.cancel.length}`}
+          </Button>
+        )}
+        {(all || can.remove.length > 0) && (
+          <Button
+            variant="default"
+            leftSection={<Icon name="trash" />}
+            onClick={() => ask('remove')}
+          >
+            {all ? 'Remove all' : `Remove ${can.remove.length}`}
+          </Button>
+        )}
+        <Button variant="subtle" color="gray" onClick={() => onSelect(NOTHING)}>
+          Choose none
+        </Button>
+      </div>
+      {refused.length > 0 && <Refused refused={refused} chosen={chosen} />}
+      {asking && (
+        <ConfirmDialog
+          opened
+          danger={asking === 'cancel'}
+          title={asking === 'cancel' ? 'Cancel these jobs?' : 'Remove these jobs from the list?'}
+          button={asking === 'cancel' ? 'Cancel them' : 'Remove them'}
+          keep="Keep them"
+          onClose={() => setAsking(null)}
+          act={act}
+        >
+          <p className={classes.question}>{questionText(asking, all ? null : can, number)}</p>
+          {!all && <Names jobs={can[asking]} />}
+          {done > 0 && (
+            <p className={classes.question} role="status">
+              {doneText(asking, done)}
+            </p>
+          )}
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+const NAMED = 6;
+
+function Names({ jobs }: { jobs: Job[] }) {
+  const rest = jobs.length - NAMED;
+  return (
+    <ul className={classes.names}>
+      {jobs.slice(0, NAMED).map(({ id, name }) => (
+        <li key={id}>{name}</li>
+      ))}
+      {rest > 0 && <li>and {rest.toLocaleString()} more</li>}
+    </ul>
+  );
+}
+
+function Refused({ refused, chosen }: { refused: Outcome['refused']; chosen: Job[] }) {
+  const names = new Map(chosen.map(({ id, name }) => [id, name]));
+  return (
+    <div className={classes.refused}>
+      <Notice tone="warning" urgent>
+        Some stayed as they are:
+        <ul className={classes.names}>
+          {refused.slice(0, NAMED).map(({ id, message }) => (
+            <li key={id}>
+              {names.get(id) ?? id}: {message}
+            </li>
+          ))}
+        </ul>
+      </Notice>
+    </div>
+  );
+}

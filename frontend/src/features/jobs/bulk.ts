@@ -1,0 +1,53 @@
+/** Cancels or removes several jobs, in as many requests as it takes. */
+import { api, unwrap } from '@/api/client';
+import type { components } from '@/api/schema';
+import { queryClient } from '@/app/queries';
+import { live } from '@/live/store';
+import { JOBS_KEY } from './queries';
+import { type JobsSearch, toQuery } from './search';
+import { bundles, type Selection } from './selection';
+
+export type Act = 'cancel' | 'remove';
+type Chosen = components['schemas']['Chosen'];
+type ManyDone = components['schemas']['ManyDone'];
+
+export interface Outcome {
+  done: number;
+  refused: ManyDone['refused'];
+}
+
+const ASK: Record<Act, (body: Chosen) => Promise<ManyDone>> = {
+  cancel: async (body) => unwrap(api.POST('/api/v1/jobs/cancel-many', { body })),
+  remove: async (body) => unwrap(api.POST('/api/v1/jobs/remove-many', { body })),
+};
+
+/** Does it to the chosen ones, and tells how many it has come to. What fails in the middle leaves what
+ * is done done; the list is read again either way. */
+export async function actOnMany(
+  act: Act,
+  selection: Selection,
+  search: JobsSearch,
+  tell: (done: number) => void,
+): Promise<Outcome> {
+  const all: Outcome = { done: 0, refused: [] };
+  const ask = async (body: Chosen): Promise<ManyDone> => {
+    const answer = await ASK[act](body);
+    if (act === 'remove') for (const id of answer.done) live.jobRemoved(id);
+    all.done += answer.done.length;
+    all.refused.push(...answer.refused);
+    tell(all.done);
+    return answer;
+  };
+  try {
+    if (selection.kind === 'some') {
+      for (const ids of bundles([...selection.ids])) await ask({ ids });
+    } else {
+      const matching = { ...toQuery(search), until: selection.until };
+      let answer = await ask({ matching });
+      while (answer.left && answer.done.length > 0) answer = await ask({ matching });
+    }
+  } finally {
+    void queryClient.invalidateQueries({ queryKey: JOBS_KEY });
+  }
+  return all;
+}

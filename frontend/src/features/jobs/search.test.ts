@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import type { Job } from '@/api/types';
+import { doneText, questionText } from './bulkWords';
+import { isFiltered, matches, readJobsSearch, toQuery } from './search';
+import { bundles, chosenOf, isChosen, MOST_NAMED, NOTHING, possible, turned } from './selection';
+
+const job = (over: Partial<Job> = {}): Job =>
+  ({
+    id: 'a',
+    name: 'MNIST-2',
+    state: 'running',
+    outcome: null,
+    template: 'keras',
+    job_id: 42,
+    submitted_at: '2026-01-05T10:00:00Z',
+    ended_at: null,
+    ...over,
+  }) as Job;
+const ended = (outcome: Job['outcome']): Job =>
+  job({ state: 'ended', outcome, ended_at: '2026-01-05T11:00:00Z' });
+
+describe('the address of the list', () => {
+  it('keeps what means something', () => {
+    const search = { state: 'failed', q: 7, template: '-', since: '2026-01-02', order: 'name' };
+    expect(readJobsSearch(search)).toEqual({ ...search, q: '7' });
+    expect(isFiltered(readJobsSearch(search))).toBe(true);
+  });
+
+  it('leaves out what doesn’t, and knows that an order leaves nothing out', () => {
+    const search = { state: 'gone', q: ' ', since: 'yesterday', order: 'newest', template: [1] };
+    expect(readJobsSearch(search)).toEqual({});
+    expect(isFiltered({ order: 'ended' })).toBe(false);
+  });
+});
+
+describe('what the portal is asked', () => {
+  it('in its own words', () => {
+    expect(toQuery({})).toEqual({ state: 'all', outcome: [] });
+    expect(toQuery({ state: 'waiting', q: 'x' })).toEqual({
+      state: 'waiting',
+      outcome: [],
+      q: 'x',
+    });
+    expect(toQuery({ state: 'cancelled', template: '-' })).toEqual({
+      state: 'ended',
+      outcome: ['cancelled'],
+      template: '',
+    });
+    expect(toQuery({ state: 'failed' }).outcome).toHaveLength(4);
+    expect(toQuery({ since: '2026-03-02' }).since).toBe(new Date(2026, 2, 2).toISOString());
+  });
+});
+
+describe('matches', () => {
+  it('finds names in part, and Slurm’s number as a whole', () => {
+    expect(matches(job(), { q: 'mnist' })).toBe(true);
+    expect(matches(job(), { q: '42' })).toBe(true);
+    expect(matches(job({ job_id: 142 }), { q: '42' })).toBe(false);
+  });
+
+  it('tells states and outcomes apart', () => {
+    expect(matches(job(), { state: 'running' })).toBe(true);
+    expect(matches(job({ state: 'queued' }), { state: 'running' })).toBe(false);
+    expect(matches(job({ state: 'queued' }), { state: 'waiting' })).toBe(true);
+    expect(matches(job(), { state: 'live' })).toBe(true);
+    expect(matches(job(), { state: 'ended' })).toBe(false);
+    expect(matches(ended('timeout'), { state: 'ended' })).toBe(true);
+    expect(matches(ended('timeout'), { state: 'failed' })).toBe(true);
+    expect(matches(ended('timeout'), { state: 'completed' })).toBe(false);
+    expect(matches(ended('completed'), { state: 'live' })).toBe(false);
+  });
+
+  it('knows templates, days, and that by its end only what has ended is listed', () => {
+    expect(matches(job(), { template: 'keras' })).toBe(true);
+    expect(matches(job(), { template: '-' })).toBe(false);
+    expect(matches(job({ template: null }), { template: '-' })).toBe(true);
+    expect(matches(job(), { since: '2026-01-04' })).toBe(true);
+    expect(matches(job(), { since: '2026-02-01' })).toBe(false);
+    expect(matches(job(), { order: 'ended' })).toBe(false);
+    expect(matches(ended('failed'), { order: 'ended' })).toBe(true);
+  });
+});
+
+describe('a selection', () => {
+  const rows = [job(), job({ id: 'b', state: 'ended' }), job({ id: 'c', state: 'stopping' })];
+
+  it('is turned one by one, also out of all', () => {
+    const one = turned(NOTHING, 'a', rows);
+    expect(chosenOf(one, rows).map(({ id }) => id)).toEqual(['a']);
+    expect(turned(one, 'a', rows)).toEqual(NOTHING);
+    const all = { kind: 'all', until: '2026-01-01T00:00:00Z' } as const;
+    expect(isChosen(all, 'whatever')).toBe(true);
+    expect(chosenOf(turned(all, 'a', rows), rows).map(({ id }) => id)).toEqual(['b', 'c']);
+  });
+
+  it('is never of what has left the list', () => {
+    expect(chosenOf({ kind: 'some', ids: new Set(['gone']) }, rows)).toEqual([]);
+  });
+
+  it('says what can be done to which', () => {
+    const can = possible(rows);
+    expect(can.cancel.map(({ id }) => id)).toEqual(['a']);
+    expect(can.remove.map(({ id }) => id)).toEqual(['b']);
+    expect(questionText('cancel', can, 3)).toBe(
+      '1 job: what waits gives up its place, and what runs ends now. The other 2 stay as they are.',
+    );
+    expect(questionText('remove', null, 1200)).toContain('1,200 jobs');
+    expect(doneText('cancel', 1)).toBe('1 job cancelled.');
+  });
+
+  it('is named in as many requests as it takes', () => {
+    const ids = Array.from({ length: MOST_NAMED + 1 }, (_, n) => String(n));
+    expect(bundles(ids).map(({ length }) => length)).toEqual([MOST_NAMED, 1]);
+    expect(bundles([])).toEqual([]);
+  });
+});
