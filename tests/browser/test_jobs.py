@@ -14,7 +14,7 @@ LogIn = Callable[[Page, str], None]
 JOB = "browser-job"
 SLEEPER = "browser-sleeper"
 FAILING = "browser-failing"
-SLEEP = "#!/bin/bash\necho asleep\nsleep 600\n"
+SLEEP = "#!/bin/bash\nseq 20000\nprintf 'fast \\033[31masleep\\033[0m\\n'\nsleep 600\n"
 FAIL = "#!/bin/bash\necho before\nls /no-such-folder\nexit 3\n"
 SOON_MS = 60_000
 
@@ -153,7 +153,8 @@ def test_cancelled_from_the_list_and_removed(context: BrowserContext, log_in: Lo
     log_in(page, "alice")
     open_jobs(page)
     submit_script(page, SLEEP, SLEEPER)
-    expect(page.locator("section pre").first).to_contain_text("asleep", timeout=SOON_MS)
+    expect(page.locator("section pre").first).to_contain_text("fast asleep", timeout=SOON_MS)
+    read_the_log(page)
     open_jobs(page)
     card = newest(page, SLEEPER)
     expect(card).to_contain_text("Running")
@@ -163,6 +164,27 @@ def test_cancelled_from_the_list_and_removed(context: BrowserContext, log_in: Lo
     before = page.get_by_role("article").filter(has_text=SLEEPER).count()
     card.get_by_role("button", name="Remove").click()
     expect(page.get_by_role("article").filter(has_text=SLEEPER)).to_have_count(before - 1)
+
+
+def read_the_log(page: Page) -> None:
+    """A long one, while it is being written: find, go back, save all of it."""
+    log = page.get_by_role("region", name="Output")
+    find = page.get_by_label("Find in this log")
+    find.fill("ASLEEP")
+    expect(page.get_by_text("1 of 1 in what is shown")).to_be_visible()
+    expect(log.locator("mark")).to_have_text("asleep")
+    find.fill("no such words")
+    expect(page.get_by_text("Not found in what is shown")).to_be_visible()
+    find.fill("")
+    before = page.get_by_role("button", name="Show what came before")
+    before.click()
+    expect(before).to_have_count(0)
+    expect(log).to_contain_text(re.compile(r"^1\n2\n3\n[\d\n]*\n20000\nfast asleep\n$"))
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Download").click()
+    text = saved.value.path().read_text()
+    assert text.startswith("1\n2\n")
+    assert text.endswith("fast \x1b[31masleep\x1b[0m\n")
 
 
 def test_a_failed_job_shows_its_error_in_one_click(context: BrowserContext, log_in: LogIn) -> None:
@@ -175,6 +197,11 @@ def test_a_failed_job_shows_its_error_in_one_click(context: BrowserContext, log_
     expect(card).to_contain_text("Failed", timeout=SOON_MS)
     card.get_by_role("button", name="Show the error").click()
     expect(card.get_by_text(re.compile("no-such-folder.*No such file")).first).to_be_visible()
+    card.get_by_role("link", name=FAILING).click()
+    page.get_by_role("button", name="Show it in the log").click()
+    shown = page.get_by_role("region", name="Messages").locator("mark")
+    expect(shown).to_have_text(re.compile("no-such-folder.*No such file"))
+    expect(shown).to_be_in_viewport()
 
 
 def test_what_is_refused_stands_at_its_field(context: BrowserContext, log_in: LogIn) -> None:
@@ -190,7 +217,15 @@ def test_what_is_refused_stands_at_its_field(context: BrowserContext, log_in: Lo
     page.get_by_role("link", name="All templates").click()
     page.get_by_text("My own script", exact=True).click()
     script = page.get_by_label("Script", exact=True)
+    page.locator(".cm-content").wait_for()
     script.fill("#!/bin/bash\n#SBATCH --array=1-9\nhostname\n")
+    page.keyboard.press("Control+End")
+    page.keyboard.press("Tab")
+    page.keyboard.type("true")
+    expect(script.locator(".cm-line").last).to_have_text("  true")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("Environment")).to_be_focused()
     page.get_by_role("button", name="Submit job").click()
     expect(page.get_by_text(re.compile("^Line 2: "))).to_be_visible()
     expect(script).to_be_focused()

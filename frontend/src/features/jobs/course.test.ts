@@ -110,7 +110,7 @@ describe('what was used', () => {
     expect(advice({ max_rss_gb: 3 })).toEqual([
       'It used less than half of its memory. With less, the next one may start sooner.',
       'More than half of its CPUs were idle. With fewer, the next one may start sooner.',
-      'It took less than a quarter of its time. Short jobs find a place in gaps.',
+      'It took less than a quarter of its time. With a shorter limit, the next one may start sooner.',
     ]);
     expect(advice({ max_rss_gb: 15.5, cpu_s: 2400, longest_s: 1800 })).toEqual([
       'It came close to all of its memory: give the next one a little more.',

@@ -85,7 +85,9 @@ export function adviceTexts(job: Used): string[] {
   const limit = resources.time_limit_minutes;
   if (outcome === 'timeout') texts.push('It needs more time than it had.');
   else if (outcome === 'completed' && limit !== null && limit > 30 && longest / 60 < limit / 4)
-    texts.push('It took less than a quarter of its time. Short jobs find a place in gaps.');
+    texts.push(
+      'It took less than a quarter of its time. With a shorter limit, the next one may start sooner.',
+    );
   return texts;
 }
 

@@ -59,19 +59,20 @@ export function LogText({ doc, label, empty, found, current, wrap, short }: Prop
   });
 
   useEffect(() => {
-    if (current === null) return;
-    setAlong(false);
-    box.current?.querySelector('[data-current]')?.scrollIntoView({ block: 'center' });
+    const now = box.current;
+    if (current === null || now === null) return;
+    now.querySelector('[data-current]')?.scrollIntoView({ block: 'center' });
+    setAlong(isNearEnd(now));
   }, [current]);
 
   const byBlock = useMemo(() => grouped(found), [found]);
   const onScroll = (): void => {
-    const { scrollTop, clientHeight, scrollHeight } = box.current ?? document.body;
-    const near = scrollHeight - scrollTop - clientHeight < NEAR_PX;
+    const now = box.current;
+    if (now === null) return;
     // Only who goes up leaves the end; that it moves away is no wish of the reader's.
-    if (near) setAlong(true);
-    else if (scrollTop < top.current) setAlong(false);
-    top.current = scrollTop;
+    if (isNearEnd(now)) setAlong(true);
+    else if (now.scrollTop < top.current) setAlong(false);
+    top.current = now.scrollTop;
   };
   const last = doc.blocks.length - 1;
   return (
@@ -116,6 +117,9 @@ export function LogText({ doc, label, empty, found, current, wrap, short }: Prop
     </div>
   );
 }
+
+const isNearEnd = ({ scrollTop, clientHeight, scrollHeight }: HTMLElement): boolean =>
+  scrollHeight - scrollTop - clientHeight < NEAR_PX;
 
 function grouped(found: readonly Found[]): Map<number, Found[]> {
   const groups = new Map<number, Found[]>();

@@ -29,7 +29,7 @@ export function SizingHint({ sizing, resources, whose, onUse }: Props) {
         {texts.map((text) => (
           <p key={text}>{text}</p>
         ))}
-        {sized.used && <p>So the numbers below are filled in to fit them, with room to spare.</p>}
+        {sized.used && <p>The numbers are filled in to fit that, with room to spare.</p>}
         {sized.otherShape ? (
           <p>Those runs had other numbers of nodes or GPUs: this one may need more.</p>
         ) : (

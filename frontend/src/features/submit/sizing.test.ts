@@ -82,7 +82,7 @@ describe('the sentences', () => {
       'Your last 3 runs took at most 20 min; the template’s own number is 4 h.',
     ]);
     const [one] = hintTexts({ ...SIZING, runs: 1 }, { memory_gb: 4 }, 'job');
-    expect(one).toBe('Your last run used at most 3.1 GB of memory; that job asked for 16 GB.');
+    expect(one).toBe('Your last run used 3.1 GB of memory; that job asked for 16 GB.');
   });
 
   it('say what ended for want of more', () => {

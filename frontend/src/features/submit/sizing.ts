@@ -5,7 +5,7 @@ import type { Draft } from '@/features/start/check';
 import { minutesAsTime } from '@/lib/time';
 import { checkJob, type JobDraft } from './request';
 
-const SIZED = ['cpus', 'memory_gb', 'time_limit_minutes'] as const;
+const SIZED = ['memory_gb', 'cpus', 'time_limit_minutes'] as const;
 type Sized = (typeof SIZED)[number];
 export type SizedFields = Partial<Pick<Draft, Sized>>;
 
@@ -48,8 +48,26 @@ export const isSized = ({ node }: JobDraft, fields: SizedFields): boolean =>
 export const hasOtherShape = (draft: JobDraft, base: JobDraft): boolean =>
   draft.node.gpus !== base.node.gpus || draft.nodes !== base.nodes;
 
-const runsText = (runs: number): string =>
-  runs === 1 ? 'Your last run' : `Your last ${runs} runs`;
+/** What earlier runs used at most, as a sentence without its full stop. */
+interface Said {
+  one: (used: string) => string;
+  several: (runs: number, used: string) => string;
+}
+
+const SAID: Record<Sized, Said> = {
+  memory_gb: {
+    one: (used) => `Your last run used ${used} of memory`,
+    several: (runs, used) => `Your last ${runs} runs used at most ${used} of memory`,
+  },
+  cpus: {
+    one: (used) => `Your last run kept ${used} busy on average`,
+    several: (runs, used) => `Your last ${runs} runs kept at most ${used} busy on average`,
+  },
+  time_limit_minutes: {
+    one: (used) => `Your last run took ${used}`,
+    several: (runs, used) => `Your last ${runs} runs took at most ${used}`,
+  },
+};
 
 const USUAL: Record<Whose, (text: string) => string> = {
   template: (text) => `the template’s own number is ${text}`,
@@ -57,39 +75,42 @@ const USUAL: Record<Whose, (text: string) => string> = {
   script: (text) => `the last one asked for ${text}`,
 };
 
-const cpusText = (cpus: number): string =>
-  cpus === 1 ? '1 CPU' : `${Number(cpus.toFixed(1))} CPUs`;
+/** "1 CPU", "1.2 CPUs", "less than 0.1 CPUs". */
+function cpusText(cpus: number): string {
+  if (cpus === 1) return '1 CPU';
+  return cpus < 0.1 ? 'less than 0.1 CPUs' : `${Number(cpus.toFixed(1))} CPUs`;
+}
+
+const UNITS: Record<Sized, (value: number) => string> = {
+  memory_gb: memoryText,
+  cpus: cpusText,
+  time_limit_minutes: minutesAsTime,
+};
+
+function exceededText(field: Sized, used: string): string {
+  return field === 'memory_gb'
+    ? `One of your last runs was ended because ${used} of memory weren’t enough.`
+    : `One of your last runs was ended because ${used} weren’t enough.`;
+}
 
 /** The sentences that explain the suggestions, one for each. */
 export function hintTexts(sizing: Sizing, fields: SizedFields, whose: Whose): string[] {
-  const { runs, memory_gb: memory, cpus, time_limit_minutes: time } = sizing;
-  const usual = (asked: number | null, words: (value: number) => string): string =>
-    asked === null ? '.' : `; ${USUAL[whose](words(asked))}.`;
-  const texts: string[] = [];
-  if (fields.memory_gb != null && memory)
-    texts.push(
-      memory.exceeded
-        ? `One of your last runs was ended because ${memoryText(memory.used)} of memory weren’t enough.`
-        : `${runsText(runs)} used at most ${memoryText(memory.used)} of memory${usual(memory.asked, memoryText)}`,
-    );
-  if (fields.cpus != null && cpus)
-    texts.push(
-      `${runsText(runs)} kept at most ${cpusText(cpus.used)} busy on average${usual(cpus.asked, cpusText)}`,
-    );
-  if (fields.time_limit_minutes != null && time)
-    texts.push(
-      time.exceeded
-        ? `One of your last runs was ended because ${minutesAsTime(time.used)} weren’t enough.`
-        : `${runsText(runs)} took at most ${minutesAsTime(time.used)}${usual(time.asked, minutesAsTime)}`,
-    );
-  return texts;
+  const { runs } = sizing;
+  return SIZED.flatMap((field) => {
+    const figure = sizing[field];
+    if (figure === null || fields[field] == null) return [];
+    const text = UNITS[field];
+    const used = text(figure.used);
+    if (figure.exceeded) return [exceededText(field, used)];
+    const said = runs === 1 ? SAID[field].one(used) : SAID[field].several(runs, used);
+    return [figure.asked === null ? `${said}.` : `${said}; ${USUAL[whose](text(figure.asked))}.`];
+  });
 }
 
 /** "4 GB, 2 CPUs, 45 min": for the button that fills them in. */
-export function fieldsText({ memory_gb, cpus, time_limit_minutes }: SizedFields): string {
-  const texts: string[] = [];
-  if (memory_gb != null) texts.push(memoryText(memory_gb));
-  if (cpus != null) texts.push(cpusText(cpus));
-  if (time_limit_minutes != null) texts.push(minutesAsTime(time_limit_minutes));
-  return texts.join(', ');
+export function fieldsText(fields: SizedFields): string {
+  return SIZED.flatMap((field) => {
+    const value = fields[field];
+    return value == null ? [] : [UNITS[field](value)];
+  }).join(', ');
 }

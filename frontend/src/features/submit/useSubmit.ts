@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type RefObject, useRef, useState } from 'react';
 import type { JobRequest } from '@/api/types';
 import { submitJob } from '@/features/jobs/actions';
+import { focusFirstProblem } from '@/ui/focus';
 import { NO_REFUSAL, type Refusal, refusalOf } from './request';
 
 interface Wishes {
@@ -48,23 +49,16 @@ export function useSubmit({ wish, parameters, fields }: Wishes): Submitting {
   const [tried, setTried] = useState(false);
   const [refusal, setRefusal] = useState(NO_REFUSAL);
 
-  const focusFirstProblem = (): void => {
-    // After React has drawn the messages, so that the field can be found by them.
-    window.requestAnimationFrame(() =>
-      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(),
-    );
-  };
-
   const submit = async (): Promise<void> => {
     setTried(true);
-    if (wish === null) return focusFirstProblem();
+    if (wish === null) return focusFirstProblem(form);
     setBusy(true);
     try {
       const job = await submitJob(wish, keys.for(wish));
       await navigate({ to: '/jobs/$id', params: { id: job.id } });
     } catch (error) {
       setRefusal(refusalOf(error, parameters, fields));
-      focusFirstProblem();
+      focusFirstProblem(form);
     } finally {
       setBusy(false);
     }

@@ -1,5 +1,5 @@
 import { Input, Textarea } from '@mantine/core';
-import { type RefObject, useEffect, useId, useRef, useState } from 'react';
+import { type RefObject, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import classes from './Code.module.css';
 import type { Editor, openEditor } from './editor';
 
@@ -92,8 +92,9 @@ function EditorField(props: Props & Loaded) {
       opened.destroy();
     };
   }, [open]);
+  // At once, so that who looks for the field that is wrong finds it.
   // biome-ignore lint/correctness/useExhaustiveDependencies: they follow from whether it is wrong
-  useEffect(() => editor.current?.setAttributes(attributes), [wrong]);
+  useLayoutEffect(() => editor.current?.setAttributes(attributes), [wrong]);
 
   return (
     <Input.Wrapper
