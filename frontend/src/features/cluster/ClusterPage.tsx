@@ -37,6 +37,13 @@ export function ClusterPage() {
           </p>
         )}
       </div>
+      {nodes.data && (
+        <nav className={classes.parts} aria-label="On this page">
+          <a href="#nodes-title">Nodes</a>
+          <a href="#queue-title">Queue</a>
+          <a href="#ahead-title">Planned</a>
+        </nav>
+      )}
       {nodes.error && !nodes.data && (
         <TryAgain error={sentence(nodes.error)} again={() => void nodes.refetch()} />
       )}
@@ -45,8 +52,8 @@ export function ClusterPage() {
       )}
       {!nodes.data && !nodes.error && <Skeleton height={360} radius="lg" aria-label="Loading" />}
       {nodes.data && <Nodes seen={nodes.data} />}
-      <QueueSection queue={queue.data} error={queue.error} />
-      <AheadSection ahead={ahead.data} error={ahead.error} />
+      {(nodes.data || queue.data) && <QueueSection queue={queue.data} error={queue.error} />}
+      {(nodes.data || ahead.data) && <AheadSection ahead={ahead.data} error={ahead.error} />}
     </>
   );
 }

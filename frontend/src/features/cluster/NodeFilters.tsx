@@ -4,7 +4,7 @@ import classes from './Cluster.module.css';
 import { gpuTypes } from './picture';
 import { type ClusterSearch, changed, NO_GPU, type Show } from './search';
 import type { SeenNode } from './shapes';
-import { nodesText } from './words';
+import { count, nodesText } from './words';
 
 interface Props {
   nodes: readonly SeenNode[];
@@ -64,7 +64,9 @@ export function NodeFilters({ nodes, shown, search, go }: Props) {
         data={[...SHOWS]}
       />
       <p className={classes.count} role="status">
-        {shown === nodes.length ? nodesText(shown) : `${shown} of ${nodesText(nodes.length)}`}
+        {shown === nodes.length
+          ? nodesText(shown)
+          : `${count(shown)} of ${nodesText(nodes.length)}`}
       </p>
     </search>
   );

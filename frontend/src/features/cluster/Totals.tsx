@@ -3,7 +3,7 @@ import classes from './Cluster.module.css';
 import { type Counts, countGpus, gpuTypes, SQUARES } from './picture';
 import { Swatch } from './Swatch';
 import type { SeenNode } from './shapes';
-import { countsText, nodesText, SQUARE_WORDS } from './words';
+import { count, countsText, nodesText, SQUARE_WORDS } from './words';
 
 /** All of it at a glance: the GPUs of each type, and the nodes. It explains the picture's colours. */
 export function Totals({ nodes }: { nodes: readonly SeenNode[] }) {
@@ -25,7 +25,7 @@ function GpuType({ type, counts }: { type: string; counts: Counts }) {
   return (
     <li>
       <p className={classes.figure}>
-        <strong>{counts.free}</strong> of {counts.total} {type} free
+        <strong>{count(counts.free)}</strong> of {count(counts.total)} {type} free
       </p>
       <div className={classes.track} aria-hidden="true">
         {SQUARES.map((square) => (
@@ -44,14 +44,14 @@ function NodeCounts({ nodes }: { nodes: readonly SeenNode[] }) {
   return (
     <li>
       <p className={classes.figure}>
-        <strong>{nodes.length - out}</strong> of {nodesText(nodes.length)} in service
+        <strong>{count(nodes.length - out)}</strong> of {nodesText(nodes.length)} in service
       </p>
       <div className={classes.track} aria-hidden="true">
         <span data-square="others" style={{ flexGrow: nodes.length - out }} />
         <span data-square="out" style={{ flexGrow: out }} />
       </div>
       <p className={classes.quiet}>
-        {free} of {cpus} CPUs free
+        {count(free)} of {count(cpus)} CPUs free
       </p>
     </li>
   );

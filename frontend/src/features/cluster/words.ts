@@ -49,7 +49,7 @@ export function countsText(counts: Pick<Counts, Square>): string {
   const order: Square[] = ['free', 'mine', 'others', 'unclear', 'out'];
   return order
     .filter((square) => counts[square] > 0)
-    .map((square) => `${counts[square]} ${SQUARE_WORDS[square]}`)
+    .map((square) => `${count(counts[square])} ${SQUARE_WORDS[square]}`)
     .join(', ');
 }
 
@@ -89,7 +89,11 @@ export function madeText(node: Pick<SeenNode, 'gpus' | 'cpus' | 'memory_gb'>): s
   return [...all, `${node.cpus} CPUs`, memoryText(node.memory_gb)].join(', ');
 }
 
-export const nodesText = (count: number): string => (count === 1 ? '1 node' : `${count} nodes`);
+/** "12,500", as the reader writes it. */
+export const count = (number: number): string => number.toLocaleString();
+
+export const nodesText = (number: number): string =>
+  number === 1 ? '1 node' : `${count(number)} nodes`;
 
 /** A place in the queue. It is about right: Slurm fits small jobs in between. */
 export function placeText({ place }: Pick<MyWaiting, 'place'>, queue: PartitionQueue): string {
