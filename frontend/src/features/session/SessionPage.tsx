@@ -40,7 +40,7 @@ function Detail({ session }: { session: Session }) {
   return (
     <>
       <Link to="/" className={logClasses.back}>
-        ← Your sessions
+        ← Home
       </Link>
       <div className={logClasses.top}>
         <PageTitle tab={`Session ${session.name}`}>{session.name}</PageTitle>

@@ -7,7 +7,9 @@ import { localTime } from '@/lib/time';
 import classes from './Use.module.css';
 import { axisText, type Chart, rows, valueText } from './use';
 
-const HEIGHT_PX = 150;
+const HEIGHT_PX = 140;
+/** Steps of the time's scale: minutes at least, for seconds aren't shown. */
+const STEPS_S = [1, 2, 5, 10, 20, 30, 60, 120, 360, 720, 1440].map((minutes) => minutes * 60);
 /** Told apart by more than their colour. */
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
 const COLOURS = ['--busy', '--waiting', '--good', '--bad'];
@@ -39,7 +41,13 @@ function options(chart: Chart, width: number): uPlot.Options {
     hooks: { ready: [tellLast], setCursor: [tellLast] },
     scales: { x: { time: true }, y: { range: [0, chart.most] } },
     axes: [
-      { ...axis, space: 90, values: (_plot, splits) => splits.map(timeText) },
+      {
+        ...axis,
+        size: 28,
+        space: 90,
+        incrs: STEPS_S,
+        values: (_plot, splits) => splits.map(timeText),
+      },
       {
         ...axis,
         size: 66,

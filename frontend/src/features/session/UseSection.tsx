@@ -39,7 +39,7 @@ export function UseSection({ session }: { session: Session }) {
   });
   return (
     <section aria-labelledby="use" className={pageClasses.section}>
-      <h2 id="use">What it uses</h2>
+      <h2 id="use">{session.state === 'ended' ? 'What it used' : 'What it uses'}</h2>
       {error && data === undefined ? (
         <Notice tone="error">{sentence(error)}</Notice>
       ) : (

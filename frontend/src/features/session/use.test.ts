@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SessionUse } from './shapes';
-import { absences, axisText, charts, remark, rows, totals } from './use';
+import { absences, axisText, charts, cpusText, remark, rows, totals } from './use';
 
 const ASKED = { cpus: 4, memory_gb: 8, gpus: 2 };
 
@@ -155,6 +155,17 @@ describe('a chart as a table', () => {
     });
     expect(found.length).toBeLessThanOrEqual(30);
     expect(found.at(-1)).toEqual([239, ['–']]);
+  });
+
+  it('says nearly nothing where it was nearly nothing', () => {
+    expect([0, 0.01, 0.05, 0.51, 9.94, 31.6].map(cpusText)).toEqual([
+      '0',
+      'less than 0.1',
+      '0.1',
+      '0.5',
+      '9.9',
+      '32',
+    ]);
   });
 
   it('begins at nothing', () => {

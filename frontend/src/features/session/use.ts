@@ -35,9 +35,11 @@ const last = (values: readonly (number | null)[]): number | null => values.at(-1
 
 const highest = (values: readonly (number | null)[]): number => Math.max(0, ...known(values));
 
-/** "0.5", "12": CPUs that were busy. */
-export const cpusText = (cpus: number): string =>
-  cpus < 9.95 ? String(Number(cpus.toFixed(1))) : String(Math.round(cpus));
+/** "0.5", "12", "less than 0.1": CPUs that were busy. */
+export function cpusText(cpus: number): string {
+  if (cpus > 0 && cpus < 0.05) return 'less than 0.1';
+  return cpus < 9.95 ? String(Number(cpus.toFixed(1))) : String(Math.round(cpus));
+}
 
 export function valueText(value: number, unit: Unit): string {
   switch (unit) {
