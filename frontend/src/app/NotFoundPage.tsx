@@ -12,10 +12,11 @@ export function NotFoundPage() {
         <Logo size={44} />
         <PageTitle tab="Page not found">There is nothing at this address</PageTitle>
         <Text c="dimmed">
-          The link may be old, or a letter got lost. Your sessions are at home.
+          The link may be old, or a letter got lost. Everything of yours is reached from the home
+          page.
         </Text>
         <Button component={Link} to="/">
-          Go to my sessions
+          Go to the home page
         </Button>
       </Stack>
     </div>

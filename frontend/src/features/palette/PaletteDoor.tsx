@@ -1,24 +1,43 @@
-import { lazy, Suspense, useEffect, useRef } from 'react';
+import { type ComponentType, useEffect, useRef, useState } from 'react';
 import { router } from '@/app/router';
+import { complain } from '@/ui/complain';
 import { isTyping, NOTHING_PRESSED, press, type Wish } from './keys';
-import { show, singleKeysCount, useOpened } from './opened';
+import { show, singleKeysCount, useOpened, type Which } from './opened';
 import { isPaletteKey } from './paletteKeys';
 
-const Palette = lazy(async () => ({ default: (await import('./Palette')).Palette }));
-const Shortcuts = lazy(async () => ({ default: (await import('./ShortcutsDialog')).Shortcuts }));
+type Dialog = ComponentType<{ opened: boolean }>;
+
+const BROUGHT: Record<Which, () => Promise<Dialog>> = {
+  palette: async () => (await import('./Palette')).Palette,
+  shortcuts: async () => (await import('./ShortcutsDialog')).Shortcuts,
+};
 
 /** Listens for the keys that count on every page, and brings what they open when it is first wanted. */
 export function PaletteDoor() {
-  const opened = useOpened();
-  const used = useRef({ palette: false, shortcuts: false });
-  if (opened !== null) used.current[opened] = true;
   useKeys();
   return (
-    <Suspense fallback={null}>
-      {used.current.palette && <Palette opened={opened === 'palette'} />}
-      {used.current.shortcuts && <Shortcuts opened={opened === 'shortcuts'} />}
-    </Suspense>
+    <>
+      <Brought which="palette" />
+      <Brought which="shortcuts" />
+    </>
   );
+}
+
+/** A dialog that is fetched when it is first opened. If it can't be fetched the page stays as it is. */
+function Brought({ which }: { which: Which }) {
+  const opened = useOpened() === which;
+  const [Found, setFound] = useState<Dialog | null>(null);
+  const missing = opened && Found === null;
+  useEffect(() => {
+    if (!missing) return;
+    BROUGHT[which]()
+      .then((found) => setFound(() => found))
+      .catch((error: unknown) => {
+        show(null);
+        complain(error);
+      });
+  }, [missing, which]);
+  return Found && <Found opened={opened} />;
 }
 
 const inDialog = (): boolean => document.querySelector('[role="dialog"],[role="menu"]') !== null;
