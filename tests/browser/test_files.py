@@ -53,6 +53,10 @@ def page(portal: Live, context: BrowserContext, log_in: LogIn, folder: str) -> I
     log_in(page, "alice")
     yield page
     context.set_offline(False)
+    uploads = f"{portal.base_url}/api/v1/files/uploads"
+    for upload in page.request.get(uploads).json()["items"]:
+        if upload["path"].startswith(f"{folder}/"):
+            page.request.delete(f"{uploads}/{upload['id']}", headers={"Origin": portal.base_url})
     portal.exec_as("alice", ["rm", "-rf", folder])
 
 
@@ -60,8 +64,8 @@ def test_files(portal: Live, page: Page, folder: str, tmp_path: Path) -> None:
     make_folder(portal, page, folder)
     drop(page, folder)
     expect(page.get_by_text(re.compile(r"are free on this disk\.$"))).to_be_visible()
-    lose_the_network(portal, page, folder, large_file(tmp_path, "weights.bin"))
-    leave_and_come_back(portal, page, folder, large_file(tmp_path, "data.bin"))
+    lose_the_network(portal, page, folder, large_file(tmp_path, f"weights-{folder}.bin"))
+    leave_and_come_back(portal, page, folder, large_file(tmp_path, f"data-{folder}.bin"))
     look_inside(page, tmp_path)
     download(page, tmp_path)
     rename_delete_undo(portal, page, folder)
@@ -106,7 +110,8 @@ def choose(page: Page, *paths: Path) -> None:
 
 
 def line(page: Page, region: str, name: str) -> Locator:
-    return page.get_by_role("region", name=region).get_by_role("listitem").filter(has_text=name)
+    section = page.get_by_role("region", name=region, exact=True)
+    return section.get_by_role("listitem").filter(has=page.get_by_text(name, exact=True))
 
 
 def offsets(page: Page) -> list[int]:
@@ -163,7 +168,7 @@ def leave_and_come_back(portal: Live, page: Page, folder: str, file: Path) -> No
     sent = offsets(page)
     field.set_input_files(file)
     expect(line(page, "Uploads", file.name)).to_contain_text("done")
-    expect(page.get_by_role("region", name="Unfinished uploads")).to_have_count(0)
+    expect(unfinished).to_have_count(0)
     assert sent[0] == CHUNK
     assert arrived(portal, folder, file)
 

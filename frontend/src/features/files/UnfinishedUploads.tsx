@@ -10,7 +10,7 @@ import { folderOf, nameOf, readable } from './paths';
 import { uploadsQuery } from './queries';
 import type { Roots, Upload } from './shapes';
 import { sizeText } from './sizes';
-import { notTheSame } from './upload';
+import { type Item, notTheSame } from './upload';
 import { uploads } from './uploader';
 
 /** What was begun before, in another tab or another browser: it goes on with the same file. */
@@ -18,11 +18,10 @@ export function UnfinishedUploads({ roots }: { roots: Roots }) {
   const asked = useQuery(uploadsQuery);
   const here = useSyncExternalStore(uploads.subscribe, uploads.snapshot);
   const [dropping, drop] = useState<Upload | null>(null);
-  const ours = new Set(here.map(({ id }) => id));
-  const others = asked.data?.items.filter(({ id }) => !ours.has(id)) ?? [];
+  const others = asked.data?.items.filter((upload) => !here.some((item) => isOf(item, upload)));
   return (
     <>
-      {others.length > 0 && (
+      {others && others.length > 0 && (
         <Paper component="section" className={classes.uploads} aria-label="Unfinished uploads">
           <div className={classes.line}>
             <div className={classes.what}>
@@ -54,6 +53,10 @@ export function UnfinishedUploads({ roots }: { roots: Roots }) {
     </>
   );
 }
+
+/** One that this tab has only just begun may be in the list before its id is known here. */
+const isOf = (item: Item, { id, root, path }: Upload): boolean =>
+  item.id === null ? item.root === root && item.path === path : item.id === id;
 
 interface LineProps {
   upload: Upload;

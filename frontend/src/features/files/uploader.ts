@@ -1,6 +1,7 @@
 /** The uploads of this tab. They go on while one looks at other pages; each chunk is asked for again
  * when the network was lost. Two at a time. */
 import { api, unwrap } from '@/api/client';
+import { lostLogin } from '@/api/lostLogin';
 import { ApiError, sentence } from '@/api/problem';
 import { queryClient } from '@/app/queries';
 import { dropUpload, refresh } from './actions';
@@ -203,6 +204,9 @@ function refused(key: number, error: unknown): void {
     apply(key, { type: 'resume' });
   } else if (error.status === 401) {
     apply(key, { type: 'pause', message: 'Your login has ended. Go on once you are back.' });
+    void lostLogin.ask().then((again) => {
+      if (again) uploads.tell(key, { type: 'resume' });
+    });
   } else if (passes(error)) later(key, sentence(error));
   else {
     apply(key, { type: 'fail', message: sentence(error) });
