@@ -218,7 +218,7 @@ def rename_delete_undo(portal: Live, page: Page, folder: str) -> None:
     expect(kept).to_be_visible()
     grid.get_by_role("checkbox", name="Select kept.txt").check()
     page.get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_role("status").get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Undo").click()
     expect(kept).to_be_visible()
     assert portal.exec_as("alice", ["cat", f"{folder}/kept.txt"]) == "notes.txt"
     grid.get_by_role("checkbox", name="Select kept.txt").check()

@@ -45,6 +45,8 @@ export const theme = createTheme({
   components: {
     Button: { defaultProps: { fw: 600 } },
     Paper: { defaultProps: { withBorder: true, radius: 'lg' } },
+    // its label is read out; without a role it may have none
+    Skeleton: { defaultProps: { role: 'status' } },
     Modal: { defaultProps: { centered: true, radius: 'lg' } },
   },
 });
