@@ -12,7 +12,7 @@ export function EarlierSessions({ sessions }: { sessions: Session[] }) {
   const shown = all ? sessions : sessions.slice(0, SHOWN_AT_FIRST);
   return (
     <section className={classes.earlier} aria-labelledby="earlier">
-      <h2 id="earlier">Earlier</h2>
+      <h2 id="earlier">Earlier sessions</h2>
       {shown.map((session) => (
         <SessionCard key={session.id} session={session} />
       ))}

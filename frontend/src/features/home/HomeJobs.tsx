@@ -2,7 +2,6 @@ import { Button, Paper } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { Job } from '@/api/types';
 import { failed, jobReason, jobStateWords, jobTime } from '@/features/jobs/words';
-import { plural } from '@/features/sessions/words';
 import { useNow } from '@/lib/useNow';
 import { isLive } from '@/live/reducer';
 import { useLive } from '@/live/store';
@@ -17,15 +16,14 @@ export function HomeJobs() {
   if (jobs === null) return null;
   const running = jobs.filter(isLive);
   const shown = atAGlance(jobs, Date.now());
+  const more = running.length - shown.filter(isLive).length;
   return (
     <section aria-labelledby="your-jobs">
       <div className={classes.top}>
         <h2 className={classes.heading} id="your-jobs">
           Your jobs
         </h2>
-        <Link to="/jobs">
-          {running.length > 0 ? `All jobs (${running.length} wait or run)` : 'All jobs'}
-        </Link>
+        <Link to="/jobs">All jobs</Link>
       </div>
       <Paper className={classes.list}>
         {shown.length === 0 ? (
@@ -46,9 +44,11 @@ export function HomeJobs() {
             ))}
           </ul>
         )}
-        {running.length > shown.length && (
+        {more > 0 && (
           <p className={classes.more}>
-            <Link to="/jobs">{plural(running.length - shown.length, 'more job')}</Link>
+            <Link to="/jobs">
+              {more === 1 ? '1 more waits or runs' : `${more} more wait or run`}
+            </Link>
           </p>
         )}
       </Paper>

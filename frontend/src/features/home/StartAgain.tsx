@@ -2,6 +2,7 @@ import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useRef } from 'react';
+import { sentence } from '@/api/problem';
 import type { Session, SomeResources } from '@/api/types';
 import { startAgain } from '@/features/sessions/actions';
 import { useAct } from '@/features/sessions/useAct';
@@ -18,9 +19,11 @@ const MOST_RECENT = 3;
 
 /** What one can start with a single click: saved setups, and what the last sessions had. */
 export function StartAgain() {
-  const { data: saved } = useQuery(setupsQuery);
-  const { data: used } = useQuery(recentSetupsQuery);
-  if (saved === undefined || used === undefined) return null;
+  const { data: saved, error: noneSaved } = useQuery(setupsQuery);
+  const { data: used, error: noneUsed } = useQuery(recentSetupsQuery);
+  const error = noneSaved ?? noneUsed;
+  if (saved === undefined || used === undefined)
+    return error && <p className={classes.quiet}>Your setups can’t be shown. {sentence(error)}</p>;
   const recent = notSaved(used, saved).slice(0, MOST_RECENT);
   if (saved.length + recent.length === 0) return null;
   return (

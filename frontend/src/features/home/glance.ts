@@ -2,20 +2,19 @@
 import type { Job } from '@/api/types';
 import { isLive } from '@/live/reducer';
 
-const MOST = 5;
+const MOST_LIVE = 4;
+const MOST_ENDED = 3;
 const LATELY_MS = 24 * 60 * 60 * 1000;
 
-/** What runs, what waits, then what has ended within a day; the newest of each first. */
+const waits = ({ state }: Job): number => (state === 'queued' || state === 'submitting' ? 1 : 0);
+
+/** What runs, then what waits, then what has ended within a day; the newest of each first. */
 export function atAGlance(jobs: readonly Job[], nowMs: number): Job[] {
-  const place = (job: Job): number => {
-    if (!isLive(job)) return 2;
-    return job.state === 'queued' || job.state === 'submitting' ? 1 : 0;
-  };
-  const lately = (job: Job): boolean =>
-    isLive(job) || (job.ended_at !== null && nowMs - Date.parse(job.ended_at) < LATELY_MS);
-  const newest = (job: Job): string => job.ended_at ?? job.submitted_at;
-  return jobs
-    .filter(lately)
-    .sort((a, b) => place(a) - place(b) || newest(b).localeCompare(newest(a)))
-    .slice(0, MOST);
+  const live = jobs
+    .filter(isLive)
+    .sort((a, b) => waits(a) - waits(b) || b.submitted_at.localeCompare(a.submitted_at));
+  const ended = jobs
+    .filter(({ ended_at: at }) => at !== null && nowMs - Date.parse(at) < LATELY_MS)
+    .sort((a, b) => (b.ended_at ?? '').localeCompare(a.ended_at ?? ''));
+  return [...live.slice(0, MOST_LIVE), ...ended.slice(0, MOST_ENDED)];
 }
