@@ -95,8 +95,8 @@ function Remove({ session, count }: { session: Of; count: number }) {
     <>
       <Button
         variant="default"
-        size="compact-md"
-        leftSection={<Icon name="trash" size={16} />}
+        size="compact-sm"
+        leftSection={<Icon name="trash" size={15} />}
         onClick={() => setAsking(true)}
       >
         Remove them all…
@@ -132,9 +132,9 @@ function BringBack({ found, session }: { found: Found; session: Of }) {
     <>
       <Button
         variant="default"
-        size="compact-md"
+        size="compact-sm"
         loading={busy}
-        leftSection={<Icon name="again" size={16} />}
+        leftSection={<Icon name="again" size={15} />}
         onClick={() => void act(back)}
       >
         Bring them back
