@@ -13,6 +13,7 @@ from tests.live import Live
 
 LogIn = Callable[[Page, str], None]
 SLOW_MS = 120_000
+GONE = re.compile("switched off|locked|disabled")
 NEWS = "Maintenance on Monday"
 PARTS = ("Database", "Directory", "Slurm", "Slurm's accounting", "JupyterHub", "Front door")
 
@@ -144,8 +145,11 @@ def leave(portal: Live, admin: Page, newcomer: Page, username: str, password: st
     dialog.get_by_label(re.compile("^Why")).fill("moved away")
     dialog.get_by_role("button", name="Disable", exact=True).click()
     expect(admin.get_by_role("button", name="Enable…")).to_be_visible()
+    again = newcomer.get_by_role("dialog", name="Please log in again")
+    again.get_by_label("Password", exact=True).fill(password)
+    newcomer.keyboard.press("Enter")
+    expect(again.get_by_role("alert")).to_contain_text(GONE)
+    again.get_by_role("button", name="Log in as somebody else").click()
     newcomer.wait_for_url(re.compile("/login"))
     fill_login(portal, newcomer, username, password)
-    expect(newcomer.get_by_role("alert").first).to_contain_text(
-        re.compile("switched off|locked|disabled")
-    )
+    expect(newcomer.get_by_role("alert").first).to_contain_text(GONE)
