@@ -13,7 +13,8 @@ from portal.services.board import Board
 from portal.services.catalog.shelf import Shelf
 from portal.services.changes import Changes
 from portal.services.cluster.node_table_file import NodeTable
-from portal.services.cluster.overview import Overview
+from portal.services.cluster.overview import Look
+from portal.services.cluster.remembered import Remembered
 from portal.services.jobs.benchmark_figures import Benchmarks
 from portal.services.jobs.forecasts import Forecasts
 from portal.services.jobs.sofar import SoFar
@@ -48,7 +49,10 @@ class Parts:
     so_far: SoFar = field(default_factory=SoFar)
     benchmarks: Benchmarks = field(default_factory=Benchmarks)
     board: Board = field(default_factory=Board)
-    overview: Overview = field(default_factory=Overview)
+    # what the routes make of the watcher's last looks, for all who ask
+    look: Remembered[Look] = field(default_factory=Remembered)
+    cluster_out: Remembered[Any] = field(default_factory=Remembered)
+    nodes_out: dict[tuple[bool, bool], Remembered[Any]] = field(default_factory=dict)
     node_table: NodeTable = field(default_factory=NodeTable)
     submitting: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
     """Jobs that a request is submitting at this moment, by id: nobody else is to."""

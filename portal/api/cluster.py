@@ -68,8 +68,12 @@ def cluster(_user: CurrentUser, parts: PartsDep) -> ClusterOut:
 
 
 def cluster_out(parts: Parts) -> ClusterOut:
-    """The cluster as the watcher saw it last."""
-    return describe(parts.watcher.cluster, parts.settings, parts.watcher.stale_since)
+    """The cluster as the watcher saw it last: the same object for as long as nothing is new."""
+    cluster, stale_since = parts.watcher.cluster, parts.watcher.stale_since
+    shown: ClusterOut = parts.cluster_out.of(
+        cluster, stale_since, make=lambda: describe(cluster, parts.settings, stale_since)
+    )
+    return shown
 
 
 def describe(

@@ -5,10 +5,10 @@ viewers, addresses for the roles that the settings name.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
 from portal.api.deps import CurrentIdentity, CurrentUser, Identity, PartsDep
@@ -17,14 +17,18 @@ from portal.parts import Parts
 from portal.services.cluster.conditions import Condition, condition, takes_work
 from portal.services.cluster.gpus import gpu_use, people
 from portal.services.cluster.node_table import Addresses
+from portal.services.cluster.overview import Look, look
+from portal.services.cluster.remembered import Remembered
 from portal.services.jobs.outside import printable, row_id
 from portal.services.login.tokens import Scope
 from portal.settings import Settings
-from spawner.model import JobInfo, NodeInfo
+from spawner.model import ClusterInfo, JobInfo, NodeInfo
 
 router = APIRouter(prefix="/cluster/nodes", tags=["cluster"])
 
 MB_PER_GB = 1024
+NOBODY = ""
+"""No user's name: whoever is called so has nothing anywhere."""
 
 
 class NodeGpus(BaseModel):
@@ -106,22 +110,45 @@ class Eyes:
     addresses: bool
 
 
-@router.get("")
-def cluster_nodes(_user: CurrentUser, who: CurrentIdentity, parts: PartsDep) -> ClusterNodes:
+@router.get("", response_model=ClusterNodes)
+def cluster_nodes(_user: CurrentUser, who: CurrentIdentity, parts: PartsDep) -> Response:
     """Every node, with what of it is the caller's."""
     eyes = eyes_of(who, parts.settings)
     cluster = parts.watcher.cluster
-    on_node = parts.overview.of(parts.watcher.jobs).on_node
-    return ClusterNodes(
+    answer = ClusterNodes(
         at=cluster.at if cluster else None,
         stale_since=parts.watcher.stale_since,
         sees_users=eyes.users,
         sees_addresses=eyes.addresses,
-        nodes=[
-            _node(parts, node, on_node.get(node.name, ()), eyes)
-            for node in (cluster.nodes if cluster else ())
-        ],
+        nodes=_nodes(parts, cluster, eyes) if cluster else [],
     )
+    # in one go: FastAPI would look at 5,000 nodes twice
+    return Response(answer.model_dump_json(), media_type="application/json")
+
+
+def looked(parts: Parts) -> Look:
+    """What squeue's last answer means."""
+    jobs = parts.watcher.jobs
+    return parts.look.of(jobs, make=lambda: look(jobs))
+
+
+def _nodes(parts: Parts, cluster: ClusterInfo, eyes: Eyes) -> list[ClusterNode]:
+    """What a stranger sees is the same for all, so only the nodes with something of the caller's
+    are made for them alone."""
+    found, addresses = looked(parts), parts.node_table.nodes
+
+    def strangers() -> list[ClusterNode]:
+        stranger = replace(eyes, username=NOBODY)
+        jobs = found.on_node
+        return [_node(parts, node, jobs.get(node.name, ()), stranger) for node in cluster.nodes]
+
+    kept = parts.nodes_out.setdefault((eyes.users, eyes.addresses), Remembered())
+    shown: list[ClusterNode] = kept.of(cluster, found, addresses, make=strangers)
+    mine = found.nodes_of.get(eyes.username, frozenset())
+    return [
+        _node(parts, node, found.on_node[node.name], eyes) if node.name in mine else stranger
+        for node, stranger in zip(cluster.nodes, shown, strict=True)
+    ]
 
 
 def eyes_of(who: Identity, settings: Settings) -> Eyes:

@@ -8,7 +8,7 @@ from datetime import datetime
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from portal.api.cluster_nodes import MyJob, eyes_of, my_job
+from portal.api.cluster_nodes import MyJob, eyes_of, looked, my_job
 from portal.api.deps import CurrentIdentity, CurrentUser, PartsDep
 from portal.db import utcnow
 from portal.parts import Parts
@@ -87,7 +87,7 @@ class Reservations(BaseModel):
 def cluster_queue(user: CurrentUser, parts: PartsDep) -> ClusterQueue:
     """The queue of each partition, and the caller's place in it."""
     watcher = parts.watcher
-    look = parts.overview.of(watcher.jobs)
+    look = looked(parts)
     return ClusterQueue(
         at=watcher.at,
         stale_since=watcher.stale_since,

@@ -70,7 +70,7 @@ async def _events(parts: Parts, who: Identity) -> AsyncIterator[bytes]:
                 yield event
             shown, shown_jobs = now, jobs_now
             newer = cluster_out(parts)
-            if newer.model_copy(update={"at": cluster.at}) != cluster:
+            if newer is not cluster and newer.model_copy(update={"at": cluster.at}) != cluster:
                 cluster = newer
                 yield sse("cluster", cluster.model_dump_json())
             if (now_told := current(parts)) != told:

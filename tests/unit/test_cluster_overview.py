@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from portal.services.cluster.ahead import ahead, is_for
 from portal.services.cluster.conditions import Condition, condition
 from portal.services.cluster.gpus import GpuUse, Share, gpu_use, people
-from portal.services.cluster.overview import Overview, Queue, look
+from portal.services.cluster.overview import Queue, look
+from portal.services.cluster.remembered import Remembered
 from spawner.model import JobInfo, NodeInfo, ReservationInfo, SlurmState
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -154,11 +155,14 @@ class TestQueue:
         ))))  # fmt: skip
         assert {node: len(jobs) for node, jobs in found.on_node.items()} == {"n1": 3, "n2": 3}
 
-    def test_one_answer_is_worked_out_once(self) -> None:
-        overview, jobs = Overview(), of(waits(1))
-        first = overview.of(jobs)
-        assert overview.of(jobs) is first
-        assert overview.of(dict(jobs)) is not first
+
+def test_what_many_ask_of_one_look_is_made_once() -> None:
+    kept: Remembered[list[str]] = Remembered()
+    jobs, nodes = of(waits(1)), ("n1",)
+    first = kept.of(jobs, nodes, make=lambda: ["made"])
+    assert kept.of(jobs, nodes, make=lambda: ["again"]) is first
+    assert kept.of(dict(jobs), nodes, make=lambda: ["new"]) == ["new"]
+    assert kept.of(jobs, make=lambda: ["other"]) == ["other"]
 
 
 def kept(name: str, starts_h: float, **values: Any) -> ReservationInfo:

@@ -1,5 +1,4 @@
-"""What squeue's last answer says of nodes and queues, worked out once for all who look. Pure but
-for what it remembers.
+"""What an answer of squeue says of nodes and queues, for all who look. Pure.
 
 **A place in the queue is Slurm's order by priority at that moment**, nothing more: a small job may
 start before larger ones ahead of it, a new one may come in between, and a job that is held, or
@@ -7,7 +6,7 @@ waits for another or for a limit, is in nobody's way.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
 from spawner.model import JobInfo, SlurmState
@@ -42,32 +41,20 @@ class Queue:
 
 @dataclass(frozen=True)
 class Look:
-    """One answer of squeue. `on_node` are the jobs that hold something of a node; `waiting` and
-    `running` are by user, then by partition."""
+    """One answer of squeue. `on_node` are the jobs that hold something of a node, `nodes_of` the
+    nodes on which a user has some; `waiting` and `running` are by user, then by partition."""
 
     on_node: Mapping[str, tuple[JobInfo, ...]] = field(default_factory=dict)
+    nodes_of: Mapping[str, Set[str]] = field(default_factory=dict)
     queues: Mapping[str, Queue] = field(default_factory=dict)
     waiting: Mapping[str, Mapping[str, tuple[Waiting, ...]]] = field(default_factory=dict)
     running: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
-class Overview:
-    """The last look, kept for as long as squeue's answer is the same."""
-
-    def __init__(self) -> None:
-        self._of: Mapping[int, JobInfo] | None = None
-        self._look = Look()
-
-    def of(self, jobs: Mapping[int, JobInfo]) -> Look:
-        """What these jobs mean, which stand in the order of their priority."""
-        if self._of is not jobs:
-            self._look, self._of = look(jobs), jobs
-        return self._look
-
-
 def look(jobs: Mapping[int, JobInfo]) -> Look:
     """Everything at once, in one pass: there may be 20,000."""
     on_node: dict[str, list[JobInfo]] = defaultdict(list)
+    nodes_of: dict[str, set[str]] = defaultdict(set)
     running: Counter[str] = Counter()
     in_line: Counter[str] = Counter()
     aside: Counter[str] = Counter()
@@ -77,6 +64,7 @@ def look(jobs: Mapping[int, JobInfo]) -> Look:
         if job.state in HOLDING:
             for node in job.nodes:
                 on_node[node].append(job)
+            nodes_of[job.user].update(job.nodes)
             for partition in _partitions(job):
                 running[partition] += 1
                 runs[job.user][partition] += 1
@@ -89,6 +77,7 @@ def look(jobs: Mapping[int, JobInfo]) -> Look:
     names = running.keys() | in_line.keys() | aside.keys()
     return Look(
         on_node={node: tuple(there) for node, there in on_node.items()},
+        nodes_of=nodes_of,
         queues={name: Queue(running[name], in_line[name], aside[name]) for name in names},
         waiting={
             user: {name: tuple(jobs) for name, jobs in theirs.items()}
