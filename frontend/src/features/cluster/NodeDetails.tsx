@@ -1,7 +1,7 @@
 import { ActionIcon, Paper } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect } from 'react';
-import { memoryText } from '@/features/sessions/words';
+import { memoryText, plural } from '@/features/sessions/words';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './Cluster.module.css';
@@ -111,9 +111,9 @@ function Inhabitants({ node }: { node: SeenNode }) {
 }
 
 function whoText(username: string, jobs: number, gpus: number | null): string {
-  const what = jobs === 1 ? '1 job' : `${jobs} jobs`;
-  if (gpus === null) return `${username}: ${what}, GPUs not known`;
-  return gpus === 0 ? `${username}: ${what}` : `${username}: ${what}, ${gpus} GPUs`;
+  const what = `${username}: ${plural(jobs, 'job')}`;
+  if (gpus === null) return `${what}, GPUs not known`;
+  return gpus === 0 ? what : `${what}, ${plural(gpus, 'GPU')}`;
 }
 
 function Where({ node, seen }: { node: SeenNode; seen: SeenNodes }) {

@@ -1,0 +1,106 @@
+"""The cluster's page against a real Slurm: whose GPUs are whose, why a node is out, who waits where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.live import Live
+
+LogIn = Callable[[Page, str], None]
+REASON = "fan 2 <b>broken</b>"
+SOON_MS = 120_000
+
+
+def submit(portal: Live, user: str, gpus: int, name: str) -> None:
+    where = ["--partition=gpu", "--nodelist=node01", f"--gres=gpu:{gpus}", "--time=20", "--mem=1G"]
+    portal.exec_as(user, ["sbatch", *where, f"--job-name={name}", "--wrap=sleep 600"])
+
+
+@pytest.fixture
+def busy(portal: Live) -> Iterator[None]:
+    """node01 with a GPU of alice's and two of bob's, a job of alice's that waits for all four, and
+    node02 drained."""
+    drain = ["scontrol", "update", "NodeName=node02"]
+    portal.exec_as("root", [*drain, "State=DRAIN", f"Reason={REASON}"])
+    try:
+        submit(portal, "alice", 1, "small")
+        submit(portal, "bob", 2, "bobs-own")
+        submit(portal, "alice", 4, "large")
+        yield
+    finally:
+        portal.exec_as("root", [*drain, "State=RESUME"])
+        for user in ("alice", "bob"):
+            portal.exec_as(user, ["scancel", f"--user={user}"])
+
+
+@pytest.mark.usefixtures("busy")
+def test_the_cluster_at_a_glance_and_node_by_node(
+    chromium: Browser, context: BrowserContext, log_in: LogIn
+) -> None:
+    page = context.new_page()
+    log_in(page, "alice")
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Cluster").click()
+    expect(page.get_by_role("heading", name="Cluster", level=1)).to_be_visible()
+    first = page.get_by_role("button", name="node01: ")
+    expect(first).to_have_accessible_name(
+        "node01: Partly in use. v100: 1 free, 1 yours, 2 in use by others.", timeout=SOON_MS
+    )
+    second = page.get_by_role("button", name="node02: ")
+    expect(second).to_have_accessible_name(
+        f"node02: Out of service. {REASON}. v100: 4 out of service.", timeout=SOON_MS
+    )
+    expect(page.get_by_text("Next in line in gpu")).to_be_visible(timeout=SOON_MS)
+    expect(page.get_by_role("main")).not_to_contain_text("bob")
+    by_keyboard(page)
+    as_a_table(page)
+    with closing(chromium.new_context(viewport={"width": 1280, "height": 900})) as others:
+        page = others.new_page()
+        log_in(page, "carol")
+        as_an_administrator(page)
+
+
+def by_keyboard(page: Page) -> None:
+    """One stop for the tab key; arrows lead from node to node, Enter shows one."""
+    page.get_by_role("button", name="node01: ").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("button", name="node02: ")).to_be_focused()
+    page.keyboard.press("Enter")
+    details = page.get_by_role("complementary", name="Node node02")
+    expect(details).to_contain_text(REASON)
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    mine = page.get_by_role("complementary", name="Node node01")
+    expect(mine.get_by_role("link", name="small")).to_be_visible()
+    expect(mine).not_to_contain_text("In-band")
+    page.keyboard.press("Escape")
+    expect(mine).to_be_hidden()
+
+
+def as_a_table(page: Page) -> None:
+    """The same as text, filtered and sorted, all of it kept in the address."""
+    page.get_by_text("Table", exact=True).click()
+    table = page.get_by_role("table").filter(has=page.get_by_role("columnheader", name="Node"))
+    expect(table.get_by_role("rowheader")).to_have_text(["node01", "node02", "node03"])
+    table.get_by_role("button", name="CPUs free").click()
+    expect(table.get_by_role("rowheader").first).to_have_text("node03")
+    page.get_by_label("State", exact=True).select_option("Out of service")
+    expect(table.get_by_role("rowheader")).to_have_text(["node02"])
+    page.reload()
+    expect(table.get_by_role("rowheader")).to_have_text(["node02"])
+    page.get_by_label("Find a node").fill("no such thing")
+    page.get_by_role("button", name="Show all nodes").click()
+    expect(table.get_by_role("rowheader")).to_have_count(3)
+
+
+def as_an_administrator(page: Page) -> None:
+    """Who has what, and where the nodes are."""
+    page.goto(page.url.rstrip("/") + "/cluster?view=table&node=node01")
+    row = page.get_by_role("row").filter(has_text="node01").first
+    expect(row).to_contain_text("node01-bmc.example", timeout=SOON_MS)
+    details = page.get_by_role("complementary", name="Node node01")
+    expect(details).to_contain_text("alice: 1 job, 1 GPU", timeout=SOON_MS)
+    expect(details).to_contain_text("bob: 1 job, 2 GPUs")
