@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import func, select, update
 
 from portal import check
-from portal.db import utcnow
+from portal.db import Database, utcnow
 from portal.models import BatchJob, Job, JobState, Mail, Session, User, Wanted
 from portal.services.mail import due, sending
 from portal.services.mail.sending import Post
@@ -275,7 +275,6 @@ async def test_what_waits_outlives_the_portal(
     """The first portal meets a server that defers; a job ends while no portal runs; the second
     tells both in one letter."""
     monkeypatch.setattr(sending, "ROUND_S", 0.05)
-    monkeypatch.setattr(sending, "AWAY_S", 0.05)
     async with mail_server() as server:
         server.mood = "defers"
         settings = smtp_settings(server.port)
@@ -283,26 +282,27 @@ async def test_what_waits_outlives_the_portal(
             user = (await alice.login("alice")).body["id"]
             wish = {"notify": {"email": {"job_ended": True}}}
             await alice.send("PATCH", "/api/v1/me/preferences", json=wish)
-            await _job(portal, user, "first")
+            await _job(portal.app.state.db, user, "first")
             await server.has_refused(1)
-            database = portal.settings.database
-        async with run_portal(**settings) as portal:
-            assert portal.settings.database == database
-            async with portal.app.state.db.session() as db:
-                await db.execute(update(Mail).values(next_try_at=utcnow()))
-                await db.commit()
-            await _job(portal, user, "second", outcome=Outcome.FAILED)
-            server.mood = "takes"
-            (letter, *_) = await server.has(1)
-            async with portal.app.state.db.session() as db:
-                count = await db.scalar(select(func.count()).select_from(Mail))
-        assert letter.recipients == ("alice@test.example",)
-        assert "Job first is done" in letter.message.get_content()
-        assert count in {1, 2}  # the second may have come too late for this letter
+        database = Database(portal.settings.database)
+        async with database.session() as db:
+            await db.execute(update(Mail).values(next_try_at=utcnow()))
+            await db.commit()
+        await _job(database, user, "second", outcome=Outcome.FAILED)
+        server.mood = "takes"
+        async with run_portal(**settings):
+            (letter,) = await server.has(1)
+        async with database.session() as db:
+            count = await db.scalar(select(func.count()).select_from(Mail))
+        await database.close()
+    assert letter.recipients == ("alice@test.example",)
+    assert letter.message["Subject"] == "Job second has failed and 1 more"
+    assert "Job first is done" in letter.message.get_content()
+    assert count == 2
 
 
-async def _job(portal: Portal, user: str, name: str, **columns: Any) -> None:
-    async with portal.app.state.db.session() as db:
+async def _job(database: Database, user: str, name: str, **columns: Any) -> None:
+    async with database.session() as db:
         db.add(BatchJob(user_id=user, owner_id=user, name=name, **ended(**columns)))
         await db.commit()
 
@@ -320,6 +320,8 @@ async def test_a_test_e_mail_says_what_the_server_says(world: World) -> None:
     answer = await world.alice.post("/api/v1/me/mail/test")
     assert (answer.status, answer.slug) == (503, "unavailable")
     assert "550 5.1.1 no such mailbox" in answer.body["detail"]
+    assert await world.look(utcnow())  # the loop has nothing to do with it
+    assert "no such mailbox" in (await world.alice.get("/api/v1/me/mail")).body["problem"]
     await _forget(world.portal)
     world.server.mood = "takes"
     assert (await world.alice.post("/api/v1/me/mail/test")).status == 204

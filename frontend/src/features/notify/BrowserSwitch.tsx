@@ -1,4 +1,4 @@
-import { Button, Group, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useMe } from '@/features/account/useMe';
 import { Icon } from '@/ui/icons';
@@ -37,7 +37,7 @@ export function BrowserSwitch() {
       </Notice>
     );
   return (
-    <>
+    <Stack gap="sm">
       <Group justify="space-between">
         <Text size="sm" component="p" m={0}>
           {standing === 'on'
@@ -60,6 +60,6 @@ export function BrowserSwitch() {
           pages. E-mails reach you there.
         </Notice>
       )}
-    </>
+    </Stack>
   );
 }

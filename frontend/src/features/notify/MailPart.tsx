@@ -1,4 +1,4 @@
-import { Button, Group, Skeleton, Text } from '@mantine/core';
+import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -66,7 +66,7 @@ function Trial({ mail, address }: { mail: MyMail; address: string }) {
   };
 
   return (
-    <>
+    <Stack gap="sm">
       <Group justify="space-between">
         <div>
           <Text size="sm" component="p" m={0}>
@@ -89,6 +89,6 @@ function Trial({ mail, address }: { mail: MyMail; address: string }) {
           {mail.problem}
         </Notice>
       )}
-    </>
+    </Stack>
   );
 }
