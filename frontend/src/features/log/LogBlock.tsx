@@ -32,7 +32,9 @@ export const LogBlock = memo(function LogBlock({ block, last, found, current }: 
         ? lines.map((pieces) => pieces[0]?.text ?? '').join('\n') + end
         : lines.map((pieces, line) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a line has no other name than its place
-            <Line key={line} pieces={pieces} found={of(found, line)} current={current} />
+            <Line key={line} pieces={pieces} found={of(found, line)} current={current}>
+              {line + 1 < lines.length ? '\n' : end}
+            </Line>
           ))}
     </span>
   );
@@ -48,16 +50,18 @@ interface LineProps {
   pieces: readonly Piece[];
   found: readonly Found[];
   current: Found | null;
+  /** what ends it */
+  children: string;
 }
 
-function Line({ pieces, found, current }: LineProps) {
+function Line({ pieces, found, current, children }: LineProps) {
   return (
     <>
       {marked(pieces, found).map((piece, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a piece has no other name than its place
         <Shown key={at} piece={piece} current={current} />
       ))}
-      {'\n'}
+      {children}
     </>
   );
 }
