@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from string import Formatter
 from urllib.parse import quote
 
 from playwright.sync_api import Page, expect
@@ -16,21 +17,30 @@ READY_MS = 60_000
 
 @dataclass(frozen=True)
 class Place:
-    """`path` as the router has it; `fill` names the thing (of scenes.Things) for its parameter."""
+    """`path` as the router has it. For its parameter `fill` names one of the scene's things, or
+    `given` is what stands there; `search` has the names of things in braces."""
 
     name: str
     path: str
     fill: str | None = None
+    given: str | None = None
     search: str = ""
+
+    @property
+    def needs(self) -> set[str]:
+        """The things without which there is nothing to show."""
+        named = {field for _, field, _, _ in Formatter().parse(self.search) if field}
+        return named | ({self.fill} if self.fill else set())
 
     def address(self, things: Mapping[str, str]) -> str:
         """Below the portal's own address. KeyError if there is no such thing."""
-        if self.fill is None:
-            return self.path + self.search
-        head, _, tail = self.path.partition("$")
-        rest = tail.partition("/")[2]
-        filled = head + quote(things[self.fill], safe="")
-        return filled + (f"/{rest}" if rest else "") + self.search
+        value = things[self.fill] if self.fill else self.given
+        path = self.path
+        if value is not None:
+            head, _, tail = path.partition("$")
+            rest = tail.partition("/")[2]
+            path = head + quote(value, safe="") + (f"/{rest}" if rest else "")
+        return path + self.search.format_map(things)
 
 
 PLACES = (
@@ -48,11 +58,24 @@ PLACES = (
     Place("job-failed", "/jobs/$id", "failed"),
     Place("job-array", "/jobs/$id", "array"),
     Place("job-log", "/jobs/$id/log", "job"),
+    Place("jobs-compared", "/jobs/compare", search="?ids={job},{failed}"),
+    Place("benchmarks", "/benchmarks"),
     Place("cluster", "/cluster"),
     Place("shared", "/shared"),
     Place("files", "/files"),
     Place("glossary", "/glossary"),
     Place("account", "/account"),
+    *(
+        Place(f"account-{section}", "/account/$section", given=section)
+        for section in (
+            "limits",
+            "notifications",
+            "password",
+            "second-factor",
+            "tokens",
+            "appearance",
+        )
+    ),
     Place("led-group", "/groups/$group", "group"),
     Place("admin-sessions", "/admin"),
     Place("admin-images", "/admin/images"),

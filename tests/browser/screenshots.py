@@ -63,9 +63,7 @@ class Wanted:
     def places(self, things: Mapping[str, str]) -> Iterator[Place]:
         """Those for which there is something to show."""
         for place in PLACES:
-            if place.fill is not None and place.fill not in things:
-                continue
-            if not self.only or place.name in self.only:
+            if place.needs <= set(things) and (not self.only or place.name in self.only):
                 yield place
 
 

@@ -39,11 +39,11 @@ def test_no_page_shuts_anybody_out(portal: Live, calm: BrowserContext) -> None:
     scenes.lead(api, CAROL)
     things = scenes.begin(api)
     # those that need none of what has begun come first: it gets ready meanwhile
-    places = sorted(PLACES, key=lambda place: place.fill is not None)
+    places = sorted(PLACES, key=lambda place: bool(place.needs))
     ready = False
     try:
         for place in places:
-            if place.fill is not None and not ready:
+            if place.needs and not ready:
                 scenes.finish(api, things)
                 ready = True
             page.goto(portal.base_url + place.address(things))

@@ -21,4 +21,7 @@ def test_an_address_is_filled_in() -> None:
     things = {"session": "an id", "group": "a/b"}
     assert by_name["session-log"].address(things) == "/sessions/an%20id/log"
     assert by_name["admin-group"].address(things) == "/admin/groups/a%2Fb"
+    assert by_name["account-tokens"].address({}) == "/account/tokens"
+    assert by_name["jobs-compared"].needs == {"job", "failed"}
+    assert by_name["jobs-compared"].address({"job": "1", "failed": "2"}) == "/jobs/compare?ids=1,2"
     assert by_name["job-template"].address({}) == "/jobs/new?template=python-training"

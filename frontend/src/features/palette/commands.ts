@@ -1,6 +1,7 @@
 /** What the palette offers, and which of it a text finds. Pure. */
 import type { Job, Me, Session } from '@/api/types';
 import { seesAdmin } from '@/features/account/roles';
+import { SECTIONS } from '@/features/account/sections';
 import { ADMIN_PARTS } from '@/features/admin/nav';
 import { jobStateWords } from '@/features/jobs/words';
 import { stateWords } from '@/features/sessions/words';
@@ -42,7 +43,8 @@ const PAGES: readonly Command[] = [
   page('/cluster', 'Cluster', 'nodes gpus partitions queue maintenance'),
   page('/files', 'Files', 'upload download folder home quota'),
   page('/shared', 'Shared with you', 'tensorboard'),
-  page('/account', 'Your account', 'password second factor tokens notifications profile e-mail'),
+  page('/account', 'Your account', 'profile name groups e-mail'),
+  ...SECTIONS.slice(1).map(({ slug, label }) => page(`/account/${slug}`, label, 'your account my')),
   page('/glossary', 'Words explained', 'glossary help what is meaning terms'),
 ];
 
