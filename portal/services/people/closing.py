@@ -34,9 +34,11 @@ from portal.models import (
     JobState,
     Limit,
     LimitScope,
+    Mail,
     RecoveryCode,
     SecondFactor,
     Session,
+    Setup,
     Share,
     Tensorboard,
     User,
@@ -275,9 +277,10 @@ class Closing:
 
 
 async def _strip(db: AsyncSession, user: User) -> None:
-    """What somebody was given here; what they did stays."""
+    """What somebody was given here, or kept for themselves; what they did stays."""
     user.granted_role = user.granted_by = user.granted_at = None
-    for table in (GroupLeader, GroupMembership, RecoveryCode, SecondFactor):
+    user.preferences = None
+    for table in (GroupLeader, GroupMembership, Mail, RecoveryCode, SecondFactor, Setup):
         await db.execute(delete(table).where(table.user_id == user.id))
 
 
