@@ -114,7 +114,7 @@ def _figures(
         labels[heading] = label
     for heading, unit in benchmark.figures.items():
         value = _number(row.get(heading))
-        if value is not None and value >= 0:
+        if value is not None and value > 0:  # 0: its time was up before it had measured anything
             yield Figure({**labels, **fixed}, heading, unit, float(value))
 
 

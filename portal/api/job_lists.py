@@ -112,7 +112,11 @@ class ComparedRun(BaseModel):
 
 
 class Comparison(BaseModel):
+    """Runs in the order in which they were asked for; `missing`: ids that are not on the caller's
+    list."""
+
     items: list[ComparedRun]
+    missing: list[str]
 
 
 @router.get("/jobs")
@@ -142,8 +146,11 @@ async def compare_jobs(
     id: Annotated[list[JobId], Query(min_length=1, max_length=together.MOST_COMPARED)],  # noqa: A002
 ) -> Comparison:
     """Some of the caller's jobs side by side, with what each has logged last."""
+    found = await together.compare(parts, user, id)
+    known = {one.job.id for one in found}
     return Comparison(
-        items=[await _compared(parts, one) for one in await together.compare(parts, user, id)]
+        items=[await _compared(parts, one) for one in found],
+        missing=[key for key in dict.fromkeys(id) if key not in known],
     )
 
 

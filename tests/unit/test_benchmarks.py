@@ -51,6 +51,7 @@ def test_figures_with_labels_units_and_what_is_better() -> None:
         ["fp32", 64, None, None],  # what the GPU can't do
         ["fp32", 64, "1.0", False],
         ["fp32", 64, -1.0, float("nan")],
+        ["fp32", 64, 0.0, 0],  # measured nothing
         ["fp32", 64, float("inf"), 10**400],
         ["fp32", 2**70, 1.0, 1.0],
     ],

@@ -3531,10 +3531,16 @@ export interface components {
             /** Metrics Problem */
             metrics_problem: string | null;
         };
-        /** Comparison */
+        /**
+         * Comparison
+         * @description Runs in the order in which they were asked for; `missing`: ids that are not on the caller's
+         *     list.
+         */
         Comparison: {
             /** Items */
             items: components["schemas"]["ComparedRun"][];
+            /** Missing */
+            missing: string[];
         };
         /**
          * Condition

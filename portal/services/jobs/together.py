@@ -13,7 +13,6 @@ from sqlalchemy import ColumnElement, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.db import utcnow
-from portal.errors import NotFound
 from portal.models import BatchJob, Job, JobState, User, Wanted
 from portal.parts import Parts
 from portal.services.audit import audit
@@ -158,7 +157,7 @@ class Compared:
 
 
 async def compare(parts: Parts, user: User, ids: Sequence[str]) -> list[Compared]:
-    """These jobs in this order, each once. Raises NotFound if one isn't the user's.
+    """These jobs in this order, each once; those that aren't on the user's list are left out.
 
     What they have logged is read now, as their owner, by one request to the launcher."""
     query = select(BatchJob).where(
@@ -166,22 +165,26 @@ async def compare(parts: Parts, user: User, ids: Sequence[str]) -> list[Compared
     )
     async with parts.db.session() as db:
         found = {job.id: job for job in (await db.scalars(query)).all()}
-    if missing := [key for key in ids if key not in found]:
-        raise NotFound(f"{len(missing)} of these jobs are not on your list any more.")
-    chosen = [found[key] for key in dict.fromkeys(ids)]
+    chosen = [found[key] for key in dict.fromkeys(ids) if key in found]
     logging = [job for job in chosen if job.logdir and job.started_at and job.array_size is None]
-    values: dict[str, Metrics] = {}
-    problem = None
-    if logging:
-        try:
-            read = await parts.agents.scalars(
-                user.username, [job.logdir or "" for job in logging], READ_WITHIN_S
-            )
-            values = {job.id: metrics for job, metrics in zip(logging, read, strict=False)}
-        except SpawnerError as error:
-            problem = f"What these runs have logged can't be read at the moment. {error.message}"
-            log.info("compared runs' values are not known", error=error.message)
+    values, problem = await _logged(parts, user, logging)
     reads = {job.id for job in logging}
     return [
         Compared(job, values.get(job.id), problem if job.id in reads else None) for job in chosen
     ]
+
+
+async def _logged(
+    parts: Parts, user: User, begun: Sequence[BatchJob]
+) -> tuple[dict[str, Metrics], str | None]:
+    """By job, the last value of each scalar; or a sentence on why that isn't known."""
+    if not begun:
+        return {}, None
+    folders = [job.logdir or "" for job in begun]
+    try:
+        read = await parts.agents.scalars(user.username, folders, READ_WITHIN_S)
+    except SpawnerError as error:
+        log.info("compared runs' values are not known", error=error.message)
+        problem = f"What these runs have logged can't be read at the moment. {error.message}"
+        return {}, problem
+    return {job.id: metrics for job, metrics in zip(begun, read, strict=False)}, None

@@ -11,7 +11,7 @@ import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import classes from './Benchmarks.module.css';
 import { FiguresTable } from './FiguresTable';
-import { clusterColumns, firstTemplate, linesOf, measuresOf, runColumn } from './figures';
+import { clusterColumns, firstTemplate, linesOf, measuresOf, runColumn, sameText } from './figures';
 import { MOST_SHOWN } from './marks';
 import { Pictures } from './Pictures';
 import { type BenchmarkRun, type ClusterFigure, clusterFiguresQuery, runsQuery } from './queries';
@@ -135,7 +135,7 @@ function Nothing({ runs }: { runs: BenchmarkRun[] }) {
   return (
     <Paper className={classes.none}>
       {runs.length === 0
-        ? 'Nobody has a figure of this benchmark yet. When a run of it has ended, its figures appear here by themselves.'
+        ? 'There are no figures of this benchmark yet. When a run of yours has ended, its figures appear here by themselves.'
         : 'Your runs of this benchmark left no figures that can be read. Their logs say what happened.'}
     </Paper>
   );
@@ -160,7 +160,7 @@ function Figures({ measure, unit, better, runs, cluster }: FiguresProps) {
     [runs, cluster, measure],
   );
   const lines = useMemo(() => {
-    const all = [...cluster, ...runs.flatMap(({ figures }) => figures)];
+    const all = [...runs.flatMap(({ figures }) => figures), ...cluster];
     return linesOf(all.filter((one) => one.measure === measure).map(({ labels }) => labels));
   }, [runs, cluster, measure]);
   const drawn = useMemo(() => {
@@ -172,13 +172,15 @@ function Figures({ measure, unit, better, runs, cluster }: FiguresProps) {
     const at = drawn.findIndex((column) => column.key === key);
     return at < 0 ? null : at;
   };
-  const title = `${measure}, in ${unit}`;
+  const title = measure.includes(unit) ? measure : `${measure}, in ${unit}`;
+  const same = sameText(lines);
   return (
     <>
       <h2 className={classes.heading}>
-        {measure === unit ? unit : title}
+        {title}
         <span className={classes.detail}>
           {better === 'higher' ? ' Higher is better.' : ' Lower is better.'}
+          {same && ` In all rows: ${same}.`}
         </span>
       </h2>
       <Pictures lines={lines} columns={drawn} marks={marks} unit={unit} />

@@ -1,7 +1,7 @@
 import { Checkbox } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import classes from './Benchmarks.module.css';
-import { type Column, figureText, type Line, labelText, namesOf } from './figures';
+import { type Column, figureText, type Line, labelText, variedOf } from './figures';
 import { lineStyle } from './marks';
 
 interface Props {
@@ -16,7 +16,7 @@ interface Props {
 
 /** All figures: what was measured in rows, by whom or on what in columns. */
 export function FiguresTable({ lines, columns, marks, better, title, onTurn }: Props) {
-  const names = namesOf(lines.map(({ labels }) => labels));
+  const names = variedOf(lines);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it
     <section className={classes.scroll} tabIndex={0} aria-label={title}>
@@ -52,15 +52,17 @@ function Head(props: { column: Column; mark: number | null; onTurn: (key: string
       <span className={classes.line} style={mark === null ? {} : lineStyle(mark)} />
       <Checkbox
         size="xs"
-        label={column.kind === 'cluster' ? column.name : 'Draw'}
+        label="Draw"
         aria-label={`Draw ${column.name}, ${column.detail}`}
         checked={mark !== null}
         onChange={() => onTurn(column.key)}
       />
-      {column.kind === 'run' && (
+      {column.kind === 'run' ? (
         <Link to="/jobs/$id" params={{ id: column.key }}>
           {column.name}
         </Link>
+      ) : (
+        <span>{column.name}</span>
       )}
       <span className={classes.detail}>{column.detail}</span>
     </div>

@@ -19,7 +19,9 @@ function colour(name: string): string {
 }
 
 const short = (value: number): string =>
-  value.toLocaleString(undefined, { notation: 'compact', maximumSignificantDigits: 3 });
+  value < 100_000
+    ? Number(value.toPrecision(5)).toLocaleString()
+    : value.toLocaleString(undefined, { notation: 'compact', maximumSignificantDigits: 3 });
 
 function dataOf(facet: Facet, columns: readonly Column[]): uPlot.AlignedData {
   const places = facet.lines.map(({ labels }) => Number(labels[facet.axis ?? '']));
@@ -51,10 +53,11 @@ function options({ facet, columns, unit }: Props, width: number, marks: number[]
         ...axis,
         label: facet.axis ?? '',
         labelSize: 22,
+        size: 28,
         splits: () => places,
         values: (_plot, splits) => splits.map(short),
       },
-      { ...axis, label: unit, labelSize: 22, size: 58, values: (_plot, all) => all.map(short) },
+      { ...axis, label: unit, labelSize: 22, size: 62, values: (_plot, all) => all.map(short) },
     ],
     series: [
       {},

@@ -8,7 +8,7 @@ import {
   figureText,
   type Line,
   namedText,
-  namesOf,
+  variedOf,
 } from './figures';
 import { COLOURS } from './marks';
 
@@ -45,7 +45,7 @@ export function Pictures({ lines, columns, marks, unit }: Props) {
 function Bars({ facet, columns, marks, unit }: Omit<Props, 'lines'> & { facet: Facet }) {
   const all = columns.flatMap(({ values }) => facet.lines.map(({ key }) => values.get(key) ?? 0));
   const most = Math.max(...all, 0);
-  const names = namesOf(facet.lines.map(({ labels }) => labels));
+  const names = variedOf(facet.lines);
   return (
     <div className={classes.bars} aria-hidden="true">
       {facet.lines.map(({ key, labels }) => (

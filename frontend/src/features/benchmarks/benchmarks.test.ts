@@ -10,6 +10,8 @@ import {
   linesOf,
   measuresOf,
   runColumn,
+  sameText,
+  variedOf,
 } from './figures';
 import type { BenchmarkRun, ClusterFigure, Labels } from './queries';
 import { readBenchmarksSearch } from './search';
@@ -82,6 +84,16 @@ describe('rows', () => {
       ['fp16', 512],
     ]);
   });
+});
+
+it('what is the same in all rows is said once', () => {
+  const lines = linesOf([
+    { precision: 'fp16', size: 64, tf32: false },
+    { precision: 'fp32', size: 64, tf32: false },
+  ]);
+  expect(variedOf(lines)).toEqual(['precision']);
+  expect(sameText(lines)).toBe('size 64, tf32 no');
+  expect(sameText(linesOf([{ size: 64 }]))).toBe('');
 });
 
 describe('pictures', () => {

@@ -106,6 +106,22 @@ export function namesOf(all: readonly Labels[]): string[] {
   return [...new Set(all.flatMap((labels) => Object.keys(labels)))];
 }
 
+/** The labels that tell rows apart; where there is one row, all of them. */
+export function variedOf(lines: readonly Line[]): string[] {
+  const names = namesOf(lines.map(({ labels }) => labels));
+  const varied = names.filter((name) => new Set(lines.map(({ labels }) => labels[name])).size > 1);
+  return varied.length > 0 ? varied : names;
+}
+
+/** What is the same in all rows: "tf32 no, image_size 224"; empty where nothing is. */
+export function sameText(lines: readonly Line[]): string {
+  const varied = variedOf(lines);
+  const [first] = lines;
+  if (first === undefined) return '';
+  const same = Object.entries(first.labels).filter(([name]) => !varied.includes(name));
+  return same.map(([name, value]) => namedText(name, value)).join(', ');
+}
+
 export const labelText = (value: Label | undefined): string => {
   if (value === undefined) return '–';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';

@@ -1,4 +1,4 @@
-import { Button, Paper, Skeleton, Switch } from '@mantine/core';
+import { Button, Checkbox, Paper, Skeleton } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useMemo } from 'react';
@@ -14,7 +14,7 @@ import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './Compare.module.css';
 import { compareQuery, type Run } from './queries';
-import { type Section, sections } from './rows';
+import { type Section, sections, UNKNOWN } from './rows';
 import { idsOf } from './search';
 
 /** Runs side by side: what they were given, what they used, what came out. */
@@ -34,7 +34,14 @@ export function ComparePage() {
       {ids.length > 0 && isPending && !error && (
         <Skeleton height={420} radius="lg" aria-label="Loading" />
       )}
-      {data && <Runs runs={data} all={search.all === true} />}
+      {data && data.missing.length > 0 && (
+        <Notice tone="info">
+          {data.missing.length === 1
+            ? 'One of these runs is not on your list any more, so it is left out.'
+            : `${data.missing.length} of these runs are not on your list any more, so they are left out.`}
+        </Notice>
+      )}
+      {data && <Runs runs={data.items} all={search.all === true} />}
     </>
   );
 }
@@ -86,7 +93,7 @@ function Runs({ runs, all }: { runs: Run[]; all: boolean }) {
   return (
     <>
       <div className={classes.choices}>
-        <Switch
+        <Checkbox
           label="Also what is the same in all of them"
           checked={all}
           onChange={(event) => go(ids, event.currentTarget.checked)}
@@ -167,7 +174,11 @@ function Rows({ section, runs }: { section: Section; runs: Run[] }) {
         <tr key={label} data-differs={differs}>
           <th scope="row">{label}</th>
           {runs.map(({ job }, index) => (
-            <td key={job.id} className={numeric ? classes.number : undefined}>
+            <td
+              key={job.id}
+              className={numeric ? classes.number : undefined}
+              data-unknown={texts[index] === UNKNOWN}
+            >
               {texts[index]}
             </td>
           ))}

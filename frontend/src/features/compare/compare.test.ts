@@ -49,10 +49,10 @@ describe('runs side by side', () => {
       Used: {
         Waited: ['1 min', '1 min'],
         Ran: ['30 min', '30 min'],
-        'Time of the limit': ['50 %', '50 %'],
+        'Share of the time limit': ['50 %', '50 %'],
         'Processors busy': ['–', '50 %'],
         'Most memory': ['–', '4 GB'],
-        'Memory of what was asked': ['–', '25 %'],
+        'Share of the memory asked for': ['–', '25 %'],
       },
     });
   });

@@ -12,9 +12,8 @@ const runs = ({ job }: Run): boolean => job.state !== 'ended';
 export const compareQuery = (ids: string[]) =>
   queryOptions({
     queryKey: ['compare', ids],
-    queryFn: async () =>
-      (await unwrap(api.GET('/api/v1/jobs/compare', { params: { query: { id: ids } } }))).items,
+    queryFn: () => unwrap(api.GET('/api/v1/jobs/compare', { params: { query: { id: ids } } })),
     enabled: ids.length > 0,
     staleTime: 0,
-    refetchInterval: ({ state }) => (state.data?.some(runs) ? EVERY_MS : false),
+    refetchInterval: ({ state }) => (state.data?.items.some(runs) ? EVERY_MS : false),
   });

@@ -83,10 +83,10 @@ function used(jobs: Job[]): Row[] {
   return [
     of('Waited', (job) => between(job.submitted_at, job.started_at)),
     of('Ran', (job) => between(job.started_at, job.ended_at)),
-    of('Time of the limit', shareOfLimit),
+    of('Share of the time limit', shareOfLimit),
     of('Processors busy', ({ usage }) => some(usage?.cpu_efficiency, percent)),
     of('Most memory', ({ usage }) => some(usage?.max_rss_gb, memoryText)),
-    of('Memory of what was asked', shareOfMemory),
+    of('Share of the memory asked for', shareOfMemory),
   ];
 }
 

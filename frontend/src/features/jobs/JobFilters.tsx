@@ -91,6 +91,7 @@ export function JobFilters({ search, titles }: Props) {
       </NativeSelect>
       {isFiltered(search) && (
         <Button
+          className={classes.clear}
           variant="subtle"
           color="gray"
           onClick={() =>
@@ -123,12 +124,11 @@ function TemplateSelect({ value, titles, onChange }: TemplateProps) {
   const byTitle = [...titles].sort(([, a], [, b]) => a.localeCompare(b));
   return (
     <NativeSelect
-      className={classes.template}
       aria-label="Template"
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
     >
-      <option value="">Any template or script</option>
+      <option value="">Any template</option>
       <option value={NO_TEMPLATE}>No template</option>
       {!known && <option value={value}>{value}</option>}
       <Options choices={byTitle} />
