@@ -55,7 +55,7 @@ def output(page: Page, text: str | re.Pattern[str]) -> str:
 def open_notebook(lab: Page) -> None:
     """From JupyterLab's launcher to a notebook whose kernel is idle; an earlier layout is left."""
     lab.wait_for_url(re.compile("/lab"))
-    lab.goto(lab.url.split("?")[0] + "?reset")
+    lab.goto(lab.url.partition("/lab")[0] + "/lab?reset")  # it may have opened a notebook
     lab.locator(".jp-LauncherCard[data-category=Notebook]").first.click()
     lab.locator(".jp-Notebook .jp-CodeCell .cm-content").first.wait_for()
     lab.get_by_text(re.compile(r"\| Idle$")).first.wait_for()
