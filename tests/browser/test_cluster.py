@@ -1,4 +1,4 @@
-"""The cluster's page against a real Slurm: whose GPUs are whose, why a node is out, who waits where."""
+"""The cluster's page and a real Slurm: whose GPUs are whose, why a node is out, who waits where."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def by_keyboard(page: Page) -> None:
 def as_a_table(page: Page) -> None:
     """The same as text, filtered and sorted, all of it kept in the address."""
     page.get_by_text("Table", exact=True).click()
-    table = page.get_by_role("table").filter(has=page.get_by_role("columnheader", name="Node"))
+    table = page.get_by_role("region", name="Table of nodes")
     expect(table.get_by_role("rowheader")).to_have_text(["node01", "node02", "node03"])
     table.get_by_role("button", name="CPUs free").click()
     expect(table.get_by_role("rowheader").first).to_have_text("node03")
