@@ -50,7 +50,8 @@ async def lay_out(parts: Parts, user: User, environment: str, starter: str) -> s
         )
     except FileProblem as problem:
         if problem.code != EXISTS:
-            raise invalid_input([FieldError("starter", problem.message)]) from problem
+            text = f"The notebook can't be copied into your home directory. {problem.message}"
+            raise invalid_input([FieldError("starter", text)]) from problem
     except SpawnerError as error:
         raise launch.explained(error) from error
     return f"lab/tree/{quote(starter)}"

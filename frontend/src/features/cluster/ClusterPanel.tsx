@@ -15,7 +15,7 @@ export function ClusterPanel() {
   return (
     <Paper component="section" className={classes.panel} aria-labelledby="free-now">
       <h2 id="free-now" className={classes.title}>
-        Free now
+        {cluster.stale_since === null ? 'Free now' : 'Free when Slurm last answered'}
       </h2>
       {cluster.gpus.length === 0 && (
         <p className={classes.none}>

@@ -23,7 +23,7 @@ export function StartAgain() {
   const { data: used, error: noneUsed } = useQuery(recentSetupsQuery);
   const error = noneSaved ?? noneUsed;
   if (saved === undefined || used === undefined)
-    return error && <p className={classes.quiet}>Your setups can’t be shown. {sentence(error)}</p>;
+    return error && <p className={classes.failed}>Your setups can’t be shown. {sentence(error)}</p>;
   const recent = notSaved(used, saved).slice(0, MOST_RECENT);
   if (saved.length + recent.length === 0) return null;
   return (

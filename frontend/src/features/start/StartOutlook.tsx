@@ -20,6 +20,12 @@ export function StartOutlook({ draft, cluster, environment, possible, onChoose }
         Not possible like this: see what is marked in the form.
       </p>
     );
+  if (cluster.stale_since !== null)
+    return (
+      <p className={classes.outlook} role="status">
+        Slurm doesn’t answer just now, so nobody knows when this would start.
+      </p>
+    );
   const expected = outlook(draft, cluster);
   return (
     <>
