@@ -13,7 +13,8 @@ import { TensorboardLink } from '@/features/sessions/TensorboardLink';
 import { TerminalMenu } from '@/features/sessions/TerminalMenu';
 import { TimeLeft } from '@/features/sessions/TimeLeft';
 import { useAct } from '@/features/sessions/useAct';
-import { endReason, wentWrong } from '@/features/sessions/words';
+import { endReason, labUrl, wentWrong } from '@/features/sessions/words';
+import { toStartLink } from '@/features/start/link';
 import { Icon } from '@/ui/icons';
 import classes from './SessionPage.module.css';
 
@@ -60,7 +61,7 @@ function Running({ session }: { session: Session }) {
         {session.url && (
           <Button
             component="a"
-            href={session.url}
+            href={labUrl(session) ?? session.url}
             target="_blank"
             rel="noopener"
             leftSection={<Icon name="open" />}
@@ -106,8 +107,11 @@ function Ended({ session }: { session: Session }) {
         >
           Start again
         </Button>
-        <Button component={Link} to="/start" variant="default">
-          Start with something else
+        <Button
+          variant="default"
+          renderRoot={(props) => <Link to="/start" search={toStartLink(session)} {...props} />}
+        >
+          Change it, then start
         </Button>
         {session.started_at && <TensorboardLink id={session.id} variant="subtle" />}
         <Button

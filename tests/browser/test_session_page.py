@@ -1,0 +1,121 @@
+"""A session's own page, from its first figures to what Slurm's accounting says at the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from secrets import token_hex
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.live import Live
+
+LogIn = Callable[[Page, str], None]
+OWNER = "bob"
+MINUTES = 14  # under a quarter of an hour: every page warns
+SLOW_S = 120
+PACKAGE = f"portal_test_{token_hex(2)}"
+SITE = ".local/share/portal/packages/python3/lib/python3.11/site-packages"
+
+
+@dataclass(frozen=True)
+class Started:
+    id: str
+    name: str
+
+
+@pytest.fixture
+def session(portal: Live, chromium: Browser) -> Iterator[Started]:
+    """A short session that runs."""
+    context = chromium.new_context(extra_http_headers={"Origin": portal.base_url})
+    api = f"{portal.base_url}/api/v1"
+    login = {"username": OWNER, "password": portal.users[OWNER]}
+    assert context.request.post(f"{api}/login", data=login).ok
+    wanted = {"gpus": 0, "time_limit_minutes": MINUTES, "memory_gb": 2}
+    name = f"page-{token_hex(2)}"
+    made = context.request.post(
+        f"{api}/sessions", data={"environment": "python3", "name": name, "resources": wanted}
+    )
+    assert made.ok, made.text()
+    started = Started(made.json()["id"], name)
+    deadline = time.monotonic() + SLOW_S
+    while (now := _now(context, f"{api}/sessions/{started.id}"))["state"] != "running":
+        assert now["state"] != "ended", now["reason"]
+        assert time.monotonic() < deadline, now
+        time.sleep(0.1)
+    yield started
+    context.request.delete(f"{api}/sessions/{started.id}")
+    context.close()
+
+
+def _now(context: BrowserContext, address: str) -> Any:
+    return context.request.get(address).json()
+
+
+@pytest.fixture
+def installed(portal: Live) -> Iterator[None]:
+    """A package of the owner's, as pip lays it out."""
+    folder = f"{SITE}/{PACKAGE}-1.2.dist-info"
+    portal.exec_as(OWNER, ["/bin/mkdir", "-p", folder])
+    yield
+    portal.exec_as(OWNER, ["/bin/rm", "-rf", folder])
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_session_s_page(context: BrowserContext, log_in: LogIn, session: Started) -> None:
+    page = context.new_page()
+    log_in(page, OWNER)
+    more_time_anywhere(page, session)
+    page.get_by_role("link", name=session.name, exact=True).first.click()
+    expect(page.get_by_role("heading", name=session.name, level=1)).to_be_visible()
+    what_it_uses(page)
+    packages(page)
+    to_its_end(page, session)
+
+
+def more_time_anywhere(page: Page, session: Started) -> None:
+    """A page that is about something else says that the time runs out, and gives more of it."""
+    menu = page.get_by_role("navigation", name="Main")
+    menu.get_by_role("link", name="Files").click()
+    warning = page.get_by_role("status").filter(has_text=f"Session {session.name} ends at")
+    expect(warning).to_be_visible()
+    warning.get_by_role("button", name=f"More time for {session.name}").click()
+    page.get_by_role("menuitem", name="1 h more").click()
+    expect(warning).to_be_hidden()
+    menu.get_by_role("link", name="Home").click()
+
+
+def what_it_uses(page: Page) -> None:
+    """What the node measures, as a picture and as a table."""
+    use = page.get_by_role("region", name="What it uses")
+    expect(use.get_by_text("of 2 GB are used now")).to_be_visible()
+    use.get_by_text("Memory as a table").click()
+    expect(use.get_by_role("table").get_by_text("MB").first).to_be_visible()
+
+
+def packages(page: Page) -> None:
+    own = page.get_by_role("region", name="Your packages")
+    names = own.get_by_role("list", name="Installed packages")
+    expect(names.get_by_text(PACKAGE)).to_be_visible()
+    own.get_by_role("button", name="Remove them all…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    expect(own.get_by_text("You have installed nothing")).to_be_visible()
+    page.reload()
+    own.get_by_role("button", name="Bring them back").click()
+    expect(names.get_by_text(PACKAGE)).to_be_visible()
+
+
+def to_its_end(page: Page, session: Started) -> None:
+    page.get_by_text("Log", exact=True).click()
+    expect(page.get_by_text("listening after")).to_be_visible()
+    page.get_by_role("button", name="Stop", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="Stop it").click()
+    expect(page.get_by_text("Stopped", exact=True)).to_be_visible()
+    expect(page.get_by_text("as Slurm’s accounting has it")).to_be_visible()
+    expect(page.get_by_role("region", name="What it used").get_by_text("At most")).to_be_visible()
+    page.get_by_role("button", name="Remove from the list").click()
+    expect(page.get_by_role("heading", name="Home", level=1)).to_be_visible()
+    expect(page.get_by_role("link", name=session.name, exact=True)).to_be_hidden()
