@@ -45,17 +45,19 @@ export function BrowserNotifications() {
   const jobs = useLive((s) => s.jobs);
   const router = useRouter();
   const before = useRef({ sessions, jobs });
+  const first = useRef<number | null>(null);
   /** goes up when the next warning is due */
   const [look, setLook] = useState(0);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `look` only says to look again
   useEffect(() => {
     const picture = { sessions, jobs };
-    const news = happened(before.current, picture);
+    const now = clock.now();
+    if (jobs !== null) first.current ??= now;
+    const news = happened(before.current, picture, first.current ?? now);
     before.current = picture;
     if (!leads || wanted === undefined) return;
     const tell = ({ to, ...one }: News): boolean => show(one, () => router.history.push(to));
-    const now = clock.now();
     for (const one of untold([...news, ...short(picture, now)].filter(({ kind }) => wanted[kind])))
       tell(one);
     const next = nextWarning(picture, now);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Job, Session } from '@/api/types';
-import { happened, nextWarning, short, warnAt } from './news';
+import { happened as happenedSince, nextWarning, short, warnAt } from './news';
 
 const T0 = Date.parse('2026-03-01T12:00:00Z');
 const MINUTE = 60_000;
@@ -17,8 +17,18 @@ const session = (over: Partial<Session> = {}): Session =>
     ...over,
   }) as Session;
 const job = (over: Partial<Job> = {}): Job =>
-  ({ ...session(), id: 'j', name: 'train', outcome: null, reason: null, ...over }) as Job;
+  ({
+    ...session(),
+    id: 'j',
+    name: 'train',
+    outcome: null,
+    reason: null,
+    ended_at: null,
+    ...over,
+  }) as Job;
 
+const happened = (before: ReturnType<typeof of>, after: ReturnType<typeof of>) =>
+  happenedSince(before, after, T0);
 const of = (sessions: Session[] | null, jobs: Job[] | null = null) => ({ sessions, jobs });
 
 describe('what has happened', () => {
@@ -50,6 +60,12 @@ describe('what has happened', () => {
     ]);
     expect(happened(of(null, []), of(null, [end]))).toEqual([]);
     expect(happened(of(null, [end]), of(null, [end]))).toEqual([]);
+  });
+
+  it('tells the end of a job that was too quick to be seen before', () => {
+    const quick = job({ state: 'ended', outcome: 'completed', ended_at: at(1) });
+    const old = job({ id: 'o', state: 'ended', outcome: 'completed', ended_at: at(-1) });
+    expect(happened(of(null, []), of(null, [quick, old])).map(({ to }) => to)).toEqual(['/jobs/j']);
   });
 
   it.each([

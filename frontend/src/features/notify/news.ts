@@ -17,16 +17,19 @@ export interface News {
 
 type Followed = Pick<Session, 'id' | 'name' | 'state' | 'started_at' | 'expires_at'>;
 type SomeSession = Followed & Pick<Session, 'node'>;
-type SomeJob = Followed & Pick<Job, 'outcome' | 'reason'>;
+type SomeJob = Followed & Pick<Job, 'outcome' | 'reason' | 'ended_at'>;
 
 export interface Picture {
   sessions: readonly SomeSession[] | null;
   jobs: readonly SomeJob[] | null;
 }
 
-/** What has happened between two pictures; nothing before there was a first one. */
-export function happened(before: Picture, after: Picture): News[] {
-  return [...started(before.sessions, after.sessions), ...ended(before.jobs, after.jobs)];
+/** Slurm's times are cut to seconds. */
+const CUT_MS = 2000;
+
+/** What has happened between two pictures; nothing before there was a first one, at `firstMs`. */
+export function happened(before: Picture, after: Picture, firstMs: number): News[] {
+  return [...started(before.sessions, after.sessions), ...ended(before.jobs, after.jobs, firstMs)];
 }
 
 const ON_THE_WAY = new Set(['submitting', 'queued', 'starting']);
@@ -48,11 +51,22 @@ function started(
     }));
 }
 
-function ended(before: readonly SomeJob[] | null, after: readonly SomeJob[] | null): News[] {
+/** One that no picture had shows up as ended when it was quick, or when it is old and came back into
+ * view: only the first has ended since. */
+function ended(
+  before: readonly SomeJob[] | null,
+  after: readonly SomeJob[] | null,
+  firstMs: number,
+): News[] {
   if (before === null || after === null) return [];
-  const lived = new Set(before.filter(({ state }) => state !== 'ended').map(({ id }) => id));
+  const states = new Map(before.map(({ id, state }) => [id, state]));
+  const isNew = ({ ended_at }: SomeJob): boolean =>
+    ended_at !== null && Date.parse(ended_at) >= firstMs - CUT_MS;
   return after
-    .filter(({ id, state }) => state === 'ended' && lived.has(id))
+    .filter((job) => {
+      const was = states.get(job.id);
+      return job.state === 'ended' && was !== 'ended' && (was !== undefined || isNew(job));
+    })
     .map((job) => ({
       key: `job_ended ${job.id}`,
       kind: 'job_ended',
