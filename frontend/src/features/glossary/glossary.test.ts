@@ -45,7 +45,8 @@ describe('the glossary', () => {
         word: match[1] ?? match[2]?.trim() ?? '',
       })),
     );
-    for (const { file, word } of asked)
+    // what a page only knows when it runs is asked for by MaybeTerm, which can do without
+    for (const { file, word } of asked.filter((each) => each.word !== ''))
       expect(explanation(GLOSSARY, word), `${file}: ${word}`).toBeDefined();
   });
 });
