@@ -38,7 +38,8 @@ export function QueueSection({ queue, error }: Props) {
 function Partitions({ queue }: { queue: ClusterQueue }) {
   return (
     <Paper className={classes.table}>
-      <Table.ScrollContainer minWidth={560}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+      <section className={classes.scroll} aria-label="Table of partitions" tabIndex={0}>
         <Table verticalSpacing="sm" horizontalSpacing="md">
           <Table.Thead>
             <Table.Tr>
@@ -74,7 +75,7 @@ function Partitions({ queue }: { queue: ClusterQueue }) {
             ))}
           </Table.Tbody>
         </Table>
-      </Table.ScrollContainer>
+      </section>
     </Paper>
   );
 }

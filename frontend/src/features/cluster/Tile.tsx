@@ -31,7 +31,10 @@ export const Tile = memo(function Tile({ node, stop, chosen, choose }: TileProps
       >
         <span className={classes.name}>{node.name}</span>
         {node.gpus.length > 0 ? <Gpus node={node} /> : <Cpus node={node} />}
-        {!node.takes_work && <span className={classes.why}>{conditionWords(node).label}</span>}
+        {/* The name above has the word; here it is for the eye. */}
+        {!node.takes_work && (
+          <span className={classes.why} data-word={conditionWords(node).label} aria-hidden="true" />
+        )}
       </button>
     </li>
   );
