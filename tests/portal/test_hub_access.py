@@ -112,7 +112,7 @@ async def test_jupyterlab_asks_its_own_server_which_asks_the_portal(stand: Stand
             {"session": {"name": "s1"}},
             None,
         )
-        assert set(found["use"]) == {"memory", "gpus"}
+        assert set(found["use"]) == {"memory", "cpus", "gpus"}
         said = {"message": "Partition cpu allows at most 4 hours."}
         assert await ask("POST", "/extend", {"minutes": 60}) == (422, said)
         assert await ask("PUT", "/tensorboard") == (410, {"message": "This session is ending."})
