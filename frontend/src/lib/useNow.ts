@@ -41,3 +41,8 @@ function subscribe(listener: () => void): () => void {
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => now);
 }
+
+/** What follows from the time, such as a day: renders again only when that is another. */
+export function useNowAs<T extends string | number>(select: (nowMs: number) => T): T {
+  return useSyncExternalStore(subscribe, () => select(now));
+}

@@ -1,12 +1,16 @@
+import { useMemo } from 'react';
 import { localTime, utcTime } from '@/lib/time';
-import { useNow } from '@/lib/useNow';
+import { useNowAs } from '@/lib/useNow';
+
+const dayOf = (ms: number): number => new Date(ms).setHours(0, 0, 0, 0);
 
 /** A moment in the reader's own time zone; the title has it in UTC. */
 export function Time({ at }: { at: string }) {
-  const now = useNow();
+  const today = useNowAs(dayOf); // how it is said depends on the day alone
+  const [text, title] = useMemo(() => [localTime(at, today), utcTime(at)], [at, today]);
   return (
-    <time dateTime={at} title={utcTime(at)}>
-      {localTime(at, now)}
+    <time dateTime={at} title={title}>
+      {text}
     </time>
   );
 }

@@ -4,7 +4,7 @@ import { memo, useState } from 'react';
 import type { Job } from '@/api/types';
 import { Facts } from '@/features/sessions/Facts';
 import { TensorboardLine } from '@/features/sessions/TensorboardLine';
-import { useNow } from '@/lib/useNow';
+import { useNowAs } from '@/lib/useNow';
 import { Icon } from '@/ui/icons';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
@@ -109,7 +109,7 @@ function kindText(job: Job): string {
 
 /** How long it waits, runs or ran, and when it ends or ended. */
 export function JobTimes({ job }: { job: Job }) {
-  const now = useNow();
+  const now = useNowAs((ms) => (job.ended_at === null ? ms : 0)); // of what has ended nothing changes
   const time = jobTime(job, now);
   return (
     <span className={classes.quiet}>
