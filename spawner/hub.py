@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, repeat
@@ -27,8 +28,9 @@ USERNAME = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
 START_TIMEOUT_S = 70.0
 """The portal holds a start until the node's port connects, up to 60 s."""
 ASK_TIMEOUT_S = 3.0
-STARTING_TRIES = 100
-"""Half a minute: a portal that starts with the hub is there by then."""
+STARTING_S = 30.0
+"""A portal that starts with the hub is there by then."""
+STARTING_PAUSE_S = 0.3
 DETAIL_CHARS = 500
 NOT_NOW = frozenset({429, 500, 502, 503, 504})
 
@@ -149,9 +151,8 @@ class PortalSpawner(Spawner):  # type: ignore[misc]
         After a start the hub asks this first, about each server that it knew, and holds up
         whatever else is wanted of it until it has found out: by connecting for long to one that
         has ended meanwhile. So a portal that has started no sooner is waited for then."""
-        pauses = repeat(0.3, STARTING_TRIES) if self._is_first_check else iter(())
         try:
-            answer = await self._ask_again(pauses)
+            answer = await self._ask_for(STARTING_S if self._is_first_check else 0.0)
         except PortalAway as error:
             self.log.warning("Can't tell whether %s runs: %s", self._log_name, error)
             return None
@@ -165,16 +166,16 @@ class PortalSpawner(Spawner):  # type: ignore[misc]
         word for it; where it isn't said, nothing waits)."""
         return bool(getattr(self, "_check_pending", False))
 
-    async def _ask_again(self, pauses: Iterator[float]) -> Answer:
-        """The portal's word on this server; raises PortalAway when the pauses are used up."""
+    async def _ask_for(self, patience_s: float) -> Answer:
+        """The portal's word on this server; raises PortalAway when it has been away for so long."""
+        deadline = time.monotonic() + patience_s
         while True:
             try:
                 return await self._portal.ask("GET", self._path, timeout_s=ASK_TIMEOUT_S)
             except PortalAway:
-                pause = next(pauses, None)
-                if pause is None:
+                if time.monotonic() >= deadline:
                     raise
-                await asyncio.sleep(pause)
+                await asyncio.sleep(STARTING_PAUSE_S)
 
     async def get_url(self) -> str:
         """Where it runs. Asked after a hub restart only; if the hub died before the portal had
