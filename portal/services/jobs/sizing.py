@@ -4,24 +4,26 @@ Like it are those of the same template in the same environment, or the free scri
 name, with as many nodes and GPUs. Only its owner's own are looked at.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Select, func, select
 
 from portal.db import utcnow
-from portal.models import BatchJob, JobState, User
+from portal.models import BatchJob, Job, JobKind, JobState, User
 from portal.parts import Parts
 from portal.services.jobs import recipes
 from portal.services.jobs.sizing_rules import Asked, Run, Sizing, sizing
 from spawner.model import Outcome
 
 MOST_RUNS = 5
-LOOKED_AT = 50
+NEWEST = 1000  # of one's jobs: further back nobody looks, however many there are
+AT_ONCE = 200  # the rows of `batch_jobs` are long: most often the first few have what is wanted
 SINCE = timedelta(days=90)
 TELLING = (Outcome.COMPLETED, Outcome.OUT_OF_MEMORY, Outcome.TIMEOUT)
+_JOBS = Job.metadata.tables[Job.__tablename__]
 
 
 @dataclass(frozen=True)
@@ -54,37 +56,59 @@ async def of_job(parts: Parts, user: User, job: BatchJob) -> Sizing:
 
 
 async def _sized(parts: Parts, user: User, kind: Kind, base: Mapping[str, Any] | None) -> Sizing:
-    found = await _ended(parts, user, kind)
-    if base is None:
-        if not found:
-            return Sizing(runs=0)
-        base = found[0].resources
-    like = [job for job in found if _shape(job.resources) == _shape(base)]
-    return sizing([run_of(job) for job in like[:MOST_RUNS]], _asked(base))
+    """The newest runs of the kind that have the shape of `base`, or, without one, of the last."""
+    like: list[BatchJob] = []
+    async with parts.db.session() as db:
+        ids = (await db.scalars(_newest(user, kind))).all()
+        for start in range(0, len(ids), AT_ONCE):
+            for job in await db.scalars(_of_kind(ids[start : start + AT_ONCE], kind)):
+                base = base or job.resources
+                if job.usage and _shape(job.resources) == _shape(base):
+                    like.append(job)
+            if len(like) >= MOST_RUNS:
+                break
+    return sizing([run_of(job) for job in like[:MOST_RUNS]], _asked(base)) if base else Sizing(0)
 
 
-async def _ended(parts: Parts, user: User, kind: Kind) -> list[BatchJob]:
-    """The last that ran long enough to tell something, newest first; also those that were taken off
-    the list."""
+def _newest(user: User, kind: Kind) -> Select[str]:
+    """The ids of those of one's last jobs that ended in a way that tells something, newest first;
+    also of those that were taken off the list."""
+    some = (
+        select(_JOBS)
+        .where(
+            _JOBS.c.user_id == user.id,
+            _JOBS.c.kind == JobKind.JOB,
+            _JOBS.c.created_at > utcnow() - SINCE,
+        )
+        .order_by(_JOBS.c.created_at.desc())
+        .limit(NEWEST)
+    ).subquery()
     query = (
+        select(some.c.id)
+        .where(
+            some.c.state == JobState.ENDED,
+            some.c.outcome.in_(TELLING),
+            some.c.environment == kind.environment,
+        )
+        .order_by(some.c.created_at.desc())
+    )
+    return query if kind.name is None else query.where(some.c.name == kind.name)
+
+
+def _of_kind(ids: Sequence[str], kind: Kind) -> Select[BatchJob]:
+    """Those of a few jobs that are of the kind, newest first."""
+    # An expression, so that no database goes through everybody's jobs of this template instead.
+    template = func.coalesce(BatchJob.template, "")
+    return (
         select(BatchJob)
         .where(
-            BatchJob.user_id == user.id,
-            BatchJob.created_at > utcnow() - SINCE,
-            BatchJob.state == JobState.ENDED,
-            BatchJob.outcome.in_(TELLING),
+            BatchJob.id.in_(ids),
             BatchJob.external.is_(False),
             BatchJob.usage.is_not(None),
-            BatchJob.template == kind.template,
-            BatchJob.environment == kind.environment,
+            template == (kind.template or ""),
         )
         .order_by(BatchJob.created_at.desc())
-        .limit(LOOKED_AT)
     )
-    if kind.name is not None:
-        query = query.where(BatchJob.name == kind.name)
-    async with parts.db.session() as db:
-        return [job for job in (await db.scalars(query)).all() if job.usage]
 
 
 def _shape(resources: Mapping[str, Any]) -> tuple[int, int]:
