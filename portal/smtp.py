@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.message import EmailMessage
+from urllib.parse import urlsplit
 
 from portal.db import utcnow
 from portal.settings import Settings
@@ -99,8 +100,10 @@ class Smtp:
             raise MailUnavailable("There is no mail server.")
         host, port = address
         if self.settings.smtp_tls == "tls":
-            return smtplib.SMTP_SSL(host, port, timeout=STEP_S, context=self._tls())
-        smtp = smtplib.SMTP(host, port, timeout=STEP_S)
+            return smtplib.SMTP_SSL(
+                host, port, self._own_name(), timeout=STEP_S, context=self._tls()
+            )
+        smtp = smtplib.SMTP(host, port, self._own_name(), timeout=STEP_S)
         if self.settings.smtp_tls == "starttls":
             try:
                 smtp.starttls(context=self._tls())
@@ -111,6 +114,13 @@ class Smtp:
                 smtp.close()
                 raise
         return smtp
+
+    def _own_name(self) -> str:
+        """Who greets: the portal's public name; looking for this machine's may take seconds."""
+        name = urlsplit(self.settings.public_url).hostname or "localhost"
+        if ":" in name:
+            return f"[IPv6:{name}]"
+        return f"[{name}]" if name.replace(".", "").isdigit() else name
 
     def _tls(self) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=self.settings.smtp_ca_file)

@@ -1,4 +1,5 @@
 import type { Session } from '@/api/types';
+import { TellMe } from '@/features/notify/TellMe';
 import { duration, localTime, utcTime } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
 import { Facts } from './Facts';
@@ -36,6 +37,7 @@ export function QueuedBody({ session, facts = true }: Props) {
             </>
           )}
         </span>
+        <TellMe className={classes.environment} />
         <span className={classes.end}>
           <StopButton session={session} />
         </span>
