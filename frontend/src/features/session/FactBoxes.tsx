@@ -1,5 +1,6 @@
 import { Paper } from '@mantine/core';
 import type { Session } from '@/api/types';
+import { MaybeTerm } from '@/features/glossary/Term';
 import { Time } from '@/ui/Time';
 import { courseFacts, type Fact, placeFacts, resourceFacts } from './facts';
 import classes from './SessionPage.module.css';
@@ -23,7 +24,9 @@ function Box({ title, facts }: { title: string; facts: Fact[] }) {
       <dl className={classes.facts}>
         {facts.map((fact) => (
           <div key={fact.label}>
-            <dt>{fact.label}</dt>
+            <dt>
+              <MaybeTerm>{fact.label}</MaybeTerm>
+            </dt>
             <dd>
               <Value {...fact} />
             </dd>

@@ -4,7 +4,7 @@ import { sentence } from '@/api/problem';
 import type { Session } from '@/api/types';
 import { useNow } from '@/lib/useNow';
 import { Notice } from '@/ui/Notice';
-import { LOOK_EVERY_MS, useQueryOf } from './queries';
+import { LOOK_EVERY_MS, sessionUseQuery } from './queries';
 import pageClasses from './SessionPage.module.css';
 import type { SessionUse } from './shapes';
 import classes from './Use.module.css';
@@ -34,7 +34,7 @@ function lookAgainIn(session: Session, use: SessionUse | undefined): number | fa
 /** What the session uses and has used, as far as anybody measures it. */
 export function UseSection({ session }: { session: Session }) {
   const { data, error } = useQuery({
-    ...useQueryOf(session.id),
+    ...sessionUseQuery(session.id),
     refetchInterval: ({ state }) => lookAgainIn(session, state.data),
   });
   return (

@@ -13,7 +13,7 @@ export const sessionQuery = (id: string) =>
       unwrap(api.GET('/api/v1/sessions/{session_id}', { params: { path: { session_id: id } } })),
   });
 
-export const useQueryOf = (id: string) =>
+export const sessionUseQuery = (id: string) =>
   queryOptions({
     queryKey: ['session-use', id],
     queryFn: () =>
