@@ -35,7 +35,9 @@ export function MyUse() {
         <Skeleton height={90} aria-label="Loading" />
       )}
       <p className={classes.foot}>
-        <Link to="/account">All your limits and what you have used</Link>
+        <Link to="/account/$section" params={{ section: 'limits' }}>
+          All your limits and what you have used
+        </Link>
       </p>
     </Paper>
   );
