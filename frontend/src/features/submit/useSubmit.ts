@@ -50,6 +50,7 @@ export function useSubmit({ wish, parameters, fields }: Wishes): Submitting {
   const [refusal, setRefusal] = useState(NO_REFUSAL);
 
   const submit = async (): Promise<void> => {
+    if (busy) return;
     setTried(true);
     if (wish === null) return focusFirstProblem(form);
     setBusy(true);
