@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { SecondFactor } from '@/api/types';
 import { goToLogin } from '@/app/router';
+import { Term } from '@/features/glossary/Term';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
 import classes from './Account.module.css';
@@ -27,7 +28,7 @@ export function SecondFactorSection() {
   return (
     <Paper className={classes.section} component="section" aria-labelledby="second-factor">
       <Title order={2} size="h4" id="second-factor" mb="xs">
-        Second factor
+        <Term>Second factor</Term>
       </Title>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
       {!data && !error && <Skeleton height={60} aria-label="Loading" />}

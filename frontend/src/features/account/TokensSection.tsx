@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { Token } from '@/api/types';
+import { Term } from '@/features/glossary/Term';
 import { useAct } from '@/features/sessions/useAct';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
@@ -19,7 +20,7 @@ export function TokensSection() {
     <Paper className={classes.section} component="section" aria-labelledby="tokens">
       <div className={classes.top}>
         <Title order={2} size="h4" id="tokens">
-          Access tokens
+          <Term>Access tokens</Term>
         </Title>
         <Button
           leftSection={<Icon name="plus" />}

@@ -1,5 +1,6 @@
 import { Paper, Skeleton } from '@mantine/core';
 import { sentence } from '@/api/problem';
+import { Term } from '@/features/glossary/Term';
 import { useNow } from '@/lib/useNow';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
@@ -26,7 +27,9 @@ export function AheadSection({ ahead, error }: Props) {
         <p className={classes.quiet}>Not known: Slurm has not told yet what is planned.</p>
       )}
       {ahead?.known && ahead.items.length === 0 && (
-        <p className={classes.quiet}>No maintenance and no reservation is planned.</p>
+        <p className={classes.quiet}>
+          No maintenance and no <Term>reservation</Term> is planned.
+        </p>
       )}
       {ahead && ahead.items.length > 0 && <Timeline items={ahead.items} />}
     </section>

@@ -1,6 +1,7 @@
 import { ActionIcon, Paper } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect } from 'react';
+import { MaybeTerm } from '@/features/glossary/Term';
 import { memoryText, plural } from '@/features/sessions/words';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
@@ -75,7 +76,9 @@ export function NodeDetails({ node, seen, close }: Props) {
 function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <div>
-      <dt>{name}</dt>
+      <dt>
+        <MaybeTerm>{name}</MaybeTerm>
+      </dt>
       <dd>{children}</dd>
     </div>
   );

@@ -1,6 +1,7 @@
 import { Paper } from '@mantine/core';
 import { type ReactNode, useRef } from 'react';
 import { useWindowed } from '@/features/files/useWindowed';
+import { Term } from '@/features/glossary/Term';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './NodeTable.module.css';
@@ -49,9 +50,15 @@ export function NodeTable({ seen, nodes, search, go }: Props) {
               </Head>
               {seen.sees_addresses && (
                 <>
-                  <th scope="col">In-band</th>
-                  <th scope="col">InfiniBand</th>
-                  <th scope="col">Management</th>
+                  <th scope="col">
+                    <Term>In-band</Term>
+                  </th>
+                  <th scope="col">
+                    <Term>InfiniBand</Term>
+                  </th>
+                  <th scope="col">
+                    <Term>Management</Term>
+                  </th>
                 </>
               )}
               <th scope="col">Reason</th>

@@ -1,6 +1,7 @@
 import { Paper, Skeleton, Table } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
+import { Term } from '@/features/glossary/Term';
 import { minutesAsTime } from '@/lib/time';
 import { Notice } from '@/ui/Notice';
 import classes from './Cluster.module.css';
@@ -18,7 +19,7 @@ export function QueueSection({ queue, error }: Props) {
   return (
     <section className={classes.section} aria-labelledby="queue-title">
       <h2 id="queue-title" className={classes.title}>
-        Queue
+        <Term>Queue</Term>
       </h2>
       {error && !queue && <Notice tone="error">{sentence(error)}</Notice>}
       {!error && !queue && <Skeleton height={160} radius="lg" aria-label="Loading" />}
@@ -43,9 +44,13 @@ function Partitions({ queue }: { queue: ClusterQueue }) {
         <Table verticalSpacing="sm" horizontalSpacing="md">
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>Partition</Table.Th>
+              <Table.Th>
+                <Term>Partition</Term>
+              </Table.Th>
               <Table.Th>Nodes</Table.Th>
-              <Table.Th>Longest time</Table.Th>
+              <Table.Th>
+                <Term word="Time limit">Longest time</Term>
+              </Table.Th>
               <Table.Th>Running</Table.Th>
               <Table.Th>Waiting in line</Table.Th>
               <Table.Th>Yours</Table.Th>

@@ -1,6 +1,7 @@
 import { Paper } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { JobDetail } from '@/api/types';
+import { MaybeTerm } from '@/features/glossary/Term';
 import classes from './JobPage.module.css';
 import { askedTexts, valueText } from './words';
 
@@ -58,13 +59,14 @@ export function JobFacts({ job, title }: { job: JobDetail; title: string | undef
     <div className={classes.boxes}>
       <Box title="Asked for" facts={resourceFacts(job)} />
       <Box title="In Slurm" facts={slurmFacts(job)} />
-      {parameters.length > 0 && <Box title="Parameters" facts={parameters} />}
+      {parameters.length > 0 && <Box title="Parameters" facts={parameters} own />}
       <Box title="About" facts={aboutFacts(job, title)} />
     </div>
   );
 }
 
-function Box({ title, facts }: { title: string; facts: Fact[] }) {
+/** `own`: the labels are names of one's own, which no glossary explains. */
+function Box({ title, facts, own }: { title: string; facts: Fact[]; own?: boolean }) {
   if (facts.length === 0) return null;
   return (
     <Paper component="section" className={classes.box}>
@@ -72,7 +74,7 @@ function Box({ title, facts }: { title: string; facts: Fact[] }) {
       <dl className={classes.facts}>
         {facts.map(({ label, value }) => (
           <div key={label}>
-            <dt>{label}</dt>
+            <dt>{own ? label : <MaybeTerm>{label}</MaybeTerm>}</dt>
             <dd>{value}</dd>
           </div>
         ))}

@@ -2,6 +2,7 @@ import { Table } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { JobArray, JobDetail, Task } from '@/api/types';
+import { Term } from '@/features/glossary/Term';
 import { StateChip } from '@/ui/StateChip';
 import classes from './JobPage.module.css';
 import { type Order, ordered, turned } from './order';
@@ -15,7 +16,7 @@ export function TaskTable({ job, array }: { job: JobDetail; array: JobArray }) {
   return (
     <section aria-labelledby="tasks">
       <h2 id="tasks" className={classes.heading}>
-        Tasks
+        <Term>Tasks</Term>
       </h2>
       <p className={classes.note}>
         {arrayText(array)}
@@ -40,7 +41,9 @@ export function TaskTable({ job, array }: { job: JobDetail; array: JobArray }) {
                 />
               ))}
               <Table.Th>Node</Table.Th>
-              <Table.Th>Exit code</Table.Th>
+              <Table.Th>
+                <Term>Exit code</Term>
+              </Table.Th>
               <Table.Th>Log</Table.Th>
             </Table.Tr>
           </Table.Thead>

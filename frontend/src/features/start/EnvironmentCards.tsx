@@ -1,6 +1,7 @@
 import { Button, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { Environment } from '@/api/types';
+import { Term } from '@/features/glossary/Term';
 import { plural } from '@/features/sessions/words';
 import { EnvironmentCard } from './EnvironmentCard';
 import { favouritesFirst, isFound } from './environments';
@@ -32,7 +33,9 @@ export function EnvironmentCards({ environments, chosen, onChoose }: Props) {
   const hidden = found.length - shown.length;
   return (
     <fieldset className={classes.group}>
-      <legend>Environment</legend>
+      <legend>
+        <Term>Environment</Term>
+      </legend>
       {environments.length > WORTH_SEARCHING && (
         <TextInput
           className={classes.search}

@@ -1,5 +1,6 @@
 import { NativeSelect, NumberInput } from '@mantine/core';
 import type { Cluster } from '@/api/types';
+import { Term } from '@/features/glossary/Term';
 import { minutesAsTime } from '@/lib/time';
 import { type Draft, findPartition, gpuTypesOf, type Problems } from './check';
 import { hoursToMinutes, minutesToHours } from './draft';
@@ -108,6 +109,10 @@ export function ResourceFields(props: Props) {
         clampBehavior="none"
         error={problems.time_limit_minutes}
       />
+      <p className={classes.words}>
+        What these words mean: <Term>Partition</Term>, <Term>GPU</Term>, <Term>CPU</Term>,{' '}
+        <Term>Memory</Term>, <Term>Time limit</Term>
+      </p>
     </div>
   );
 }

@@ -1,4 +1,5 @@
 import type { Cluster } from '@/api/types';
+import { Term } from '@/features/glossary/Term';
 import { ResourceFields } from '@/features/start/ResourceFields';
 import classes from '@/features/start/StartPage.module.css';
 import type { JobDraft, JobProblems } from './request';
@@ -13,7 +14,9 @@ interface Props {
 export function JobResources({ cluster, draft, problems, onChange }: Props) {
   return (
     <fieldset className={classes.group}>
-      <legend>Resources</legend>
+      <legend>
+        <Term>Resources</Term>
+      </legend>
       <ResourceFields
         cluster={cluster}
         draft={draft.node}

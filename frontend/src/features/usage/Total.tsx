@@ -1,3 +1,4 @@
+import { Term } from '@/features/glossary/Term';
 import { plural } from '@/features/sessions/words';
 import { Time } from '@/ui/Time';
 import type { Range } from './months';
@@ -24,8 +25,10 @@ export function Total({ rows, asOf, from, range }: Props) {
     );
   return (
     <p className={classes.total}>
-      <strong>{hours(total.gpu_hours)} GPU-hours</strong>, {hours(total.cpu_hours)} CPU-hours,{' '}
-      {plural(total.jobs, 'job')}.{' '}
+      <strong>
+        {hours(total.gpu_hours)} <Term>GPU-hours</Term>
+      </strong>
+      , {hours(total.cpu_hours)} CPU-hours, {plural(total.jobs, 'job')}.{' '}
       <span className={classes.quiet}>
         Counted until <Time at={asOf} />
         {from !== null && from > `${range.from}-01` && `, from ${from} on`}.
