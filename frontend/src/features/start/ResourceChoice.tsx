@@ -1,7 +1,7 @@
 import type { Cluster, Environment } from '@/api/types';
 import { resourceTexts } from '@/features/sessions/words';
 import { ChoiceCard } from '@/ui/ChoiceCard';
-import { checkResources } from './check';
+import type { Draft, Problems } from './check';
 import { toDraft } from './draft';
 import classes from './StartPage.module.css';
 
@@ -10,17 +10,19 @@ export const OWN = '(own)';
 interface Props {
   cluster: Cluster;
   environment: Environment | undefined;
+  /** what is wrong with a choice */
+  check: (draft: Draft) => Problems;
   chosen: string;
   onChoose: (name: string) => void;
 }
 
 /** The site's presets, and the way to one's own numbers. */
-export function ResourceChoice({ cluster, environment, chosen, onChoose }: Props) {
+export function ResourceChoice({ cluster, environment, check, chosen, onChoose }: Props) {
   return (
     <div className={`${classes.cards} ${classes.presets}`}>
       {cluster.presets.map((preset) => {
         const draft = toDraft(preset.resources, environment?.default_resources ?? {}, cluster);
-        const problem = Object.values(checkResources(draft, cluster, environment))[0];
+        const problem = Object.values(check(draft))[0];
         return (
           <ChoiceCard
             key={preset.name}

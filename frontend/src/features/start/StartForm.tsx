@@ -2,6 +2,7 @@ import { TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useRef, useState } from 'react';
 import type { Environment } from '@/api/types';
+import { Term } from '@/features/glossary/Term';
 import { startSession } from '@/features/sessions/actions';
 import { Notice } from '@/ui/Notice';
 import { EnvironmentCards } from './EnvironmentCards';
@@ -30,6 +31,8 @@ export function StartForm({ environments, link, beside }: Props) {
   const form = useRef<HTMLFormElement>(null);
   const start = useStartForm(environments, link);
   const [busy, setBusy] = useState(false);
+  // A second click may come before the button is drawn busy.
+  const asked = useRef(false);
 
   const focusFirstProblem = (): void => {
     // After React has drawn the messages, so that the field can be found by them.
@@ -42,8 +45,9 @@ export function StartForm({ environments, link, beside }: Props) {
     // In React the forms of dialogs are inside this one, too.
     if (event.target !== event.currentTarget) return;
     event.preventDefault();
-    if (busy) return;
+    if (asked.current) return;
     if (start.blocked) return focusFirstProblem();
+    asked.current = true;
     setBusy(true);
     try {
       await startSession(start.request());
@@ -54,6 +58,7 @@ export function StartForm({ environments, link, beside }: Props) {
       start.refuse(error);
       focusFirstProblem();
     } finally {
+      asked.current = false;
       setBusy(false);
     }
   };
@@ -100,11 +105,14 @@ function ResourcesPart({ start }: { start: StartFormState }) {
   const { cluster, environment, draft, problems } = start;
   return (
     <fieldset className={classes.group}>
-      <legend>Resources</legend>
+      <legend>
+        <Term>Resources</Term>
+      </legend>
       {cluster.presets.length > 0 && (
         <ResourceChoice
           cluster={cluster}
           environment={environment}
+          check={start.check}
           chosen={start.preset}
           onChoose={start.choosePreset}
         />

@@ -89,6 +89,11 @@ describe('firstPreset', () => {
     expect(firstPreset(site, environment('required'), 'small')).toBe(oneGpu);
   });
 
+  it('leaves out what else is wrong with one', () => {
+    const few = ({ gpus }: { gpus: number | null }) => (gpus ? { gpus: 'Too many.' } : {});
+    expect(firstPreset(site, environment('optional'), 'one', few)).toBe(small);
+  });
+
   it('has none where none fits', () => {
     expect(firstPreset({ ...cluster, presets: [huge] }, environment('none'), null)).toBeUndefined();
   });

@@ -1,7 +1,7 @@
 /** From the resources someone offers (a preset, an environment) to a form's numbers, and back. Pure. */
 import type { Cluster, Environment, Preset, SessionRequest, SomeResources } from '@/api/types';
 import { resourceTexts } from '@/features/sessions/words';
-import { checkResources, type Draft, findPartition } from './check';
+import { checkResources, type Draft, findPartition, type Problems } from './check';
 
 /** For what nobody has said anything about. */
 const FALLBACK = { cpus: 1, memory_gb: 4, time_limit_minutes: 240 } as const;
@@ -34,15 +34,18 @@ export const isComplete = ({ gpus, cpus, memory_gb, time_limit_minutes }: Draft)
 export const draftText = (draft: Draft): string =>
   isComplete(draft) ? resourceTexts(draft).join(' · ') : 'Some numbers are still missing.';
 
-/** The preset to begin with: the remembered one if it fits the environment, else the first that does. */
+/** The preset to begin with: the remembered one if it fits the environment, else the first that does.
+ * `alsoWrong` knows what is wrong besides what the cluster can't do. */
 export function firstPreset(
   cluster: Cluster,
   environment: Environment,
   remembered: string | null,
+  alsoWrong: (draft: Draft) => Problems = () => ({}),
 ): Preset | undefined {
   const fits = (preset: Preset): boolean => {
     const draft = toDraft(preset.resources, environment.default_resources, cluster);
-    return Object.keys(checkResources(draft, cluster, environment)).length === 0;
+    const wrong = { ...checkResources(draft, cluster, environment), ...alsoWrong(draft) };
+    return Object.keys(wrong).length === 0;
   };
   const sensible = ({ resources }: Preset): boolean =>
     environment.gpu !== 'none' || (resources.gpus ?? 0) === 0;

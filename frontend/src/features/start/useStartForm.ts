@@ -1,7 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { fieldMessage } from '@/api/problem';
-import type { Cluster, Environment, SessionRequest, SomeResources } from '@/api/types';
+import type {
+  Cluster,
+  Environment,
+  PersonLimits,
+  Preset,
+  SessionRequest,
+  SomeResources,
+} from '@/api/types';
 import { myLimitsQuery } from '@/features/limits/queries';
 import { isLive } from '@/live/reducer';
 import { useLive } from '@/live/store';
@@ -11,7 +18,7 @@ import { limitProblems, noRoomForSession } from './limits';
 import { linkResources, type StartLink } from './link';
 import { OWN } from './ResourceChoice';
 import { resourceRefusals } from './refusal';
-import { recall, remember } from './remembered';
+import { type Remembered, recall, remember } from './remembered';
 
 /** What a form is filled in with: a link, a saved setup. */
 export interface Given {
@@ -33,6 +40,8 @@ export interface StartFormState {
   takeDraft: (resources: SomeResources) => void;
   /** all at once, as a saved setup has it */
   take: (given: Given) => void;
+  /** what is wrong with these numbers in the chosen environment, for whoever asks */
+  check: (draft: Draft) => Problems;
   problems: Problems;
   /** why no session at all can be started */
   noRoom: string | null;
@@ -83,6 +92,61 @@ function useStarter(environment: Environment | undefined, given: string | undefi
   return { starter: starters.find((name) => name === wanted) ?? null, choose };
 }
 
+interface Numbers {
+  preset: Preset | undefined;
+  draft: Draft;
+  /** account and QOS */
+  more: More;
+  /** what is remembered of it */
+  kept: Pick<Remembered, 'preset' | 'own'>;
+  choosePreset: (name: string) => void;
+  setOwn: (draft: Draft) => void;
+  /** own numbers, whatever was chosen before */
+  take: (resources: SomeResources, withMore?: boolean) => void;
+}
+
+/** The resources: a preset of the site's, or one's own numbers. */
+function useNumbers(
+  environment: Environment | undefined,
+  limits: PersonLimits | undefined,
+  asked: SomeResources | null,
+  last: Remembered,
+): Numbers {
+  const cluster = useCluster();
+  const defaults = environment?.default_resources ?? {};
+  const [chosen, choose] = useState<string | null>(
+    asked !== null || (last.own && last.preset === null) ? OWN : last.preset,
+  );
+  const [own, setOwn] = useState<Draft | null>(
+    asked === null ? last.own : toDraft(asked, defaults, cluster),
+  );
+  const [more, setMore] = useState<More>(() => moreOf(asked ?? {}));
+  const preset =
+    chosen === OWN || environment === undefined
+      ? undefined
+      : firstPreset(cluster, environment, chosen, (wish) => limitProblems(wish, limits));
+  const draft =
+    preset === undefined
+      ? (own ?? toDraft({}, defaults, cluster))
+      : toDraft(preset.resources, defaults, cluster);
+  return {
+    preset,
+    draft,
+    more,
+    kept: { preset: preset?.name ?? null, own: preset === undefined ? draft : own },
+    choosePreset: (name) => {
+      if (name === OWN) setOwn(draft);
+      choose(name);
+    },
+    setOwn,
+    take: (resources, withMore = false) => {
+      setOwn(toDraft(resources, defaults, cluster));
+      choose(OWN);
+      if (withMore) setMore(moreOf(resources));
+    },
+  };
+}
+
 /** Everything the start form holds: choices, what is wrong with them, and the request they make. */
 export function useStartForm(environments: Environment[], link: StartLink): StartFormState {
   const cluster = useCluster();
@@ -93,92 +157,64 @@ export function useStartForm(environments: Environment[], link: StartLink): Star
     () => firstEnvironment(environments, link.environment, last.environment)?.name,
   );
   const environment = environments.find((e) => e.name === environmentName);
-  const defaults = environment?.default_resources ?? {};
-  const asked = linkResources(link);
-  const [chosenPreset, setChosenPreset] = useState<string | null>(
-    asked !== null || (last.own && last.preset === null) ? OWN : last.preset,
-  );
-  const [own, setOwn] = useState<Draft | null>(
-    asked === null ? last.own : toDraft(asked, defaults, cluster),
-  );
-  const [more, setMore] = useState<More>(() => moreOf(link));
+  const numbers = useNumbers(environment, limits, linkResources(link), last);
+  const { preset, draft } = numbers;
+  const { starter, choose: chooseStarter } = useStarter(environment, link.starter);
   const [name, setName] = useState('');
   const [refusal, setRefusal] = useState<unknown>(null);
-  const { starter, choose: chooseStarter } = useStarter(environment, link.starter);
 
-  const preset =
-    chosenPreset === OWN || environment === undefined
-      ? undefined
-      : firstPreset(cluster, environment, chosenPreset);
-  const draft =
-    preset === undefined
-      ? (own ?? toDraft({}, defaults, cluster))
-      : toDraft(preset.resources, defaults, cluster);
-  const found = {
-    ...limitProblems(draft, limits),
-    ...checkResources(draft, cluster, environment),
-  };
+  const check = (wish: Draft): Problems => ({
+    ...limitProblems(wish, limits),
+    ...checkResources(wish, cluster, environment),
+  });
+  const found = check(draft);
   const taken = (sessions ?? []).filter(isLive).map((s) => s.name);
   const wrongName = nameProblem(name.trim(), taken);
   const noRoom = noRoomForSession(limits);
 
   /** A change answers the last refusal. */
-  const change = (act: () => void): void => {
-    setRefusal(null);
-    act();
-  };
-  const takeDraft = (resources: SomeResources): void =>
-    change(() => {
-      setOwn(toDraft(resources, defaults, cluster));
-      setChosenPreset(OWN);
-    });
+  const change =
+    <T>(act: (value: T) => void) =>
+    (value: T): void => {
+      setRefusal(null);
+      act(value);
+    };
 
   return {
     cluster,
     environment,
-    chooseEnvironment: (value) => change(() => setEnvironmentName(value)),
+    chooseEnvironment: change(setEnvironmentName),
     preset: preset?.name ?? OWN,
-    choosePreset: (value) =>
-      change(() => {
-        if (value === OWN) setOwn(draft);
-        setChosenPreset(value);
-      }),
+    choosePreset: change(numbers.choosePreset),
     ownNumbers: preset === undefined,
     draft,
-    setDraft: (value) => change(() => setOwn(value)),
-    takeDraft,
-    take: (given) => {
-      takeDraft(given.resources);
+    setDraft: change(numbers.setOwn),
+    takeDraft: change((resources: SomeResources) => numbers.take(resources)),
+    check,
+    take: change((given: Given) => {
+      numbers.take(given.resources, true);
       setEnvironmentName(given.environment);
-      setMore(moreOf(given.resources));
-    },
+    }),
     problems: { ...found, ...resourceRefusals(refusal) },
     noRoom,
     name,
-    setName: (value) => change(() => setName(value)),
+    setName: change(setName),
     nameProblem: wrongName ?? fieldMessage(refusal, 'name') ?? null,
     starter,
-    setStarter: (value) => change(() => chooseStarter(value)),
+    setStarter: change(chooseStarter),
     starterProblem: fieldMessage(refusal, 'starter') ?? null,
     blocked: Object.keys(found).length > 0 || wrongName !== null || noRoom !== null,
     refusal,
     refuse: (error) => {
       setRefusal(error);
-      if (Object.keys(resourceRefusals(error)).length === 0) return;
-      setOwn(draft);
-      setChosenPreset(OWN);
+      if (Object.keys(resourceRefusals(error)).length > 0) numbers.take(draft);
     },
     request: () => ({
       environment: environment?.name ?? '',
-      resources: { ...toResources(draft), ...more },
+      resources: { ...toResources(draft), ...numbers.more },
       ...(name.trim() === '' ? {} : { name: name.trim() }),
       ...(starter === null ? {} : { starter }),
     }),
-    keep: () =>
-      remember({
-        environment: environment?.name ?? null,
-        preset: preset?.name ?? null,
-        own: preset === undefined ? draft : own,
-      }),
+    keep: () => remember({ environment: environment?.name ?? null, ...numbers.kept }),
   };
 }
