@@ -34,7 +34,7 @@ export function SizingHint({ sizing, resources, whose, onUse }: Props) {
           <p>Those runs had other numbers of nodes or GPUs: this one may need more.</p>
         ) : (
           'time_limit_minutes' in sized.fields && (
-            <p>If this run has more to do than those, give it more time.</p>
+            <p>If this run has more to do, give it more time.</p>
           )
         )}
         <Button

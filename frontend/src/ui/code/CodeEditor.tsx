@@ -77,6 +77,8 @@ function EditorField(props: Props & Loaded) {
     'aria-describedby': wrong ? `${id}-about ${id}-error` : `${id}-about`,
     'aria-invalid': String(wrong),
     autocapitalize: 'none',
+    // What is edited can have the focus anyhow; who checks pages can see it so.
+    tabindex: '0',
   };
   const first = useRef({ value, attributes, caret });
 
