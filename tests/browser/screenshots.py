@@ -77,7 +77,8 @@ def look(wanted: Wanted, browser: Browser, how: Look, things: Mapping[str, str])
     if how.failing:
         page.route("**/api/v1/**", fail)
     for place in wanted.places(things):
-        picture(page, wanted.live.base_url + place.address(things), folder / f"{place.name}.png")
+        page.goto(wanted.live.base_url + place.address(things))
+        picture(page, how, folder / f"{place.name}.png")
     context.close()
 
 
@@ -100,15 +101,15 @@ def fail(route: Route) -> None:
         route.fulfill(status=500, content_type="application/problem+json", body=PROBLEM)
 
 
-def picture(page: Page, address: str, file: Path) -> None:
+def picture(page: Page, how: Look, file: Path) -> None:
     """One page from its top to its end. If it still waits for something, that is said here."""
-    page.goto(address)
     try:
         settle(page)
     except AssertionError:
         sys.stderr.write(f"{file}: still waits for something\n")
     page.screenshot(path=file, full_page=True)
-    wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    # a phone makes its window as wide as the page
+    wide = page.evaluate("document.documentElement.scrollWidth") - how.size[0]
     if wide > 0:
         sys.stderr.write(f"{file}: {wide} pixels wider than the screen\n")
 
