@@ -19,11 +19,12 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playw
 
 from tests.browser import scenes
 from tests.browser.chromium import launch
-from tests.browser.places import PLACES, Place, settle
+from tests.browser.places import PLACES, READY_MS, Place, settle
 from tests.live import Live
 
 DESKTOP, PHONE = (1280, 900), (390, 844)
 FULL, EMPTY = "carol", "bob"
+FAILING_MS = 4_000  # what comes by the event stream never comes then
 PROBLEM = (
     '{"type":"urn:portal:internal","title":"Trouble","status":500,'
     '"detail":"Something went wrong here. It has been written down."}'
@@ -104,7 +105,7 @@ def fail(route: Route) -> None:
 def picture(page: Page, how: Look, file: Path) -> None:
     """One page from its top to its end. If it still waits for something, that is said here."""
     try:
-        settle(page)
+        settle(page, FAILING_MS if how.failing else READY_MS)
     except AssertionError:
         sys.stderr.write(f"{file}: still waits for something\n")
     page.screenshot(path=file, full_page=True)
