@@ -3,7 +3,7 @@ import type { Job } from '@/api/types';
 import { jobAnnouncements } from '@/live/announce';
 import { toLiveEvent } from '@/live/events';
 import { initialState, reduce } from '@/live/reducer';
-import { jobRows } from './list';
+import { jobRows, unplaced } from './list';
 import {
   arrayText,
   errorLine,
@@ -60,6 +60,13 @@ describe('jobRows', () => {
       ['z', 'ended'],
       ['m', 'running'],
     ]);
+  });
+
+  it('knows who still wants a place there', () => {
+    const live = [job('z', { state: 'ended' }), job('new')];
+    expect(unplaced([job('z')], live, none, { order: 'name' })).toEqual(['new']);
+    expect(unplaced([], live, new Set(['z']), { order: 'name', state: 'ended' })).toEqual([]);
+    expect(unplaced([], live, none, {})).toEqual([]);
   });
 
   it('lets go of what no longer fits the filter or was removed', () => {

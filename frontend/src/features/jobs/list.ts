@@ -21,3 +21,17 @@ export function jobRows(
   }
   return rows.filter((job) => !removed.has(job.id) && matches(job, search));
 }
+
+/** Jobs that belong into a list whose order only the portal knows, and that it has not named yet: they
+ * may have their place on a page that is read already. */
+export function unplaced(
+  read: readonly Job[],
+  live: readonly Job[],
+  removed: ReadonlySet<string>,
+  search: JobsSearch,
+): string[] {
+  if (search.order === undefined) return [];
+  const there = new Set(read.map(({ id }) => id));
+  const missing = live.filter((job) => !there.has(job.id) && !removed.has(job.id));
+  return missing.filter((job) => matches(job, search)).map(({ id }) => id);
+}

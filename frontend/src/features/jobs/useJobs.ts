@@ -2,7 +2,7 @@ import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Job } from '@/api/types';
 import { useLive } from '@/live/store';
-import { jobRows } from './list';
+import { jobRows, unplaced } from './list';
 import { JOBS_KEY, jobCountQuery, jobsQuery, templatesQuery } from './queries';
 import type { JobsSearch } from './search';
 
@@ -38,6 +38,15 @@ function useAskAgainWhenOthers(live: readonly Job[] | null): void {
   }, [live, client]);
 }
 
+/** Asks where these belong, once; those for whom there is no room on the pages read so far can wait. */
+function useAskForPlaces(ids: string[]): void {
+  const client = useQueryClient();
+  const wanted = [...ids].sort().join();
+  useEffect(() => {
+    if (wanted !== '') void client.invalidateQueries({ queryKey: [...JOBS_KEY, 'pages'] });
+  }, [wanted, client]);
+}
+
 /** How many there are changes with their states, too. */
 function useCount(search: JobsSearch, live: readonly Job[] | null): number | undefined {
   const client = useQueryClient();
@@ -58,10 +67,12 @@ export function useJobs(search: JobsSearch): Jobs {
   const [removed, setRemoved] = useState<ReadonlySet<string>>(new Set());
   useAskAgainWhenOthers(live);
   const count = useCount(search, live);
-  const rows = useMemo(() => {
-    const read = data?.pages.flatMap((page) => page.items) ?? [];
-    return jobRows(read, live ?? [], removed, search);
-  }, [data, live, removed, search]);
+  const read = useMemo(() => data?.pages.flatMap((page) => page.items) ?? [], [data]);
+  const rows = useMemo(
+    () => jobRows(read, live ?? [], removed, search),
+    [read, live, removed, search],
+  );
+  useAskForPlaces(isPending ? [] : unplaced(read, live ?? [], removed, search));
   const titles = useMemo(
     () => new Map(templates.data?.map(({ name, title }) => [name, title])),
     [templates.data],

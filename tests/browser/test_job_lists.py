@@ -1,0 +1,125 @@
+"""Many jobs as a person keeps them in order: found, chosen, compared, cancelled, removed; and what
+benchmarks have measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+from tests.live import Live
+
+LogIn = Callable[[Page, str], None]
+SOON_MS = 120_000
+NAME = f"lists{uuid4().hex[:6]}"  # of this run's jobs alone
+SMALL = {"cpus": 1, "memory_gb": 1}
+LEARNING = {"template": "python-training", "resources": SMALL}
+MEASURING = {
+    "template": "bench-storage",
+    "name": f"{NAME}-storage",
+    "parameters": {"size_mb": 8, "seconds": 5},
+    "resources": SMALL,
+}
+
+
+@pytest.fixture
+def alice(portal: Live, context: BrowserContext, log_in: LogIn) -> Iterator[Page]:
+    """alice at her list; what she leaves running ends with the test."""
+    page = context.new_page()
+    log_in(page, "alice")
+    yield page
+    portal.exec_as("alice", ["scancel", "--user=alice"])
+
+
+def submit(portal: Live, page: Page, **job: Any) -> str:
+    answer = page.request.post(
+        f"{portal.base_url}/api/v1/jobs", data=job, headers={"Origin": portal.base_url}
+    )
+    assert answer.status == 201, answer.text()
+    return str(answer.json()["id"])
+
+
+def jobs_called(page: Page, name: str) -> Locator:
+    return page.get_by_role("article").filter(has_text=name)
+
+
+def test_found_compared_cancelled_and_removed(portal: Live, alice: Page) -> None:
+    page = alice
+    submit(portal, page, **MEASURING)
+    for rate in (0.1, 0.01):
+        given = {"epochs": 2, "learning_rate": rate}
+        submit(portal, page, **LEARNING, name=f"{NAME}-rate {rate}", parameters=given)
+    submit(portal, page, script="#!/bin/bash\nsleep 900\n", name=f"{NAME}-sleeper", resources=SMALL)
+    filter_and_return(portal, page)
+    compare(page)
+    cancel_and_remove(portal, page)
+    look_at_the_benchmark(portal, page)
+
+
+def filter_and_return(portal: Live, page: Page) -> None:
+    """What is listed stands in the address, so that a link and a reload show the same."""
+    page.goto(f"{portal.base_url}/jobs")
+    page.get_by_label("Find by name or Slurm job number").fill(NAME)
+    expect(page.get_by_role("article")).to_have_count(4)
+    page.get_by_label("State", exact=True).select_option("Completed")
+    page.get_by_label("Template", exact=True).select_option("Training with NumPy")
+    page.get_by_label("Order").select_option("By name, A to Z")
+    expect(page.get_by_role("article")).to_have_count(2, timeout=SOON_MS)
+    page.reload()
+    names = page.get_by_role("article").get_by_role("heading")
+    expect(names).to_have_text([f"{NAME}-rate 0.01", f"{NAME}-rate 0.1"])
+    assert "state=completed" in page.url
+
+
+def compare(page: Page) -> None:
+    """Two runs side by side: what they were given differs, and both have logged."""
+    page.get_by_role("checkbox", name="Choose all that are shown").check()
+    page.get_by_role("link", name="Compare").click()
+    page.get_by_role("heading", name="Compare runs").wait_for()
+    table = page.get_by_role("region", name="Runs side by side")
+    rate = table.get_by_role("row", name="learning_rate")
+    expect(rate.get_by_role("cell")).to_have_text(["0.01", "0.1"])
+    expect(table.get_by_role("row", name="loss")).to_be_visible()
+    expect(table.get_by_role("row", name="epochs")).to_have_count(0)
+    page.get_by_label("Also what is the same in all of them").check()
+    expect(table.get_by_role("row", name="epochs").get_by_role("cell")).to_have_text(["2", "2"])
+    page.get_by_role("button", name=f"Leave out {NAME}-rate 0.1", exact=True).click()
+    expect(rate.get_by_role("cell")).to_have_text(["0.01"])
+
+
+def cancel_and_remove(portal: Live, page: Page) -> None:
+    """Of those that are chosen each act reaches those that it can be done to."""
+    page.goto(f"{portal.base_url}/jobs?q={NAME}")
+    sleeper = jobs_called(page, f"{NAME}-sleeper")
+    sleeper.get_by_role("checkbox").check()
+    jobs_called(page, f"{NAME}-rate 0.1").get_by_role("checkbox").check()
+    page.get_by_role("button", name="Cancel 1").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("The other 1 stay as they are")
+    dialog.get_by_role("button", name="Cancel them").click()
+    expect(page.get_by_text("1 job cancelled.")).to_be_visible()
+    expect(sleeper).to_contain_text("Cancelled", timeout=SOON_MS)
+    expect(jobs_called(page, f"{NAME}-storage")).to_contain_text("Completed", timeout=SOON_MS)
+    page.get_by_label("Find by name or Slurm job number").fill(f"{NAME}-rate")
+    expect(page.get_by_role("article")).to_have_count(2)
+    page.get_by_role("checkbox", name="Choose all that are shown").check()
+    page.get_by_role("button", name="Remove 2").click()
+    dialog.get_by_role("button", name="Remove them").click()
+    expect(page.get_by_text("No job of yours is like this.")).to_be_visible()
+    page.get_by_role("button", name="Show all", exact=True).click()
+    expect(sleeper).to_be_visible()
+    expect(jobs_called(page, f"{NAME}-rate")).to_have_count(0)
+
+
+def look_at_the_benchmark(portal: Live, page: Page) -> None:
+    page.get_by_role("link", name="Benchmarks").click()
+    page.get_by_label("Benchmark").select_option("Benchmark: storage")
+    table = page.get_by_role("region", name="read MB/s")
+    expect(table.get_by_role("link", name=f"{NAME}-storage").first).to_be_visible(timeout=SOON_MS)
+    expect(table.get_by_role("row", name="sequential")).to_be_visible()
+    page.get_by_label("Figure").select_option("write MB/s")
+    expect(page.get_by_role("region", name="write MB/s")).to_be_visible()
+    assert "measure=write" in page.url
