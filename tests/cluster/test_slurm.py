@@ -155,7 +155,7 @@ async def test_what_bounds_a_jobs_time_though_not_the_portals_changes(
     portal.exec_as("root", [*bob, "MaxWallDurationPerJob=90"])
     try:
         (ahead,) = [found for found in await slurm.reservations() if found.name == name]
-        assert (ahead.nodes, ahead.maintenance) == (job.nodes, True)
+        assert (ahead.nodes, ahead.maintenance, ahead.users) == (job.nodes, True, ("root",))
 
         async def bounded() -> bool:
             return WallLimit(90, "account", job.account or "") in await slurm.walls(job)

@@ -3,15 +3,18 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import portal as portal_package
+from portal import check
 from portal.db import utcnow
 from portal.hub import HubRefused, HubUnavailable
 from portal.services import probes
+from portal.services.cluster.node_table_file import NodeTable
 from portal.services.probes import Looks, is_down
 from portal.services.status import Answer, Found, Part, Probe, State, Status, ago
 from spawner.errors import Unreachable
@@ -148,7 +151,12 @@ async def played(portal: Portal) -> AsyncIterator[Any]:
     agents = SimpleNamespace(answered_at=None, trouble=None)
     settings = portal.settings
     parts = SimpleNamespace(
-        watcher=watcher, slurm=slurm, agents=agents, settings=settings, books=books
+        watcher=watcher,
+        slurm=slurm,
+        agents=agents,
+        settings=settings,
+        books=books,
+        node_table=NodeTable(),
     )
     yield Looks(parts, portal.app.state.directory)  # type: ignore[arg-type]
 
@@ -216,6 +224,28 @@ async def test_nodes_that_are_down(played: Looks) -> None:
     cluster("IDLE*", "DOWN", "ALLOCATED")
     found = (await played.nodes())[""]
     assert (found.state, found.message) == (State.FAILING, "2 of 3 nodes down: node0, node1.")
+
+
+async def test_mistakes_in_the_table_of_nodes(played: Looks, tmp_path: Path) -> None:
+    file = tmp_path / "nodes.yaml"
+    table = played.parts.node_table
+    table.file = file
+    nodes = (NodeInfo("node01", "", "IDLE"),)
+    played.parts.watcher.cluster = SimpleNamespace(nodes=nodes, at=utcnow())  # type: ignore[assignment]
+    file.write_text("node01: {in_band: 10.0.0.1}\nnode09: {in_band: 10.0.0.9}\n")
+    await table.refresh()
+    found = (await played.node_table())[""]
+    assert (found.state, found.message) == (
+        State.OK,
+        "It has the addresses of 2 nodes. Slurm has no node called node09.",
+    )
+    assert check.node_table(file).problem is None
+    file.write_text("node01: {}\nnode02: {in_band: 10.0.0.300, where: x}\n")
+    await table.refresh()
+    found = (await played.node_table())[""]
+    assert (found.state, found.message.count("line 2: ")) == (State.FAILING, 2)
+    assert f"2 mistakes in {file}" in found.message
+    assert f"{file}: line 2: " in (check.node_table(file).problem or "")
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ function Timeline({ items }: { items: readonly Reservation[] }) {
 function tickText(at: number, far: number): string {
   const date = new Date(at);
   return far > 2 * DAY
-    ? date.toLocaleDateString(undefined, { weekday: 'short', day: 'numeric', month: 'short' })
+    ? date.toLocaleDateString(undefined, { day: 'numeric', month: 'short' })
     : date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
 }
 

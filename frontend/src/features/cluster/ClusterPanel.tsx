@@ -1,4 +1,5 @@
 import { Paper, Skeleton } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import { useLive } from '@/live/store';
 import classes from './ClusterPanel.module.css';
 import { GpuTypeRow } from './GpuTypeRow';
@@ -14,9 +15,12 @@ export function ClusterPanel() {
   if (cluster === null) return <Skeleton height={220} radius="lg" />;
   return (
     <Paper component="section" className={classes.panel} aria-labelledby="free-now">
-      <h2 id="free-now" className={classes.title}>
-        {cluster.stale_since === null ? 'Free now' : 'Free when Slurm last answered'}
-      </h2>
+      <div className={classes.head}>
+        <h2 id="free-now" className={classes.title}>
+          {cluster.stale_since === null ? 'Free now' : 'Free when Slurm last answered'}
+        </h2>
+        <Link to="/cluster">Whole cluster</Link>
+      </div>
       {cluster.gpus.length === 0 && (
         <p className={classes.none}>
           {isKnown(cluster)

@@ -184,16 +184,21 @@ export function spanOf(
   return from >= 1 || to <= 0 ? null : { from, long: to - from };
 }
 
+/** Within this part of a timeline a mark's words find room. */
+const ROOM = 0.85;
+
 /** Moments to write under a timeline: whole days of the reader's calendar, or hours where it is
- * short. */
+ * short; few enough for a phone. */
 export function ticks(nowMs: number, reachMs: number): number[] {
-  const [step, first] =
-    reachMs > 2 * DAY
-      ? [DAY * Math.ceil(reachMs / DAY / 6), midnight(nowMs)]
-      : [6 * HOUR, nextHour(nowMs, 6)];
+  const inDays = reachMs > 2 * DAY;
+  const step = inDays
+    ? DAY * Math.ceil(reachMs / DAY / 4)
+    : Math.max(6, Math.ceil(reachMs / HOUR / 24) * 6) * HOUR;
+  const first = inDays ? midnight(nowMs) : nextHour(nowMs, 6);
   const found: number[] = [];
-  for (let at = first; at < nowMs + reachMs && found.length < 12; at += step) found.push(at);
-  return found;
+  for (let at = first; at < nowMs + ROOM * reachMs; at += step) found.push(at);
+  // one right behind "now" would stand upon it
+  return found.filter((at) => at - nowMs > 0.12 * reachMs);
 }
 
 function midnight(nowMs: number): number {
