@@ -83,10 +83,14 @@ export function sentence(error: unknown): string {
   return error.slug === 'directory-unavailable' ? DIRECTORY_SILENT : error.message;
 }
 
-/** For those who are logged in and gave their password again: only it can be wrong. */
+/** The title of the one refusal of its kind that is about what was typed; others are about the
+ * account, which may be locked or switched off, and say so. */
+const WRONG = 'The username or the password is wrong';
+
+/** For those who were logged in and gave their password again: only it can be wrong. */
 export function wrongPassword(error: unknown): string | undefined {
-  const wrong = error instanceof ApiError && error.slug === 'wrong-credentials';
-  return wrong ? 'This is not your password.' : undefined;
+  const refused = error instanceof ApiError && error.slug === 'wrong-credentials';
+  return refused && error.more.title === WRONG ? 'This is not your password.' : undefined;
 }
 
 /** The message for one field; `resources.cpus` and `body.resources.cpus` both answer to `cpus`. */

@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest';
+import { toApiError, wrongPassword } from './problem';
+
+const refused = (title: string, slug = 'wrong-credentials') =>
+  toApiError(401, { type: `urn:portal:${slug}`, title, detail: 'The portal’s words.' }, null);
+
+describe('a password given again', () => {
+  it('is wrong when the portal says so', () => {
+    expect(wrongPassword(refused('The username or the password is wrong'))).toMatch(
+      /not your pass/,
+    );
+  });
+
+  it('isn’t blamed for an account that is closed, or for anything else', () => {
+    expect(wrongPassword(refused('This account is switched off'))).toBeUndefined();
+    expect(wrongPassword(refused('This account is locked'))).toBeUndefined();
+    expect(wrongPassword(refused('Please log in', 'login-required'))).toBeUndefined();
+    expect(wrongPassword(new TypeError('network'))).toBeUndefined();
+  });
+});
