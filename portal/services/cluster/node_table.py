@@ -12,7 +12,7 @@ import csv
 import io
 import ipaddress
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 import yaml
@@ -76,7 +76,7 @@ def parse_csv(text: str) -> Table:
         header = [cell.strip() for cell in next(lines, [])]
         if "name" not in header or len(set(header)) < len(header):
             return unread(f"its first line must name the columns: {', '.join(COLUMNS)}", 1)
-        problems += [_unknown(1, name) for name in header if name not in COLUMNS]
+        problems += [_unknown(1, name, COLUMNS) for name in header if name not in COLUMNS]
         for cells in lines:
             if not any(cell.strip() for cell in cells):
                 continue
@@ -125,7 +125,7 @@ def _yaml_row(key: yaml.Node, value: yaml.Node, problems: list[Problem]) -> _Row
     for kind, address in value.value:
         at = kind.start_mark.line + 1
         if not isinstance(kind, yaml.ScalarNode) or kind.value not in KINDS:
-            problems.append(_unknown(at, kind.value if kind.id == "scalar" else "this"))
+            problems.append(_unknown(at, kind.value if kind.id == "scalar" else "this", KINDS))
         elif not isinstance(address, yaml.ScalarNode):
             problems.append(Problem(at, f"{kind.value} is one address"))
         elif kind.value in values:
@@ -186,8 +186,8 @@ def _is_host(text: str) -> bool:
     return len(text) <= MOST_NAME and _HOST.fullmatch(text) is not None
 
 
-def _unknown(line: int, name: str) -> Problem:
-    text = f"“{_short(name)}” isn't known here; what is: {', '.join(COLUMNS)}"
+def _unknown(line: int, name: str, known: Sequence[str]) -> Problem:
+    text = f"“{_short(name)}” isn't known here; what is: {', '.join(known)}"
     return Problem(line, text)
 
 
