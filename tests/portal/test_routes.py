@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -89,7 +90,10 @@ def test_admin_routes_ask_for_an_admin_and_changes_for_a_fresh_password(
         assert deps.reader in asked
 
 
+@cache
 def asked_paths(guard: Any) -> list[tuple[str, str]]:
+    """Kept, for it takes seconds on a busy machine: while it does, nobody is answered by the portal
+    of a test in the same process, and open connections get too old."""
     found = []
     for route in routes():
         if guard in guards(route) and anyone not in guards(route):
@@ -103,6 +107,7 @@ NEEDS_LOGIN = [
     for guard in (identity, deps.enrolling_session, deps.half_login, deps.changing_login)
     for place in asked_paths(guard)
 ]
+LOOPBACK = asked_paths(loopback_only)
 
 
 @pytest.mark.anyio
@@ -130,7 +135,7 @@ class TestWalk:
     async def test_internal_routes_are_not_there_for_the_outside(self, browser: Browser) -> None:
         await browser.login("carol")
         outside = {"X-Forwarded-For": "192.0.2.7"}
-        for method, path in asked_paths(loopback_only):
+        for method, path in LOOPBACK:
             answer = await browser.send(method, path, headers=outside)
             assert answer.status == 404, (method, path, answer)
 
