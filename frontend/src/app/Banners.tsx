@@ -3,7 +3,7 @@ import { TimeShort } from '@/features/sessions/TimeShort';
 import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
-import { LostLink, useLostForAWhile } from './LostLink';
+import { LostLink, useFreshAfterLoss, useLostForAWhile } from './LostLink';
 import classes from './MemberLayout.module.css';
 
 /** What holds for the whole page: a lost connection, a silent Slurm, announcements, the cluster's
@@ -12,6 +12,7 @@ export function Banners() {
   const notice = useLive((s) => s.cluster?.notice ?? null);
   const staleSince = useLive((s) => s.cluster?.stale_since ?? null);
   const lost = useLostForAWhile();
+  useFreshAfterLoss();
   return (
     <>
       <div role="status" className={classes.status}>

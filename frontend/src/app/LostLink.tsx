@@ -1,5 +1,6 @@
 import { Button } from '@mantine/core';
-import { useEffect, useState, useSyncExternalStore } from 'react';
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { queryClient } from '@/app/queries';
 import { live, useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
 import classes from './Banners.module.css';
@@ -19,6 +20,19 @@ export function useLostForAWhile(): boolean {
   return lost && shown;
 }
 
+/** Asks again for all that a page shows once the link is back: what failed meanwhile, and what may have
+ * changed. */
+export function useFreshAfterLoss(): void {
+  const link = useLive((s) => s.link);
+  const lost = useRef(false);
+  useEffect(() => {
+    if (link === 'lost') lost.current = true;
+    if (link !== 'open' || !lost.current) return;
+    lost.current = false;
+    void queryClient.invalidateQueries();
+  }, [link]);
+}
+
 function subscribeToNetwork(listener: () => void): () => void {
   window.addEventListener('online', listener);
   window.addEventListener('offline', listener);
@@ -30,17 +44,25 @@ function subscribeToNetwork(listener: () => void): () => void {
 
 const hasNoNetwork = (): boolean => !navigator.onLine;
 
+/** `known`: something has come before that the page still shows. */
+function lostWords(offline: boolean, known: boolean): string {
+  if (offline)
+    return known
+      ? 'Your device has no network connection. What you see is the last known state; your sessions and jobs go on.'
+      : 'Your device has no network connection, so there is nothing to show yet. Your sessions and jobs go on.';
+  return known
+    ? "The portal doesn't answer. What you see is the last known state; your sessions and jobs go on."
+    : "The portal doesn't answer, so there is nothing to show yet. Your sessions and jobs go on.";
+}
+
 /** That nothing new reaches this page, and when that is tried again. */
 export function LostLink() {
   const offline = useSyncExternalStore(subscribeToNetwork, hasNoNetwork);
+  const known = useLive((s) => s.sessions !== null);
   return (
     <Notice tone="warning">
       <div className={classes.lost}>
-        <span>
-          {offline
-            ? 'Your device has no network connection. What you see is the last known state; your sessions and jobs go on.'
-            : "The portal doesn't answer. What you see is the last known state; your sessions and jobs go on."}
-        </span>
+        <span>{lostWords(offline, known)}</span>
         {!offline && <NextTry />}
       </div>
     </Notice>
