@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from secrets import token_hex
 from typing import Any
 
 from playwright.sync_api import APIRequestContext, BrowserContext
@@ -54,14 +55,16 @@ def begin(api: Api) -> dict[str, str]:
     resources = {"cpus": 1, "memory_gb": 1, "time_limit_minutes": 30}
     session = {"environment": "python3", "resources": resources}
     job = {"resources": SMALL}
+    # a name is free again only when what had it has ended
+    over, exploring = (f"{name}-{token_hex(2)}" for name in ("over", "exploring"))
     array = {"learning_rate": [0.1, 0.5], "hidden": [4, 8], "epochs": 2}
     python = {"template": "python-training", "parameters": {"epochs": 5}, "resources": SMALL}
     return {
-        "ended-name": "over",
+        "ended-name": over,
         "person": "alice",
         "group": GROUP,
-        "ended": _id(api, "/sessions", session | {"name": "over"}),
-        "session": _id(api, "/sessions", session | {"name": "exploring"}),
+        "ended": _id(api, "/sessions", session | {"name": over}),
+        "session": _id(api, "/sessions", session | {"name": exploring}),
         "job": _id(api, "/jobs", python | {"name": "baseline"}),
         "failed": _id(api, "/jobs", job | {"script": FAILING, "name": "broken import"}),
         "array": _id(
