@@ -154,7 +154,8 @@ def arrived(portal: Live, folder: str, file: Path) -> bool:
 def leave_and_come_back(portal: Live, page: Page, folder: str, file: Path) -> None:
     """The page is loaded anew in the middle: the same file, chosen again, goes on."""
     page.route(f"**/uploads/*?offset={CHUNK}", lambda _held: None, times=1)
-    choose(page, file)
+    with page.expect_request(re.compile(rf"\?offset={CHUNK}$")):
+        choose(page, file)
     expect(line(page, "Uploads", file.name)).to_contain_text("50 %")
     page.reload()
     unfinished = line(page, "Unfinished uploads", file.name)
