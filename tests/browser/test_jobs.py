@@ -168,7 +168,9 @@ def test_cancelled_from_the_list_and_removed(context: BrowserContext, log_in: Lo
 
 def read_the_log(page: Page) -> None:
     """A long one, while it is being written: find, go back, save all of it."""
+    page.reload()  # who was there from its beginning has all of it
     log = page.get_by_role("region", name="Output")
+    expect(log).to_contain_text("fast asleep")
     find = page.get_by_label("Find in this log")
     find.fill("ASLEEP")
     expect(page.get_by_text("1 of 1 in what is shown")).to_be_visible()
