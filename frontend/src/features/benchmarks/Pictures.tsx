@@ -10,7 +10,7 @@ import {
   namedText,
   variedOf,
 } from './figures';
-import { COLOURS } from './marks';
+import { barFill } from './marks';
 
 const LinePlot = lazy(async () => ({ default: (await import('./LinePlot')).LinePlot }));
 
@@ -77,12 +77,14 @@ interface BarProps {
 
 function Bar({ value, most, unit, mark }: BarProps) {
   if (value === undefined) return null;
-  const background = `var(${COLOURS[mark % COLOURS.length]})`;
   return (
     <span className={classes.track}>
       <span
         className={classes.fill}
-        style={{ width: `${most > 0 ? (value / most) * 100 : 0}%`, background }}
+        style={{
+          width: `${most > 0 ? (value / most) * 100 : 0}%`,
+          background: barFill(mark),
+        }}
       />
       <span className={classes.figure}>
         {figureText(value)} {unit}
