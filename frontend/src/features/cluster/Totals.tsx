@@ -28,7 +28,7 @@ function GpuType({ type, counts }: { type: string; counts: Counts }) {
         <strong>{count(counts.free)}</strong> of {count(counts.total)} {type} free
       </p>
       <div className={classes.track} aria-hidden="true">
-        {SQUARES.map((square) => (
+        {SQUARES.filter((square) => counts[square] > 0).map((square) => (
           <span key={square} data-square={square} style={{ flexGrow: counts[square] }} />
         ))}
       </div>
@@ -48,7 +48,7 @@ function NodeCounts({ nodes }: { nodes: readonly SeenNode[] }) {
       </p>
       <div className={classes.track} aria-hidden="true">
         <span data-square="others" style={{ flexGrow: nodes.length - out }} />
-        <span data-square="out" style={{ flexGrow: out }} />
+        {out > 0 && <span data-square="out" style={{ flexGrow: out }} />}
       </div>
       <p className={classes.quiet}>
         {count(free)} of {count(cpus)} CPUs free
