@@ -1,7 +1,7 @@
 import { Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { type FormEvent, type KeyboardEvent, useRef, useState } from 'react';
 import { api, unwrap } from '@/api/client';
-import { ApiError, fieldMessage, wrongPassword } from '@/api/problem';
+import { ApiError, fieldMessage } from '@/api/problem';
 import type { LoggedIn } from '@/api/types';
 import { Notice } from '@/ui/Notice';
 import { loginRefusal } from './refusal';
@@ -76,7 +76,7 @@ export function LoginForm({ onUser, why = null, username: only }: Props) {
 
   const watchCapsLock = (event: KeyboardEvent): void =>
     setCapsLock(event.getModifierState('CapsLock'));
-  const refusal = (only && wrongPassword(error)) ?? loginRefusal(error, waitS);
+  const refusal = loginRefusal(error, waitS);
 
   return (
     <form method="post" onSubmit={(event) => void submit(event)} noValidate>
