@@ -163,6 +163,13 @@ async def test_more_than_the_limit_is_refused_with_the_field(world: World) -> No
         await world.job(resources={"partition": "gpu", "gpus": 1})
 
 
+async def test_where_no_environment_has_a_kernel_no_session_begins(world: World) -> None:
+    refused = await start(world, who="bob")
+    assert (refused.status, refused.slug) == (422, "slurm-rejected")
+    assert refused.body["detail"].startswith("No environment with a kernel can be used here now.")
+    assert (await world.ask("GET", "/sessions", who="bob")).body["items"] == []
+
+
 async def test_of_two_sessions_at_once_one_is_refused(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -224,6 +224,12 @@ def _kernels(parts: Parts, session: Session, home: str) -> dict[str, Any]:
         gpus=resources_of(session).gpus > 0,
     )
     offered = offered_environments(parts, session.environment or "")
+    if not offered:
+        raise Rejected(
+            "NoKernel",
+            "No environment with a kernel can be used here now.",
+            "Ask your administrators to look at the catalog.",
+        )
     return {
         "default_kernel": offered[0].name,
         "kernelspecs": {found.name: kernelspec(found, place) for found in offered},

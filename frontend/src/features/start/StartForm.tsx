@@ -4,6 +4,7 @@ import { type FormEvent, type ReactNode, useRef, useState } from 'react';
 import type { Environment } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
 import { startSession } from '@/features/sessions/actions';
+import { focusFirstProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
 import { EnvironmentCards } from './EnvironmentCards';
 import { GpuTypes } from './GpuTypes';
@@ -34,19 +35,12 @@ export function StartForm({ environments, link, beside }: Props) {
   // A second click may come before the button is drawn busy.
   const asked = useRef(false);
 
-  const focusFirstProblem = (): void => {
-    // After React has drawn the messages, so that the field can be found by them.
-    window.requestAnimationFrame(() =>
-      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(),
-    );
-  };
-
   const submit = async (event: FormEvent): Promise<void> => {
     // In React the forms of dialogs are inside this one, too.
     if (event.target !== event.currentTarget) return;
     event.preventDefault();
     if (asked.current) return;
-    if (start.blocked) return focusFirstProblem();
+    if (start.blocked) return focusFirstProblem(form);
     asked.current = true;
     setBusy(true);
     try {
@@ -56,7 +50,7 @@ export function StartForm({ environments, link, beside }: Props) {
       await navigate({ to: '/' });
     } catch (error) {
       start.refuse(error);
-      focusFirstProblem();
+      focusFirstProblem(form);
     } finally {
       asked.current = false;
       setBusy(false);
