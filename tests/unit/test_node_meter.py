@@ -192,4 +192,4 @@ async def test_without_a_cgroup_the_job_s_processes_are_added_up(
         assert memory.limit_bytes is None
         assert (await Meter({"SLURM_JOB_ID": "4712-of-this-test"}).use()).memory is None
     finally:
-        await child.communicate()
+        await child.communicate(b"")
