@@ -61,7 +61,10 @@ function Run({ run }: { run: HomeRun }) {
       {run.output !== '' && !isLiveRun(run) && (
         <details open={run.state === 'failed'}>
           <summary>What it said</summary>
-          <pre className={classes.output}>{run.output}</pre>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it */}
+          <pre className={classes.output} tabIndex={0}>
+            {run.output}
+          </pre>
         </details>
       )}
     </li>

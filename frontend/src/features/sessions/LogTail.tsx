@@ -27,7 +27,12 @@ export function LogTail({ of, opened = true }: { of: LogOf; opened?: boolean }) 
       <summary>The log's last lines</summary>
       {error && <p className={classes.note}>{sentence(error)}</p>}
       {text === '' && <p className={classes.note}>It printed nothing.</p>}
-      {text && <pre ref={scrollToEnd}>{text.split('\n').slice(-LINES).join('\n')}</pre>}
+      {text && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it
+        <pre ref={scrollToEnd} tabIndex={0}>
+          {text.split('\n').slice(-LINES).join('\n')}
+        </pre>
+      )}
     </details>
   );
 }
