@@ -35,7 +35,8 @@ def parts(tmp_path: Path, *images: str) -> Parts:
         default_account=None,
         default_qos=None,
     )
-    catalog = SimpleNamespace(environments=Catalog.load(image_dir=tmp_path).environments)
+    environments = Catalog.load(image_dir=tmp_path).environments
+    catalog = SimpleNamespace(environments=environments, templates=TEMPLATES)
     watcher = SimpleNamespace(cluster=None)
     return cast(Parts, SimpleNamespace(catalog=catalog, settings=settings, watcher=watcher))
 
