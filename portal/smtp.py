@@ -23,6 +23,9 @@ PERMANENT = 500
 NOT_AUTHENTICATED = frozenset({530, 534, 535, 538})
 """Refusals that are about the portal's account, not about a letter (RFC 4954)."""
 
+FAULTS = (OSError, smtplib.SMTPException, ValueError)
+"""What smtplib raises."""
+
 Step = Callable[[smtplib.SMTP], object]
 
 
@@ -57,7 +60,6 @@ class Smtp:
         sender = one_address(self.settings.smtp_from or "").addr_spec
 
         def try_out(smtp: smtplib.SMTP) -> None:
-            smtp.ehlo_or_helo_if_needed()
             code, said = smtp.mail(sender)
             if code != 250:
                 raise smtplib.SMTPSenderRefused(code, said, sender)
@@ -81,17 +83,29 @@ class Smtp:
     def _with(self, act: Step, *, log_in: bool = True) -> None:
         """Connect, log in where that is set, and do it; in a thread."""
         try:
-            smtp = self._connected()
-            try:
-                if log_in and self.settings.smtp_user is not None:
-                    smtp.login(self.settings.smtp_user, self.settings.smtp_password or "")
-                act(smtp)
-                with suppress(OSError, smtplib.SMTPException):  # what it took, it has
-                    smtp.quit()
-            finally:
-                smtp.close()
-        except (OSError, smtplib.SMTPException, ValueError) as error:
+            smtp = self._ready(log_in=log_in)
+        except FAULTS as error:
+            raise _shut(error) from error
+        try:
+            act(smtp)
+            with suppress(OSError, smtplib.SMTPException):  # what it took, it has
+                smtp.quit()
+        except FAULTS as error:
             raise _plain(error) from error
+        finally:
+            smtp.close()
+
+    def _ready(self, *, log_in: bool) -> smtplib.SMTP:
+        """A connection over which letters can be sent; whoever gets it closes it."""
+        smtp = self._connected()
+        try:
+            smtp.ehlo_or_helo_if_needed()
+            if log_in and self.settings.smtp_user is not None:
+                smtp.login(self.settings.smtp_user, self.settings.smtp_password or "")
+        except FAULTS:
+            smtp.close()
+            raise
+        return smtp
 
     def _connected(self) -> smtplib.SMTP:
         """A connection, secured as the settings say; whoever gets it closes it."""
@@ -110,7 +124,7 @@ class Smtp:
             except smtplib.SMTPNotSupportedError as error:
                 smtp.close()
                 raise MailUnavailable("It offers no STARTTLS.") from error
-            except (OSError, smtplib.SMTPException):
+            except FAULTS:
                 smtp.close()
                 raise
         return smtp
@@ -126,8 +140,24 @@ class Smtp:
         return ssl.create_default_context(cafile=self.settings.smtp_ca_file)
 
 
+def _shut(error: Exception) -> MailUnavailable:
+    """What came in the way before there was a word of any letter."""
+    match error:
+        case smtplib.SMTPAuthenticationError() | ssl.SSLCertVerificationError():
+            return MailUnavailable(str(_plain(error)))
+        case smtplib.SMTPResponseException():
+            said = _line(error.smtp_error)
+            return MailUnavailable(f"It doesn't serve us: {error.smtp_code} {said}")
+        case smtplib.SMTPNotSupportedError():
+            return MailUnavailable(f"It doesn't serve us: {_line(str(error))}")
+        case ValueError():  # its text may hold a part of the password
+            return MailUnavailable("It can't be asked with these settings.")
+        case _:
+            return MailUnavailable(str(_plain(error)))
+
+
 def _plain(error: Exception) -> MailError:
-    """What smtplib and the connection raise, as ours."""
+    """What smtplib and the connection raise over a letter, as ours."""
     match error:
         case smtplib.SMTPRecipientsRefused():
             code, said = next(iter(error.recipients.values()))

@@ -11,8 +11,11 @@ from email.message import EmailMessage
 from email.policy import default
 from typing import Literal
 
-Mood = Literal["takes", "defers", "knows nobody", "lets nobody in", "hangs up"]
-"""`defers` says to come again later; `hangs up` takes the letter and ends without a farewell."""
+Mood = Literal[
+    "takes", "defers", "knows nobody", "lets nobody in", "hangs up", "serves nobody", "is rude"
+]
+"""`defers` says to come again later; `hangs up` takes the letter and ends without a farewell;
+`serves nobody` says so at once, `is rude` when it is greeted."""
 WAIT_S = 60.0
 
 
@@ -81,6 +84,10 @@ class _Talk:
         self.sender, self.recipients = "", list[str]()
 
     async def run(self) -> None:
+        if self.server.mood == "serves nobody":
+            await self.server.refuse()
+            await self._say("554 no service here")
+            return
         await self._say("220 stand ready")
         while line := await self.reader.readline():
             verb, _, rest = line.decode().rstrip("\r\n").partition(" ")
@@ -113,6 +120,9 @@ class _Talk:
         await self.writer.drain()
 
     async def _greet(self) -> None:
+        if self.server.mood == "is rude":
+            await self._say("550 not with you")
+            return
         offers = ["STARTTLS"] if self.server.tls is not None and not self.secured else []
         offers += ["AUTH PLAIN"] if self.server.account is not None else []
         lines = ["stand", *offers]

@@ -19,11 +19,11 @@ from portal.services.mail import due, sending
 from portal.services.mail.sending import Post
 from portal.services.status import Part, State
 from portal.settings import Settings
-from portal.smtp import Smtp
+from portal.smtp import MailUnavailable, Smtp
 from spawner.model import Outcome
 from tests.portal.conftest import Browser, MakeSettings, Portal, RunPortal
 from tests.portal.slapd import free_port
-from tests.portal.smtp_stand import MailServer, mail_server
+from tests.portal.smtp_stand import MailServer, Mood, mail_server
 
 pytestmark = pytest.mark.anyio
 SENDER = "Portal <portal@hpc.example>"
@@ -209,6 +209,28 @@ async def test_what_can_never_arrive_is_given_up(world: World) -> None:
     assert not await world.look(now + 2 * MINUTE)
     assert not await world.look(now + 25 * HOUR)
     assert [mail.next_try_at for mail in await world.mails()] == [None, None]
+
+
+async def test_a_server_that_serves_nobody_is_not_the_letters_fault(world: World) -> None:
+    """Whatever code it says so with: letters wait until it does, and its trouble is known."""
+    now = world.now
+    await world.wants()
+    await world.add(**ended(name="kept"))
+    moods: tuple[Mood, ...] = ("serves nobody", "is rude")
+    for world.server.mood in moods:
+        assert not await world.look(now)
+        (mail,) = await world.mails()
+        assert (mail.problem or "").startswith("It doesn't serve us: 55")
+        assert world.post.smtp.trouble is not None
+        assert mail.next_try_at is not None
+        now = mail.next_try_at
+    world.server.mood = "takes"
+    secret = {"smtp_user": "portal", "smtp_password": "s3cret"}
+    account = Smtp(world.post.smtp.settings.model_copy(update=secret))
+    with pytest.raises(MailUnavailable, match="AUTH"):  # it has no accounts
+        await account.answers()
+    assert await world.look(now)
+    assert world.subjects() == ["Job kept is done"]
 
 
 async def test_what_is_not_so_any_more_is_not_told(world: World) -> None:
