@@ -82,12 +82,12 @@ function Acts({ search, selection, chosen, number, onSelect, onRemoved }: ActsPr
   const act = async (): Promise<void> => {
     if (asking === null) return;
     setRefused([]);
-    const named = can[asking].map(({ id }) => id);
-    const of: Selection = all ? selection : { kind: 'some', ids: new Set(named) };
+    const named = new Set(can[asking].map(({ id }) => id));
+    const of: Selection = all ? selection : { kind: 'some', ids: named };
     const outcome = await actOnMany(asking, of, search, setDone);
-    notifications.show({ message: doneText(asking, outcome.done), autoClose: 6000 });
+    notifications.show({ message: doneText(asking, outcome.done.length), autoClose: 6000 });
     setRefused(outcome.refused);
-    if (asking === 'remove') onRemoved(...(all ? chosen.map(({ id }) => id) : named));
+    if (asking === 'remove') onRemoved(...outcome.done);
     if (outcome.refused.length === 0) onSelect(NOTHING);
   };
   const ask = (what: Act): void => {

@@ -12,7 +12,8 @@ type Chosen = components['schemas']['Chosen'];
 type ManyDone = components['schemas']['ManyDone'];
 
 export interface Outcome {
-  done: number;
+  /** the ids of those it was done to, which may never have been shown */
+  done: string[];
   refused: ManyDone['refused'];
 }
 
@@ -21,7 +22,7 @@ const ASK: Record<Act, (body: Chosen) => Promise<ManyDone>> = {
   remove: async (body) => unwrap(api.POST('/api/v1/jobs/remove-many', { body })),
 };
 
-/** Does it to the chosen ones, and tells how many it has come to. What fails in the middle leaves what
+/** Does it to the chosen ones, telling how many it has come to so far. What fails in the middle leaves what
  * is done done; the list is read again either way. */
 export async function actOnMany(
   act: Act,
@@ -29,13 +30,13 @@ export async function actOnMany(
   search: JobsSearch,
   tell: (done: number) => void,
 ): Promise<Outcome> {
-  const all: Outcome = { done: 0, refused: [] };
+  const all: Outcome = { done: [], refused: [] };
   const ask = async (body: Chosen): Promise<ManyDone> => {
     const answer = await ASK[act](body);
     if (act === 'remove') for (const id of answer.done) live.jobRemoved(id);
-    all.done += answer.done.length;
+    all.done.push(...answer.done);
     all.refused.push(...answer.refused);
-    tell(all.done);
+    tell(all.done.length);
     return answer;
   };
   try {
