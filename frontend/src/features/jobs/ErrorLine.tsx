@@ -17,13 +17,14 @@ export interface LinePlace {
 
 interface Props {
   of: LogOf;
+  endedAt: string | null;
   /** on a page that has the log: goes to where the line stands in it */
   onShow?: (place: LinePlace) => void;
 }
 
 /** What a failed job said last: the line with the error, then the lines around it. */
-export function ErrorLine({ of, onShow }: Props) {
-  const { data, error } = useQuery(logTailQuery(of));
+export function ErrorLine({ of, endedAt, onShow }: Props) {
+  const { data, error } = useQuery(logTailQuery(of, endedAt));
   if (error) return <p className={classes.quiet}>{sentence(error)}</p>;
   if (data === undefined) return <p className={classes.quiet}>Reading its log…</p>;
   const line = errorLine(plainOutput(data.text));
@@ -43,7 +44,7 @@ export function ErrorLine({ of, onShow }: Props) {
           </Button>
         </div>
       )}
-      <LogTail of={of} opened={false} />
+      <LogTail of={of} endedAt={endedAt} opened={false} />
     </>
   );
 }

@@ -73,7 +73,7 @@ export const JobCard = memo(function JobCard(props: Props) {
           {reason} {job.advice && <span className={classes.quiet}>{job.advice}</span>}
         </p>
       )}
-      {opened && <ErrorLine of={{ kind: 'jobs', id: job.id }} />}
+      {opened && <ErrorLine of={{ kind: 'jobs', id: job.id }} endedAt={job.ended_at} />}
       <div className={classes.foot}>
         <div className={classes.about}>
           <JobTimes job={job} />

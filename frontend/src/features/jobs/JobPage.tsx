@@ -99,12 +99,15 @@ function WentWrong({ job, onShow }: { job: JobDetail; onShow: (place: LinePlace)
   const navigate = useNavigate();
   const task = job.array?.tasks.find(failedTask)?.index;
   if (!failed(job) || job.started_at === null || (job.array && task === undefined)) return null;
-  if (task === undefined) return <ErrorLine of={{ kind: 'jobs', id: job.id }} onShow={onShow} />;
+  const endedAt = job.ended_at;
+  if (task === undefined)
+    return <ErrorLine of={{ kind: 'jobs', id: job.id }} endedAt={endedAt} onShow={onShow} />;
   return (
     <>
       <p className={classes.shared}>The first task that failed is task {task}. It said:</p>
       <ErrorLine
         of={{ kind: 'jobs', id: job.id, task }}
+        endedAt={endedAt}
         onShow={({ stream, line }) =>
           void navigate({
             to: '/jobs/$id/log',

@@ -1,21 +1,39 @@
 import { queryOptions } from '@tanstack/react-query';
+import { clock } from '@/lib/clock';
 import { type LogOf, readLog, type Stream } from './source';
 
 const TAIL_BYTES = 16_384;
+/** For so long after the end a slow file system may not show yet what was printed. */
+const LATE_MS = 60_000;
+const AGAIN_MS = 5_000;
 
 export interface LogTail {
   stream: Stream;
   text: string;
 }
 
-/** The end of an ended log: what was said to stderr, or else to stdout. */
-export const logTailQuery = (of: LogOf) =>
+const isEmpty = (tail: LogTail | undefined): boolean => tail?.text.trim() === '';
+
+/** After how many ms it is read again; false: that is all there will be. */
+export function againMs(
+  tail: LogTail | undefined,
+  endedAt: string | null,
+  now: number,
+): number | false {
+  const late = endedAt !== null && now - Date.parse(endedAt) < LATE_MS;
+  return late && isEmpty(tail) ? AGAIN_MS : false;
+}
+
+/** The end of an ended log: what was said to stderr, or else to stdout. `endedAt` tells its run from
+ * an earlier one, for a job that was put back into the queue. */
+export const logTailQuery = (of: LogOf, endedAt: string | null) =>
   queryOptions({
-    queryKey: ['log-tail', of],
+    queryKey: ['log-tail', of, endedAt],
     queryFn: async (): Promise<LogTail> => {
       const { text } = await readLog(of, 'stderr', -TAIL_BYTES);
       if (text.trim() !== '') return { stream: 'stderr', text };
       return { stream: 'stdout', text: (await readLog(of, 'stdout', -TAIL_BYTES)).text };
     },
-    staleTime: Number.POSITIVE_INFINITY,
+    staleTime: ({ state }) => (isEmpty(state.data) ? 0 : Number.POSITIVE_INFINITY),
+    refetchInterval: ({ state }) => againMs(state.data, endedAt, clock.now()),
   });

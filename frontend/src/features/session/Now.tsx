@@ -97,7 +97,7 @@ function Ended({ session }: { session: Session }) {
     <>
       <Reason reason={endReason(session)} advice={session.advice} />
       {wentWrong(session) && session.started_at && (
-        <ErrorLine of={{ kind: 'sessions', id: session.id }} />
+        <ErrorLine of={{ kind: 'sessions', id: session.id }} endedAt={session.ended_at} />
       )}
       <div className={classes.actions}>
         <Button

@@ -20,7 +20,9 @@ export function EndedBody({ session }: { session: Session }) {
   return (
     <>
       <Reason reason={endReason(session)} advice={session.advice} />
-      {wentWrong(session) && <LogTail of={{ kind: 'sessions', id: session.id }} />}
+      {wentWrong(session) && (
+        <LogTail of={{ kind: 'sessions', id: session.id }} endedAt={session.ended_at} />
+      )}
       <Facts session={session} />
       {session.ended_at && (
         <span className={classes.environment}>

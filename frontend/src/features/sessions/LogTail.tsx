@@ -13,10 +13,16 @@ function scrollToEnd(box: HTMLPreElement | null): void {
   if (box) box.scrollTop = box.scrollHeight;
 }
 
+interface Props {
+  of: LogOf;
+  endedAt: string | null;
+  opened?: boolean;
+}
+
 /** The last lines of a failed one's log, where the cause often stands. */
-export function LogTail({ of, opened = true }: { of: LogOf; opened?: boolean }) {
+export function LogTail({ of, endedAt, opened = true }: Props) {
   const [open, setOpen] = useState(opened);
-  const { data, error } = useQuery({ ...logTailQuery(of), enabled: open });
+  const { data, error } = useQuery({ ...logTailQuery(of, endedAt), enabled: open });
   const text = data === undefined ? null : plainOutput(data.text).trimEnd();
   return (
     <details
