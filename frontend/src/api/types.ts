@@ -32,6 +32,7 @@ export type Notebook = Schemas['NotebookOut'];
 export type SessionRequest = Schemas['SessionIn'];
 export type Setup = Schemas['SetupOut'];
 export type GpuTypeFigures = Schemas['GpuTypeFigures'];
+export type Preferences = Schemas['PreferencesOut'];
 export type PreferencesChange = Schemas['PreferencesIn'];
 export type MyMail = Schemas['MailOut'];
 export type UsedSetup = Schemas['UsedSetup'];
