@@ -1,7 +1,7 @@
-/** What was chosen last time, kept in this browser only. */
+/** What somebody chose last time, kept in this browser only, for them alone. */
 import type { Draft } from './check';
 
-const KEY = 'portal.last-start';
+const keyOf = (username: string): string => `portal.last-start ${username}`;
 
 export interface Remembered {
   environment: string | null;
@@ -12,18 +12,18 @@ export interface Remembered {
 
 const NOTHING: Remembered = { environment: null, preset: null, own: null };
 
-export function recall(): Remembered {
+export function recall(username: string): Remembered {
   try {
-    const value: unknown = JSON.parse(window.localStorage.getItem(KEY) ?? 'null');
+    const value: unknown = JSON.parse(window.localStorage.getItem(keyOf(username)) ?? 'null');
     return typeof value === 'object' && value !== null ? { ...NOTHING, ...value } : NOTHING;
   } catch {
     return NOTHING; // storage switched off, or written by an older version
   }
 }
 
-export function remember(choice: Remembered): void {
+export function remember(username: string, choice: Remembered): void {
   try {
-    window.localStorage.setItem(KEY, JSON.stringify(choice));
+    window.localStorage.setItem(keyOf(username), JSON.stringify(choice));
   } catch {
     // storage switched off: next time begins with the defaults
   }

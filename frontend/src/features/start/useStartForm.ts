@@ -9,6 +9,7 @@ import type {
   SessionRequest,
   SomeResources,
 } from '@/api/types';
+import { useMe } from '@/features/account/useMe';
 import { myLimitsQuery } from '@/features/limits/queries';
 import { isLive } from '@/live/reducer';
 import { useLive } from '@/live/store';
@@ -152,7 +153,8 @@ export function useStartForm(environments: Environment[], link: StartLink): Star
   const cluster = useCluster();
   const sessions = useLive((s) => s.sessions);
   const { data: limits } = useQuery(myLimitsQuery);
-  const [last] = useState(recall);
+  const { username } = useMe();
+  const [last] = useState(() => recall(username));
   const [environmentName, setEnvironmentName] = useState(
     () => firstEnvironment(environments, link.environment, last.environment)?.name,
   );
@@ -215,6 +217,6 @@ export function useStartForm(environments: Environment[], link: StartLink): Star
       ...(name.trim() === '' ? {} : { name: name.trim() }),
       ...(starter === null ? {} : { starter }),
     }),
-    keep: () => remember({ environment: environment?.name ?? null, ...numbers.kept }),
+    keep: () => remember(username, { environment: environment?.name ?? null, ...numbers.kept }),
   };
 }
