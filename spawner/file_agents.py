@@ -74,8 +74,12 @@ class FileAgents(Agents):
         """What is installed in a folder, by name, and whether that is all of it."""
         return filedata.packages(await self.call(username, "packages", **place, kind=kind))
 
-    async def list_trash(self, username: str, root: str) -> tuple[list[Deleted], bool]:
-        return filedata.trash(await self.call(username, "list_trash", root=root, path=""))
+    async def list_trash(
+        self, username: str, root: str, of: str | None = None
+    ) -> tuple[list[Deleted], bool]:
+        """What was deleted, or only what had the path `of`, and whether that is all of it."""
+        found = await self.call(username, "list_trash", root=root, path="", of=of)
+        return filedata.trash(found)
 
     async def empty_trash(
         self, username: str, root: str, ids: list[str] | None, older_s: int, timeout_s: float

@@ -15,6 +15,8 @@ from spawner.catalog import Environment
 
 router = APIRouter(tags=["environments"])
 
+MOST_TOLD = 5
+
 
 class PackageOut(BaseModel):
     """A package; `version` is null where its folder doesn't say."""
@@ -33,13 +35,15 @@ class RemovedOut(BaseModel):
 
 class PackagesOut(BaseModel):
     """By name; `complete` is false where there is more than was looked at. `removed` can be brought
-    back, the newest first. `folder` is where they lie; every kernel and job in this environment
-    finds them there."""
+    back: the newest, the last one first; `removed_complete` is false where the trash holds too much
+    to be looked through. `folder` is where they lie; every kernel and job in this environment finds
+    them there."""
 
     folder: str
     items: list[PackageOut]
     complete: bool
     removed: list[RemovedOut]
+    removed_complete: bool
 
 
 class BringBackIn(BaseModel):
@@ -90,7 +94,10 @@ async def _told(files: FilesDep, username: str, environment: Environment) -> Pac
             for one in found.packages
         ],
         complete=found.complete,
-        removed=[RemovedOut(id=one.id, removed_at=one.deleted_at) for one in found.removed],
+        removed=[
+            RemovedOut(id=one.id, removed_at=one.deleted_at) for one in found.removed[:MOST_TOLD]
+        ],
+        removed_complete=found.removed_complete,
     )
 
 

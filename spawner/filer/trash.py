@@ -48,6 +48,7 @@ ABOUT = "about.json"
 MAX_ABOUT = 64 << 10
 MOST_SHOWN = 500
 MOST_SHOWN_BYTES = 512 << 10
+MOST_LOOKED_AT = 20_000
 NO_TRASH = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR}
 
 
@@ -141,8 +142,11 @@ def forget_item(trash: int, number: str) -> None:
 
 @operation
 def list_trash(launcher: Launcher, request: Request) -> Result:
-    """What was deleted from below a root, the last one first, and whether that is all of it."""
+    """What was deleted from below a root, the last one first, and whether that is all of it. `of`
+    asks only for what had that path."""
     place = want_place(request)
+    of = None if request.get("of") is None else want(request, "of", str)
+    deadline = time.monotonic() + want_timeout(request)
     items: list[Result] = []
     size = 0
     try:
@@ -150,15 +154,18 @@ def list_trash(launcher: Launcher, request: Request) -> Result:
     except FileNotFoundError:
         return {"items": [], "complete": True}
     with opened(trash), telling(TRASH):
-        newest = heapq.nlargest(MOST_SHOWN + 1, numbers_of(trash))
-        for deleted_at, number in newest[:MOST_SHOWN]:
+        newest = heapq.nlargest(MOST_LOOKED_AT + 1, numbers_of(trash))
+        for deleted_at, number in newest[:MOST_LOOKED_AT]:
             item = item_of(trash, number, launcher.user)
+            if item is None or of not in (None, item["path"]):
+                if time.monotonic() > deadline:
+                    return {"items": items, "complete": False}
+                continue
             size += len(json.dumps(item))
-            if size > MOST_SHOWN_BYTES:
+            if len(items) == MOST_SHOWN or size > MOST_SHOWN_BYTES:
                 return {"items": items, "complete": False}
-            if item:
-                items.append({**item, "deleted_at": deleted_at})
-    return {"items": items, "complete": len(newest) <= MOST_SHOWN}
+            items.append({**item, "deleted_at": deleted_at})
+    return {"items": items, "complete": len(newest) <= MOST_LOOKED_AT}
 
 
 def numbers_of(trash: int) -> Iterator[tuple[float, str]]:

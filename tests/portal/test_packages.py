@@ -3,6 +3,7 @@ launcher."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,6 +11,11 @@ from typing import Any
 
 import pytest
 
+from portal.api.packages import MOST_TOLD
+from portal.services.files import changing
+from portal.services.files.packages import UNSEEN
+from spawner.filedata import Deleted
+from spawner.filer.trash import MOST_SHOWN
 from tests.portal.conftest import Answer
 from tests.portal.file_world import FileWorld, file_world
 from tests.portal.slapd import Slapd
@@ -101,6 +107,33 @@ async def test_taken_away_and_brought_back(world: FileWorld) -> None:
     assert (back.status, [one["name"] for one in back.body["items"]]) == (200, ["einops"])
     assert (world.home / OWN / "python3/bin/einops").exists()
     assert all(one["id"] != removed["id"] for one in back.body["removed"])
+
+
+async def test_removed_long_before_much_else_and_brought_back(world: FileWorld) -> None:
+    install(world, "einops-0.8.0.dist-info")
+    (first,) = (await ask(world, "/reset")).body["removed"]
+    os.utime(world.home / ".portal-trash" / first["id"], (1, 1))
+    for number in range(MOST_SHOWN):
+        own = f".portal-trash/{number:08x}-0000-4000-8000-000000000000"
+        path = f"{OWN}/python3" if number < MOST_TOLD else "notes.txt"
+        world.write(f"{own}/item")
+        world.write(f"{own}/about.json", json.dumps({"path": path}).encode())
+    found = (await ask(world)).body
+    assert (len(found["removed"]), found["removed_complete"]) == (MOST_TOLD, True)
+    answer = await ask(world, "/restore", {"id": first["id"]})
+    assert (answer.status, await named(world)) == (200, [("einops", "0.8.0")])
+
+
+async def test_a_trash_that_can_t_be_looked_through_is_said_to_be(
+    world: FileWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def trash(*_: object) -> tuple[list[Deleted], bool]:
+        return [], False
+
+    monkeypatch.setattr(changing, "trash", trash)
+    assert (await ask(world)).body["removed_complete"] is False
+    answer = await ask(world, "/restore", {"id": "00000000-0000-4000-8000-000000000000"})
+    assert (answer.status, answer.body["detail"]) == (404, UNSEEN)
 
 
 async def test_what_was_installed_since_is_not_covered(world: FileWorld) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from spawner.filer.trash import MOST_SHOWN
 from tests.unit.filer_place import Filer, Problem, b64
 from tests.unit.test_filer_looking import ODD, deepen
 from tests.unit.test_launcher import AS_ROOT, GID, OTHER, UID, UUID
@@ -203,6 +204,23 @@ class TestDeleting:
         assert len(filer.ask("list_trash")["items"]) == 1
         filer.ask("empty_trash", ids=[UUID], older_s=0)
         assert filer.ask("list_trash")["items"] == []
+
+    def test_of_one_path_what_was_deleted_long_before_is_found(self, filer: Filer) -> None:
+        filer.write("a")
+        self.delete(filer, "a")
+        os.utime(filer.home / ".portal-trash" / UUID, (1, 1))
+        for number in range(MOST_SHOWN):
+            own = filer.folder(f".portal-trash/{number:08x}-0000-4000-8000-000000000000")
+            filer.write(f"{own.relative_to(filer.home)}/item")
+            filer.write(f"{own.relative_to(filer.home)}/about.json", b'{"path": "b"}')
+        found = filer.ask("list_trash")
+        assert (found["complete"], UUID in {item["id"] for item in found["items"]}) == (
+            False,
+            False,
+        )
+        found = filer.ask("list_trash", of="a")
+        assert ([item["id"] for item in found["items"]], found["complete"]) == ([UUID], True)
+        assert filer.ask("list_trash", of="c") == {"items": [], "complete": True}
 
     def test_a_root_of_several_has_a_trash_for_each(self, filer: Filer) -> None:
         if not AS_ROOT:

@@ -5069,8 +5069,9 @@ export interface components {
         /**
          * PackagesOut
          * @description By name; `complete` is false where there is more than was looked at. `removed` can be brought
-         *     back, the newest first. `folder` is where they lie; every kernel and job in this environment
-         *     finds them there.
+         *     back: the newest, the last one first; `removed_complete` is false where the trash holds too much
+         *     to be looked through. `folder` is where they lie; every kernel and job in this environment finds
+         *     them there.
          */
         PackagesOut: {
             /** Complete */
@@ -5081,6 +5082,8 @@ export interface components {
             items: components["schemas"]["PackageOut"][];
             /** Removed */
             removed: components["schemas"]["RemovedOut"][];
+            /** Removed Complete */
+            removed_complete: boolean;
         };
         /**
          * Part

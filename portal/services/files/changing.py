@@ -103,10 +103,13 @@ async def note_deleted(
         await db.commit()
 
 
-async def trash(files: Files, username: str, root: Place) -> tuple[list[Deleted], bool]:
-    """What was deleted below a root, the newest first, and whether that is all."""
+async def trash(
+    files: Files, username: str, root: Place, of: str | None = None
+) -> tuple[list[Deleted], bool]:
+    """What was deleted below a root, or only what had the path `of` in it, the newest first, and
+    whether that is all."""
     with explaining():
-        return await files.pool(root.root).list_trash(username, root.whole)
+        return await files.pool(root.root).list_trash(username, root.whole, of)
 
 
 async def restore(

@@ -14,24 +14,29 @@ from spawner.catalog import Environment
 from spawner.filedata import Deleted, Package
 from spawner.kernels import PACKAGES_FOLDER
 
-MOST_KEPT = 5
 NONE = "You have installed nothing into this environment."
 IN_THE_WAY = (
     "You have installed packages into this environment since. Remove those first, then bring the"
     " earlier ones back."
 )
 GONE = "These packages aren't in the trash any more."
+UNSEEN = (
+    "There is too much in your trash for these packages to be found in it. Delete what you don't"
+    " need from it on the page Files, then try again."
+)
 
 
 @dataclass(frozen=True)
 class Installed:
     """`folder` begins with ~/; `complete` is false where there is more than was looked at.
-    `removed` is what can be brought back, the newest first."""
+    `removed` is what can be brought back, the newest first; `removed_complete` is false where the
+    trash holds too much to be looked through."""
 
     folder: str
     packages: list[Package]
     complete: bool
     removed: list[Deleted]
+    removed_complete: bool
 
 
 async def installed(files: Files, username: str, environment: Environment) -> Installed:
@@ -39,9 +44,8 @@ async def installed(files: Files, username: str, environment: Environment) -> In
     read."""
     place = await _folder(files, username, environment)
     found, complete = await _look(files, username, environment, place)
-    removed, _ = await changing.trash(files, username, _home(place))
-    mine = [one for one in removed if one.path == place.path]
-    return Installed(f"~/{place.path}", found, complete, mine[:MOST_KEPT])
+    removed, all_seen = await changing.trash(files, username, _home(place), place.path)
+    return Installed(f"~/{place.path}", found, complete, removed, all_seen)
 
 
 async def reset(files: Files, username: str, environment: Environment) -> Place:
@@ -59,7 +63,7 @@ async def bring_back(files: Files, username: str, environment: Environment, tras
     there, which gives way; packages don't: Conflict."""
     state = await installed(files, username, environment)
     if all(one.id != trash_id for one in state.removed):
-        raise NotFound(GONE)
+        raise NotFound(GONE if state.removed_complete else UNSEEN)
     if state.packages:
         raise Conflict(IN_THE_WAY)
     place = await _folder(files, username, environment)

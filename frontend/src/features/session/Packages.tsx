@@ -123,7 +123,15 @@ function BringBack({ found, session }: { found: Found; session: Of }) {
   const [busy, act] = useAct();
   const client = useQueryClient();
   const [newest] = found.removed;
-  if (newest === undefined || found.items.length > 0) return null;
+  if (found.items.length > 0) return null;
+  if (newest === undefined) {
+    return found.removed_complete ? null : (
+      <p className={classes.note}>
+        Whether any can be brought back isn’t known: there is too much in your trash to look
+        through. Delete what you don’t need from it on the page Files, then look again.
+      </p>
+    );
+  }
   const back = async (): Promise<void> => {
     const after = await bringBack(session.environment, newest.id);
     client.setQueryData(packagesQuery(session.environment).queryKey, after);
