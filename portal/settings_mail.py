@@ -11,6 +11,8 @@ from portal.settings_types import AbsolutePath
 
 Tls = Literal["starttls", "tls", "none"]
 PORTS: dict[Tls, int] = {"starttls": 587, "tls": 465, "none": 25}
+_UNREAD = (MessageError, ValueError, LookupError, AttributeError, TypeError, UnboundLocalError)
+"""What the standard library's parser raises over what is no address, `a@[b` for one."""
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -22,7 +24,7 @@ def one_address(text: str) -> Address:
         raise ValueError(plain)
     try:
         header = SMTP.header_factory("From", text)
-    except (MessageError, ValueError, IndexError) as error:
+    except _UNREAD as error:
         raise ValueError(plain) from error
     found: tuple[Address, ...] = getattr(header, "addresses", ())
     if getattr(header, "defects", ()) or len(found) != 1 or not found[0].domain:

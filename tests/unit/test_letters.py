@@ -1,5 +1,6 @@
 """What e-mails say, and that nobody's name of a job gets into their headers."""
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes
 from email.message import EmailMessage
@@ -7,6 +8,8 @@ from email.policy import default
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from portal.models import BatchJob, Job, Session
 from portal.services.mail.letters import Envelope, Kind, Told, letter, trial, warn_at
@@ -122,12 +125,29 @@ def test_a_name_stays_a_name(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["", "ann", "ann@", "a@b, c@d", "ann@hpc.example\nBcc: x@y", "ann@hpc.example>"]
+    "address",
+    [
+        "",
+        "ann",
+        "ann@",
+        "a@b, c@d",
+        "ann@hpc.example\nBcc: x@y",
+        "ann@hpc.example>",
+        "a@[b",
+        "a@b(",
+    ],
 )
 def test_an_address_that_is_none_is_refused(address: str) -> None:
     to = Envelope("id-1", TO.sender, address, TO.public_url, NOW)
     with pytest.raises(ValueError):
         trial(to)
+
+
+@given(st.text('ab@.,:;<>()[]\\"= \t?é', max_size=12))
+def test_whatever_the_directory_has_is_an_address_or_none(address: str) -> None:
+    to = Envelope("id-1", TO.sender, address, TO.public_url, NOW)
+    with suppress(ValueError):
+        assert trial(to)["To"].addresses[0].domain
 
 
 def test_time_is_short_later_for_what_is_short_itself() -> None:
