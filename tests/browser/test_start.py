@@ -109,6 +109,15 @@ def find_and_favour(page: Page) -> None:
     expect(star).to_have_attribute("aria-pressed", "false")
 
 
+def key_by_key(page: Page, field: str, number: str, *, means: str) -> None:
+    """What is on its way to a number, as "1." is, is neither corrected nor lost."""
+    box = page.get_by_role("textbox", name=re.compile("^" + re.escape(field)))
+    box.clear()
+    box.press_sequentially(number)
+    expect(box).to_have_value(number)
+    expect(page.get_by_role("region", name="Your session", exact=True)).to_contain_text(means)
+
+
 def test_a_setup_is_linked_to_saved_renamed_and_deleted(portal: Live, page: Page) -> None:
     page.goto(f"{portal.base_url}/start")
     find_and_favour(page)
@@ -135,8 +144,11 @@ def test_a_setup_is_linked_to_saved_renamed_and_deleted(portal: Live, page: Page
     page.get_by_label("Name of the setup").fill("Small")
     page.get_by_role("button", name="Rename", exact=True).click()
     page.get_by_label("CPUs", exact=True).fill("2")
+    key_by_key(page, "Memory (GB)", "1.5", means="1.5 GB")
+    key_by_key(page, "Hours", "0.25", means="15 min")
     setups.get_by_role("button", name=re.compile("^Small")).click()
     expect(page.get_by_label("CPUs", exact=True)).to_have_value("1")
+    expect(page.get_by_label("Memory (GB)")).to_have_value("1")
 
     page.get_by_role("link", name="Home").first.click()
     expect(page.get_by_role("button", name=re.compile("^Start a session: Small"))).to_be_visible()

@@ -1,7 +1,9 @@
-import { NativeSelect, NumberInput } from '@mantine/core';
+import { NativeSelect } from '@mantine/core';
 import type { Cluster } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
 import { minutesAsTime } from '@/lib/time';
+import { NumberField } from '@/ui/NumberField';
+import type { Unit } from '@/ui/numbers';
 import { type Draft, findPartition, gpuTypesOf, type Problems } from './check';
 import { hoursToMinutes, minutesToHours } from './draft';
 import classes from './StartPage.module.css';
@@ -21,8 +23,7 @@ interface Props {
   };
 }
 
-const asNumber = (value: string | number): number | null =>
-  typeof value === 'number' ? value : null;
+const HOURS: Unit = { show: minutesToHours, read: hoursToMinutes };
 
 /** "gpu (5 of 8 GPUs free)" */
 function partitionLabel(partition: Cluster['partitions'][number]): string {
@@ -50,23 +51,19 @@ export function ResourceFields(props: Props) {
         error={problems.partition}
       />
       {nodes && (
-        <NumberInput
+        <NumberField
           label="Nodes"
-          value={nodes.value ?? ''}
-          onChange={(value) => nodes.onChange(asNumber(value))}
+          value={nodes.value}
+          onChange={nodes.onChange}
           min={1}
-          allowDecimal={false}
-          clampBehavior="none"
           error={nodes.problem}
         />
       )}
-      <NumberInput
+      <NumberField
         label={each('GPUs')}
-        value={draft.gpus ?? ''}
-        onChange={(value) => set({ gpus: asNumber(value) })}
+        value={draft.gpus}
+        onChange={(gpus) => set({ gpus })}
         min={0}
-        allowDecimal={false}
-        clampBehavior="none"
         error={problems.gpus}
       />
       {!props.typesBelow && (
@@ -82,31 +79,28 @@ export function ResourceFields(props: Props) {
           error={problems.gpu_type}
         />
       )}
-      <NumberInput
+      <NumberField
         label={each('CPUs')}
-        value={draft.cpus ?? ''}
-        onChange={(value) => set({ cpus: asNumber(value) })}
+        value={draft.cpus}
+        onChange={(cpus) => set({ cpus })}
         min={1}
-        allowDecimal={false}
-        clampBehavior="none"
         error={problems.cpus}
       />
-      <NumberInput
+      <NumberField
         label={each('Memory (GB)')}
-        value={draft.memory_gb ?? ''}
-        onChange={(value) => set({ memory_gb: asNumber(value) })}
+        value={draft.memory_gb}
+        onChange={(memory_gb) => set({ memory_gb })}
         min={0}
-        decimalScale={1}
-        clampBehavior="none"
+        decimals={1}
         error={problems.memory_gb}
       />
-      <NumberInput
+      <NumberField
         label={limit ? `Hours (max. ${minutesAsTime(limit)})` : 'Hours'}
-        value={minutesToHours(draft.time_limit_minutes) ?? ''}
-        onChange={(value) => set({ time_limit_minutes: hoursToMinutes(asNumber(value)) })}
+        unit={HOURS}
+        value={draft.time_limit_minutes}
+        onChange={(time_limit_minutes) => set({ time_limit_minutes })}
         min={0}
-        decimalScale={2}
-        clampBehavior="none"
+        decimals={2}
         error={problems.time_limit_minutes}
       />
       <p className={classes.words}>

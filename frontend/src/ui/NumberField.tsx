@@ -1,0 +1,39 @@
+import { NumberInput } from '@mantine/core';
+import { useState } from 'react';
+import { AS_IT_IS, shownNumber, typedNumber, type Unit } from './numbers';
+
+interface Props {
+  label: string;
+  /** null while the field is empty */
+  value: number | null;
+  onChange: (value: number | null) => void;
+  min: number;
+  /** so many digits after the point */
+  decimals?: number;
+  /** of what is shown, where the value is kept in another */
+  unit?: Unit;
+  error: string | undefined;
+}
+
+/** A number as it is typed; what is wrong with it is said beside it, not corrected. */
+export function NumberField(props: Props) {
+  const { label, value, onChange, min, decimals = 0, unit = AS_IT_IS, error } = props;
+  const [typed, setTyped] = useState<string | number | null>(null);
+  return (
+    <NumberInput
+      label={label}
+      value={shownNumber(typed, value, unit)}
+      onChange={(next) => {
+        setTyped(next);
+        onChange(unit.read(typedNumber(next)));
+      }}
+      // What stands there from now on is the value itself: "1." becomes 1.
+      onBlur={() => setTyped(null)}
+      min={min}
+      allowDecimal={decimals > 0}
+      decimalScale={decimals}
+      clampBehavior="none"
+      error={error}
+    />
+  );
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { AS_IT_IS, shownNumber, typedNumber, type Unit } from './numbers';
+
+/** Shown in hours, kept in minutes. */
+const HOURS: Unit = {
+  show: (minutes) => (minutes === null ? null : Math.round((minutes / 60) * 100) / 100),
+  read: (hours) => (hours === null ? null : Math.round(hours * 60)),
+};
+
+/** What the field shows and what the form holds after each key; the input gives numbers as text
+ * while they are on their way. */
+function keys(unit: Unit, ...typed: (string | number)[]): [string | number, number | null][] {
+  return typed.map((one) => {
+    const value = unit.read(typedNumber(one));
+    return [shownNumber(one, value, unit), value];
+  });
+}
+
+describe('a number field', () => {
+  it('reads what is on its way to a number', () => {
+    expect(['1.', '0.0', '01', 2.5, '', '-', '.'].map(typedNumber)).toEqual([
+      1,
+      0,
+      1,
+      2.5,
+      null,
+      null,
+      null,
+    ]);
+  });
+
+  it('keeps what is typed key by key', () => {
+    expect(keys(AS_IT_IS, 1, '1.', 1.5)).toEqual([
+      [1, 1],
+      ['1.', 1],
+      [1.5, 1.5],
+    ]);
+    expect(keys(HOURS, 0, '0.', 0.2, 0.25)).toEqual([
+      [0, 0],
+      ['0.', 0],
+      [0.2, 12],
+      [0.25, 15],
+    ]);
+    expect(keys(AS_IT_IS, '')).toEqual([['', null]]);
+  });
+
+  it('does not correct a value that its unit rounds', () => {
+    expect(keys(HOURS, 0.01)).toEqual([[0.01, 1]]);
+  });
+
+  it('shows another value than was typed', () => {
+    expect(shownNumber('1.', 4, AS_IT_IS)).toBe(4);
+    expect(shownNumber(1, null, AS_IT_IS)).toBe('');
+    expect(shownNumber(null, 90, HOURS)).toBe(1.5);
+  });
+});
