@@ -82,8 +82,8 @@ class JobInfo:
 
     Each task of an array has a job id of its own; `array_job_id` is the one they share, and
     `tasks` says which one this is, or, while they wait as one, which ones. `gpus` are those of each
-    of its nodes by type, as it asked for them, "gpu" where any will do; None: it asked for none,
-    or not by node. Only squeue tells."""
+    of its nodes by type, as it asked for them, "gpu" where any will do; none: it asked for none, or
+    not by node; None: that isn't known. Only squeue tells."""
 
     job_id: int
     user: str

@@ -183,12 +183,13 @@ def _squeue_job(record: _Record) -> JobInfo | None:
 
 
 def _gpus_asked(gres: str) -> tuple[tuple[str, int], ...] | None:
-    """`gres:gpu:v100:2`, or `gres/gpu:2`, as asked for; None for what was cut short."""
+    """`gres:gpu:v100:2`, or `gres/gpu:2`, as asked for; None for what was cut short. `N/A`, which
+    names none, stands also for GPUs that were asked for with --gpus or --gpus-per-task."""
     if len(gres.rstrip()) >= _GRES_WIDTH:
         return None
     items = (item.strip().removeprefix("gres") for item in gres.split(","))
     found = count_gpus(",".join(item.lstrip(":/").replace("=", ":") for item in items))
-    return tuple(found.items()) or None
+    return tuple(found.items())
 
 
 def _user(shown: str) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,9 @@ from portal.services.cluster.gpus import GpuUse, Share, gpu_use, people
 from portal.services.cluster.overview import Queue, look
 from portal.services.cluster.remembered import Remembered
 from spawner.model import JobInfo, NodeInfo, ReservationInfo, SlurmState
+from spawner.parse import parse_squeue
 
+RECORDED = Path(__file__).parent.parent / "data/slurm/22.05.8/squeue.txt"
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 NODE = NodeInfo("n1", "10.0.0.1", "MIXED", gpus={"v100": 4}, gpus_allocated={"v100": 3})
 
@@ -64,6 +67,19 @@ class TestGpus:
         assert gpu_use(NODE, (known, job(2, "bob")), "alice")[0].others == 2
         unclear = gpu_use(NODE, (known, job(2, "bob"), job(3)), "alice")[0]
         assert (unclear.mine, unclear.others, unclear.unclear, unclear.free) == (1, 0, 2, 1)
+
+    def test_the_portals_own_jobs_have_what_they_named_and_no_more(self) -> None:
+        jobs = parse_squeue(RECORDED.read_text(), "Mk7_recorded")
+        there = {job.job_id: job for job in jobs if job.state is SlurmState.RUNNING}
+        without, with_two = there[31], there[29]
+        assert (without.gpus, with_two.gpus) == ((), (("v100", 2),))
+        node = replace(NODE, gpus_allocated={"v100": 2})
+        mine, bobs = replace(without, uuid="of-a-session"), job(2, "bob", gpus=())
+        assert gpu_use(node, (mine, bobs), "alice") == [GpuUse("v100", 4, free=2, others=2)]
+        assert gpu_use(node, (mine,), "alice")[0].mine == 0
+        assert people(node, (mine, bobs)) == {"alice": Share(1, 0), "bob": Share(1, 2)}
+        foreign = replace(mine, uuid=None)
+        assert gpu_use(node, (foreign, bobs), "alice")[0].unclear == 2
 
     def test_a_node_that_takes_no_work_has_nothing_free(self) -> None:
         drained = replace(NODE, state="MIXED+DRAIN", gpus_allocated={"v100": 1})

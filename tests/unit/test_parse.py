@@ -249,12 +249,12 @@ def squeue_record(
 @pytest.mark.parametrize(
     ("gres", "gpus"),
     [
-        ("N/A", None),
+        ("N/A", ()),
         ("gres:gpu:2", (("gpu", 2),)),
         ("gres:gpu:v100:2", (("v100", 2),)),
         ("gres/gpu:a100:1", (("a100", 1),)),
         ("gres/gpu:v100=1,gres/gpu:a100=3", (("v100", 1), ("a100", 3))),
-        ("gres:shard:4", None),
+        ("gres:shard:4", ()),
         ("gres:gpu:" + "x" * 36 + ":64", None),  # cut short: 64 may have been more
     ],
 )

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from portal.services.cluster.conditions import takes_work
 from spawner.model import JobInfo, NodeInfo
 
-ANY = "gpu"
-
 
 @dataclass(frozen=True)
 class GpuUse:
@@ -79,8 +77,9 @@ def people(node: NodeInfo, jobs: Iterable[JobInfo]) -> dict[str, Share]:
 
 def asked_of(node: NodeInfo, job: JobInfo) -> Mapping[str, int] | None:
     """What a job has of a node's GPUs, by type; None where that can't be told: it named no number
-    for each node, or any type of several."""
-    if job.gpus is None:
+    for each node, or any type of several. The portal asks by node only (spawner/sbatch.py), so a
+    job of its own that names none has none."""
+    if job.gpus is None or (not job.gpus and job.uuid is None):
         return None
     only = next(iter(node.gpus)) if len(node.gpus) == 1 else None
     found: Counter[str] = Counter()
