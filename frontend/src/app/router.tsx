@@ -21,6 +21,7 @@ import { asFilter, type Filter } from '@/features/people/filters';
 import { readStartLink } from '@/features/start/link';
 import { type Filled, readFilled } from '@/features/submit/link';
 import { readUsageSearch } from '@/features/usage/search';
+import { personLeaves } from '@/lib/leaving';
 import { live } from '@/live/store';
 import { ErrorPage } from './ErrorPage';
 import { NotFoundPage } from './NotFoundPage';
@@ -392,6 +393,7 @@ function loginSearch(href: string): { next?: string } {
 
 /** Asks for a login, and leaves nothing of the person behind in this tab. */
 export async function goToLogin(next: string): Promise<void> {
+  personLeaves();
   await router.navigate({ to: '/login', search: loginSearch(next), replace: true });
   live.close();
   queryClient.clear();

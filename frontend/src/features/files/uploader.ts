@@ -4,6 +4,7 @@ import { api, unwrap } from '@/api/client';
 import { lostLogin } from '@/api/lostLogin';
 import { ApiError, sentence } from '@/api/problem';
 import { queryClient } from '@/app/queries';
+import { onPersonLeaves } from '@/lib/leaving';
 import { dropUpload, refresh } from './actions';
 import { folderOf } from './paths';
 import { UPLOADS_KEY } from './queries';
@@ -43,10 +44,8 @@ export const uploads = {
   /** Whoever uses this tab now sees nothing of what somebody else had chosen before. */
   ownedBy(username: string): void {
     if (owner === username) return;
+    forgetAll();
     owner = username;
-    for (const item of items) aborts.get(item.key)?.();
-    files.clear();
-    set([]);
   },
   add(root: string, folder: string, chosen: readonly File[]): void {
     const fresh = chosen.map((file) => {
@@ -96,6 +95,16 @@ function apply(key: number, event: Event): Item | undefined {
   set(items.map((item) => (item.key === key ? step(item, event) : item)));
   return find(key);
 }
+
+/** Stops them all; what the portal has of them stays there for their owner to go on with. */
+function forgetAll(): void {
+  owner = null;
+  for (const item of items) aborts.get(item.key)?.();
+  files.clear();
+  set([]);
+}
+
+onPersonLeaves(forgetAll);
 
 /** Lets those begin whose turn it is. */
 function pump(): void {

@@ -1,0 +1,62 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { api } from '@/api/client';
+import { personLeaves } from '@/lib/leaving';
+import { uploads } from './uploader';
+
+const browser = vi.hoisted(() => {
+  const window = new EventTarget();
+  // no timer ever fires: nothing is tried again by itself
+  vi.stubGlobal('window', Object.assign(window, { setTimeout: () => 0 }));
+  return window;
+});
+
+/** A network that is gone: no request is ever answered. */
+vi.mock('@/api/client', async (importOriginal) => ({
+  ...(await importOriginal<object>()),
+  api: { POST: vi.fn(() => Promise.reject(new TypeError('no network'))) },
+}));
+
+const networkIsBack = (): boolean => browser.dispatchEvent(new Event('online'));
+const begun = (): number => vi.mocked(api.POST).mock.calls.length;
+const waiting = (): Promise<void> =>
+  vi.waitFor(() => expect(uploads.snapshot()[0]?.waitsForNetwork).toBe(true));
+
+async function lostUpload(): Promise<void> {
+  uploads.ownedBy('alice');
+  uploads.add('home', '', [new File(['x'], 'notes.txt')]);
+  await waiting();
+}
+
+describe('uploads that wait for the network', () => {
+  beforeEach(() => {
+    personLeaves();
+    vi.mocked(api.POST).mockClear();
+  });
+
+  it('go on when it is back', async () => {
+    await lostUpload();
+    networkIsBack();
+    await waiting();
+    expect(begun()).toBe(2);
+  });
+
+  it('stay while the same person looks at other pages', async () => {
+    await lostUpload();
+    uploads.ownedBy('alice');
+    expect(uploads.snapshot()).toHaveLength(1);
+  });
+
+  it('are forgotten as soon as their person leaves', async () => {
+    await lostUpload();
+    personLeaves();
+    expect(uploads.snapshot()).toEqual([]);
+    networkIsBack();
+    expect(begun()).toBe(1);
+  });
+
+  it('are not shown to somebody else', async () => {
+    await lostUpload();
+    uploads.ownedBy('bob');
+    expect(uploads.snapshot()).toEqual([]);
+  });
+});
