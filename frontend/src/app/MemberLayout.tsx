@@ -4,6 +4,7 @@ import { Outlet } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { LoginAgain } from '@/features/account/LoginAgain';
 import { ReauthProvider } from '@/features/account/ReauthProvider';
+import { useMe } from '@/features/account/useMe';
 import { BrowserNotifications } from '@/features/notify/BrowserNotifications';
 import { PaletteDoor } from '@/features/palette/PaletteDoor';
 import { live } from '@/live/store';
@@ -14,7 +15,8 @@ import classes from './MemberLayout.module.css';
 
 /** Everything behind the login: header, notices, the page, and the live connection they share. */
 export function MemberLayout() {
-  useEffect(() => live.open(), []);
+  const { username } = useMe();
+  useEffect(() => live.open(username), [username]);
   return (
     <ReauthProvider>
       <LoginAgain />

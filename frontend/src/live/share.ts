@@ -2,12 +2,14 @@
  * One event stream for all tabs of a browser. Over HTTP/1.1 a browser opens six connections to
  * a host; a stream for each tab would use them up and freeze JupyterLab. The tab that holds the
  * lock reads the stream and passes it on; when it closes, the lock goes to the next.
+ * It is one for each person: a tab that still belongs to whoever used
+ * the browser before neither leads nor tells this one's.
  * Where locks don't exist (plain HTTP by a host name), each visible tab has its own stream.
  */
 import type { LiveEvent, LiveState } from './reducer';
 import { type OpenSource, openSource } from './source';
 
-const NAME = 'portal-events';
+const nameOf = (username: string): string => `portal-events ${username}`;
 
 type Message =
   | { kind: 'event'; event: LiveEvent }
@@ -53,13 +55,14 @@ function follow(channel: BroadcastChannel, sink: Sink): void {
   channel.postMessage({ kind: 'hello' } satisfies Message);
 }
 
-function openShared(sink: Sink): OpenSource {
-  const channel = new BroadcastChannel(NAME);
+function openShared(sink: Sink, username: string): OpenSource {
+  const name = nameOf(username);
+  const channel = new BroadcastChannel(name);
   const stop = new AbortController();
   let own: OpenSource | null = null;
   follow(channel, sink);
   navigator.locks
-    .request(NAME, { signal: stop.signal }, async () => {
+    .request(name, { signal: stop.signal }, async () => {
       own = lead(channel, sink);
       await new Promise((resolve) => stop.signal.addEventListener('abort', resolve));
       own.close();
@@ -100,7 +103,7 @@ function openWhileVisible(sink: Sink): OpenSource {
   };
 }
 
-export function openLive(sink: Sink): OpenSource {
+export function openLive(sink: Sink, username: string): OpenSource {
   const canShare = 'locks' in navigator && 'BroadcastChannel' in window;
-  return canShare ? openShared(sink) : openWhileVisible(sink);
+  return canShare ? openShared(sink, username) : openWhileVisible(sink);
 }

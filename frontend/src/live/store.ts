@@ -7,6 +7,8 @@ import type { OpenSource } from './source';
 
 let state: LiveState = initialState;
 let source: OpenSource | null = null;
+/** whose state it is */
+let owner: string | null = null;
 const listeners = new Set<() => void>();
 
 function emit(event: LiveEvent): void {
@@ -22,13 +24,18 @@ function subscribe(listener: () => void): () => void {
 }
 
 export const live = {
-  open(): void {
-    source ??= openLive({ emit, state: () => state });
+  /** Begins anew for somebody else. */
+  open(username: string): void {
+    if (source !== null && owner === username) return;
+    live.close();
+    owner = username;
+    source = openLive({ emit, state: () => state }, username);
   },
   /** Forgets everything: the next person at this browser may be someone else. */
   close(): void {
     source?.close();
     source = null;
+    owner = null;
     state = initialState;
     for (const listener of listeners) listener();
   },

@@ -1,23 +1,13 @@
 import '@/app/styles-shell';
 import { Anchor, Paper, Stack, Text, Title } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
-import { api, unwrap } from '@/api/client';
-import { queryClient } from '@/app/queries';
-import { goToLogin } from '@/app/router';
+import { useCallback, useEffect, useState } from 'react';
+import { meQuery, queryClient } from '@/app/queries';
 import classes from '@/features/login/LoginPage.module.css';
-import { complain } from '@/ui/complain';
 import { Enrolment } from './Enrolment';
+import { logOut } from './logOut';
+import { onOtherTabs, tellTabs } from './otherTabs';
 import { RecoveryCodes } from './RecoveryCodes';
-
-async function logOut(): Promise<void> {
-  try {
-    await unwrap(api.POST('/api/v1/logout'));
-    await goToLogin('/');
-  } catch (error) {
-    complain(error);
-  }
-}
 
 /** For someone whose role needs a second factor and who has none: until then nothing else works. */
 export function EnrolPage() {
@@ -27,10 +17,26 @@ export function EnrolPage() {
     document.title = 'Second factor · Data Scientist Portal';
   }, []);
 
-  const enter = (): void => {
+  const goIn = useCallback(async (): Promise<void> => {
     queryClient.clear();
-    void navigate({ to: '/', replace: true });
+    await navigate({ to: '/', replace: true });
+  }, [navigate]);
+
+  const enter = async (): Promise<void> => {
+    await goIn();
+    const me = queryClient.getQueryData(meQuery.queryKey);
+    if (me) tellTabs({ kind: 'logged-in', username: me.username });
   };
+
+  // Whoever has logged in elsewhere meanwhile has nothing to set up here; codes are shown only once.
+  const idle = codes === null;
+  useEffect(
+    () =>
+      onOtherTabs((news) => {
+        if (idle && news.kind === 'logged-in') void goIn();
+      }),
+    [idle, goIn],
+  );
 
   return (
     <main className={classes.page}>
@@ -40,7 +46,7 @@ export function EnrolPage() {
             {codes ? 'Your recovery codes' : 'Set up a second factor'}
           </Title>
           {codes ? (
-            <RecoveryCodes codes={codes} onDone={enter} />
+            <RecoveryCodes codes={codes} onDone={() => void enter()} />
           ) : (
             <>
               <Text size="sm">

@@ -6,7 +6,8 @@ import { queryClient } from '@/app/queries';
 import { goToLogin, router } from '@/app/router';
 import { CodeStep } from '@/features/login/CodeStep';
 import { LoginForm } from '@/features/login/LoginForm';
-import { onOtherTabs, tellTabs } from './otherTabs';
+import { personLeaves } from '@/lib/leaving';
+import { newsOf, onOtherTabs, tellTabs } from './otherTabs';
 import { useMe } from './useMe';
 
 /** It stands over every other dialog: what they hold waits for it. */
@@ -27,8 +28,11 @@ export function LoginAgain() {
         if (news.kind === 'ended') void lostLogin.ask();
         if (news.kind !== 'logged-in') return;
         if (news.username === username) goOn();
-        // This page is about somebody whose login is gone for good.
-        else window.location.assign('/');
+        else {
+          // This page is about somebody whose login is gone for good.
+          personLeaves();
+          window.location.assign('/');
+        }
       }),
     [username],
   );
@@ -64,13 +68,11 @@ function Steps({ username }: { username: string }) {
   const [why, setWhy] = useState<string | null>(null);
 
   const enter = (found: LoggedIn): void => {
+    tellTabs(newsOf(found));
     if (found.password_change_required || found.second_factor === 'enrolment-required')
       setStep('elsewhere');
     else if (found.second_factor === 'required') setStep('code');
-    else {
-      tellTabs({ kind: 'logged-in', username: found.username });
-      goOn();
-    }
+    else goOn();
   };
 
   const back = (sentence: string | null): void => {

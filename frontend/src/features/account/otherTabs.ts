@@ -1,12 +1,21 @@
 /** What this browser's tabs tell each other of logins, for they share one: so that none goes on showing
  * what isn't its reader's, and one login serves all. */
+import type { LoggedIn } from '@/api/types';
+
 const CHANNEL = 'portal-login';
 
 export type LoginNews =
   | { kind: 'logged-out' }
-  /** a request found that the login has ended */
+  /** the login has ended: a request found it out, or another one has begun in its place */
   | { kind: 'ended' }
   | { kind: 'logged-in'; username: string };
+
+/** What the answer to a login means for the other tabs. A login that isn't whole yet already took the
+ * place of the one before. */
+export function newsOf(found: LoggedIn): LoginNews {
+  const whole = found.second_factor === 'none' && !found.password_change_required;
+  return whole ? { kind: 'logged-in', username: found.username } : { kind: 'ended' };
+}
 
 const channel = 'BroadcastChannel' in window ? new BroadcastChannel(CHANNEL) : null;
 

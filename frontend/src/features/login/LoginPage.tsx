@@ -3,7 +3,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import type { LoggedIn } from '@/api/types';
 import { meQuery, queryClient } from '@/app/queries';
-import { tellTabs } from '@/features/account/otherTabs';
+import { newsOf, tellTabs } from '@/features/account/otherTabs';
 import { PublicAnnouncements } from '@/features/announcements/PublicAnnouncements';
 import { needsFullLoad, safeNext } from '@/lib/next';
 import { Logo } from '@/ui/Logo';
@@ -31,6 +31,7 @@ export function LoginPage() {
 
   const enter = (found: LoggedIn, given?: Given): void => {
     const { second_factor, second_factor_was_reset } = found;
+    tellTabs(newsOf(found));
     if (found.password_change_required) {
       // The one-time password is asked for again with the new one: kept here, and nowhere else.
       setStep(given ? { due: 'password', given } : FIRST);
@@ -44,7 +45,6 @@ export function LoginPage() {
       void navigate({ to: '/second-factor' });
       return;
     }
-    tellTabs({ kind: 'logged-in', username: found.username });
     queryClient.removeQueries(meQuery);
     // The account's page says who took the second factor away.
     const path = second_factor_was_reset

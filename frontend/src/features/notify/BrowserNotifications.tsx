@@ -8,18 +8,18 @@ import { useLive } from '@/live/store';
 import { show, untold, useStanding } from './browser';
 import { happened, type News, nextWarning, short } from './news';
 
-const LOCK = 'portal-notifications';
+const lockOf = (username: string): string => `portal-notifications ${username}`;
 /** The longest that a browser's timer can wait. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** Of all tabs of a browser one tells: the one that holds the lock, until it closes. */
-function useLeads(wanted: boolean): boolean {
+/** Of all tabs of a person in a browser one tells: the one that holds the lock, until it closes. */
+function useLeads(wanted: boolean, username: string): boolean {
   const [leads, setLeads] = useState(false);
   useEffect(() => {
     if (!wanted) return;
     const stop = new AbortController();
     navigator.locks
-      .request(LOCK, { signal: stop.signal }, async () => {
+      .request(lockOf(username), { signal: stop.signal }, async () => {
         setLeads(true);
         await new Promise((resolve) => stop.signal.addEventListener('abort', resolve));
       })
@@ -30,7 +30,7 @@ function useLeads(wanted: boolean): boolean {
       stop.abort();
       setLeads(false);
     };
-  }, [wanted]);
+  }, [wanted, username]);
   return wanted && leads;
 }
 
@@ -38,7 +38,7 @@ function useLeads(wanted: boolean): boolean {
 export function BrowserNotifications() {
   const { username } = useMe();
   const on = useStanding(username) === 'on';
-  const leads = useLeads(on);
+  const leads = useLeads(on, username);
   const { data: preferences } = useQuery({ ...preferencesQuery, enabled: on });
   const wanted = preferences?.notify.browser;
   const sessions = useLive((s) => s.sessions);

@@ -1,0 +1,51 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { LiveEvent, LiveState } from './reducer';
+import { openLive } from './share';
+import { live } from './store';
+
+vi.mock('./share', () => ({ openLive: vi.fn() }));
+
+interface Opened {
+  emit: (event: LiveEvent) => void;
+  state: () => LiveState;
+  close: ReturnType<typeof vi.fn>;
+  username: string;
+}
+
+const opened: Opened[] = [];
+const SNAPSHOT: LiveEvent = {
+  kind: 'snapshot',
+  sessions: [],
+  jobs: [],
+  cluster: null,
+  announcements: [],
+};
+
+describe('the live state', () => {
+  beforeEach(() => {
+    live.close();
+    opened.length = 0;
+    vi.mocked(openLive).mockImplementation((sink, username) => {
+      const close = vi.fn();
+      opened.push({ ...sink, close, username });
+      return { close, reopen: vi.fn() };
+    });
+  });
+
+  it('is opened once for a person', () => {
+    live.open('alice');
+    opened[0]?.emit(SNAPSHOT);
+    live.open('alice');
+    expect(opened).toHaveLength(1);
+    expect(opened[0]?.state().sessions).toEqual([]);
+  });
+
+  it('begins anew for somebody else, and knows nothing of who came before', () => {
+    live.open('alice');
+    opened[0]?.emit(SNAPSHOT);
+    live.open('bob');
+    expect(opened[0]?.close).toHaveBeenCalledOnce();
+    expect(opened[1]?.username).toBe('bob');
+    expect(opened[1]?.state().sessions).toBeNull();
+  });
+});
