@@ -59,7 +59,8 @@ export function ParameterField({ field, value, problem, onChange }: Props) {
       return (
         <NumberInput
           {...common}
-          value={value}
+          // A text would be shown without its e: "1e-7" as 17; a number is written out.
+          value={value.includes('e') ? Number(value) : value}
           onChange={(next) => onChange(String(next))}
           allowDecimal={field.rule.kind !== 'integer'}
           clampBehavior="none"
