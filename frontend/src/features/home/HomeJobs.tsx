@@ -1,22 +1,24 @@
 import { Button, Paper } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { Job } from '@/api/types';
+import { useJobCount } from '@/features/jobs/useJobCount';
 import { failed, jobReason, jobStateWords, jobTime } from '@/features/jobs/words';
 import { useNow } from '@/lib/useNow';
 import { isLive } from '@/live/reducer';
 import { useLive } from '@/live/store';
 import { Icon } from '@/ui/icons';
 import { StateChip } from '@/ui/StateChip';
-import { atAGlance } from './glance';
+import { atAGlance, moreText } from './glance';
 import classes from './HomeJobs.module.css';
+
+const LIVE = { state: 'live' } as const;
 
 /** One's jobs at a glance: what waits and runs, then what has ended lately. */
 export function HomeJobs() {
   const jobs = useLive((s) => s.jobs);
   if (jobs === null) return null;
-  const running = jobs.filter(isLive);
   const shown = atAGlance(jobs, Date.now());
-  const more = running.length - shown.filter(isLive).length;
+  const shownLive = shown.filter(isLive).length;
   return (
     <section aria-labelledby="your-jobs">
       <div className={classes.top}>
@@ -44,15 +46,21 @@ export function HomeJobs() {
             ))}
           </ul>
         )}
-        {more > 0 && (
-          <p className={classes.more}>
-            <Link to="/jobs">
-              {more === 1 ? '1 more waits or runs' : `${more} more wait or run`}
-            </Link>
-          </p>
-        )}
+        {jobs.filter(isLive).length > shownLive && <More shown={shownLive} />}
       </Paper>
     </section>
+  );
+}
+
+/** How many more there are than stand here. */
+function More({ shown }: { shown: number }) {
+  const text = moreText(shown, useJobCount(LIVE));
+  return (
+    text && (
+      <p className={classes.more}>
+        <Link to="/jobs">{text}</Link>
+      </p>
+    )
   );
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Job } from '@/api/types';
-import { atAGlance } from './glance';
+import { atAGlance, moreText } from './glance';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 
@@ -26,6 +26,18 @@ describe('atAGlance', () => {
       'waits',
       'today',
       'yesterday',
+    ]);
+  });
+});
+
+describe('moreText', () => {
+  it('counts what is not shown, and makes no number up', () => {
+    expect([5, 250, undefined, 4, 3].map((count) => moreText(4, count))).toEqual([
+      '1 more waits or runs',
+      '246 more wait or run',
+      'More wait or run',
+      null,
+      null,
     ]);
   });
 });

@@ -18,3 +18,12 @@ export function atAGlance(jobs: readonly Job[], nowMs: number): Job[] {
     .sort((a, b) => (b.ended_at ?? '').localeCompare(a.ended_at ?? ''));
   return [...live.slice(0, MOST_LIVE), ...ended.slice(0, MOST_ENDED)];
 }
+
+/** What is said of those that wait or run and aren't shown; null where there are none. `count`: how
+ * many wait or run in all, undefined while that is not known. */
+export function moreText(shown: number, count: number | undefined): string | null {
+  if (count === undefined) return 'More wait or run';
+  const more = count - shown;
+  if (more <= 0) return null;
+  return more === 1 ? '1 more waits or runs' : `${more.toLocaleString()} more wait or run`;
+}

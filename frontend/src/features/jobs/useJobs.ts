@@ -3,8 +3,9 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Job } from '@/api/types';
 import { useLive } from '@/live/store';
 import { jobRows, unplaced } from './list';
-import { JOBS_KEY, jobCountQuery, jobsQuery, templatesQuery } from './queries';
+import { JOBS_KEY, jobsQuery, templatesQuery } from './queries';
 import type { JobsSearch } from './search';
+import { useJobCount } from './useJobCount';
 
 interface Jobs {
   rows: Job[];
@@ -47,17 +48,6 @@ function useAskForPlaces(ids: string[]): void {
   }, [wanted, client]);
 }
 
-/** How many there are changes with their states, too. */
-function useCount(search: JobsSearch, live: readonly Job[] | null): number | undefined {
-  const client = useQueryClient();
-  const states = useMemo(() => live?.map(({ id, state }) => id + state).join(), [live]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each change of a state may change it
-  useEffect(() => {
-    if (search.state) void client.invalidateQueries({ queryKey: [...JOBS_KEY, 'count'] });
-  }, [states, client, search.state]);
-  return useQuery(jobCountQuery(search)).data;
-}
-
 /** The jobs a filter lets through: pages from the portal, kept up to date by the stream. */
 export function useJobs(search: JobsSearch): Jobs {
   const live = useLive((s) => s.jobs);
@@ -66,7 +56,7 @@ export function useJobs(search: JobsSearch): Jobs {
   const templates = useQuery(templatesQuery);
   const [removed, setRemoved] = useState<ReadonlySet<string>>(new Set());
   useAskAgainWhenOthers(live);
-  const count = useCount(search, live);
+  const count = useJobCount(search);
   const read = useMemo(() => data?.pages.flatMap((page) => page.items) ?? [], [data]);
   const rows = useMemo(
     () => jobRows(read, live ?? [], removed, search),
