@@ -1,8 +1,12 @@
+import { Skeleton } from '@mantine/core';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { ApiError, sentence } from '@/api/problem';
+import { NotFoundPage } from '@/app/NotFoundPage';
 import { PageTitle } from '@/app/PageTitle';
 import logClasses from '@/features/log/LogPage.module.css';
 import { LogView } from '@/features/log/LogView';
 import type { Stream } from '@/features/log/source';
+import { Notice } from '@/ui/Notice';
 import { StateChip } from '@/ui/StateChip';
 import { useJob } from './useJob';
 import { jobStateWords } from './words';
@@ -12,7 +16,7 @@ export function JobLogPage() {
   const { id } = useParams({ from: '/member/jobs/$id/log' });
   const { stream = 'stdout', task, find = '' } = useSearch({ from: '/member/jobs/$id/log' });
   const navigate = useNavigate();
-  const { job } = useJob(id);
+  const { job, error } = useJob(id);
   // An array has a log for each task; the first one's is as good as any.
   const whose = task ?? (job?.array ? (job.array.tasks[0]?.index ?? 0) : undefined);
   const choose = (value: Stream): void => {
@@ -22,6 +26,7 @@ export function JobLogPage() {
     };
     void navigate({ to: '/jobs/$id/log', params: { id }, search, replace: true });
   };
+  if (error instanceof ApiError && error.status === 404) return <NotFoundPage />;
   const name = `${job?.name ?? 'job'}${whose === undefined ? '' : `, task ${whose}`}`;
   return (
     <>
@@ -32,6 +37,8 @@ export function JobLogPage() {
         <PageTitle tab={`Log of ${name}`}>Log of {name}</PageTitle>
         {job && <StateChip {...jobStateWords(job)} />}
       </div>
+      {error && <Notice tone="error">{sentence(error)}</Notice>}
+      {!job && !error && <Skeleton height={320} radius="lg" aria-label="Loading" />}
       {job && (
         <LogView
           of={{ kind: 'jobs', id, task: whose }}

@@ -1,17 +1,21 @@
 import { ActionIcon, Menu, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { sentence } from '@/api/problem';
 import type { Setup } from '@/api/types';
 import { resourceTexts } from '@/features/sessions/words';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Icon } from '@/ui/icons';
+import { Notice } from '@/ui/Notice';
 import classes from './StartPage.module.css';
 import { deleteSetup, renameSetup, setupsQuery } from './setups';
 import type { Given } from './useStartForm';
 
 /** One's saved setups: a click fills the form in with one. Nothing where there are none. */
 export function SetupList({ onUse }: { onUse: (given: Given) => void }) {
-  const { data } = useQuery(setupsQuery);
+  const { data, error } = useQuery(setupsQuery);
+  if (error && !data)
+    return <Notice tone="warning">Your setups can’t be shown. {sentence(error)}</Notice>;
   if (data === undefined || data.length === 0) return null;
   return (
     <section aria-labelledby="your-setups">

@@ -111,10 +111,11 @@ function FromTemplate({
 }: FromProps & { name: string; filled: Filled }) {
   const { data, error } = useQuery(templateQuery(name));
   const environments = useQuery(environmentsQuery);
-  if (error)
+  const failure = (data ? null : error) ?? (environments.data ? null : environments.error);
+  if (failure)
     return (
       <>
-        <Notice tone="error">{sentence(error)}</Notice>
+        <Notice tone="error">{sentence(failure)}</Notice>
         <Button component={Link} to="/jobs/new" variant="default" mt="md">
           All templates
         </Button>
@@ -158,7 +159,8 @@ function Starter({ template, file }: { template: string; file: string }) {
 }
 
 function FromScript({ cluster, from }: FromProps) {
-  const { data } = useQuery(environmentsQuery);
+  const { data, error } = useQuery(environmentsQuery);
+  if (error && !data) return <Notice tone="error">{sentence(error)}</Notice>;
   if (data === undefined) return <Loading />;
   return (
     <WithPanel
