@@ -13,8 +13,8 @@ from sqlalchemy import select
 from sqlalchemy.orm.exc import StaleDataError
 
 from portal.db import utcnow
-from portal.models import AuditEvent, BatchJob, Wanted, new_id
-from portal.services.jobs import together
+from portal.models import AuditEvent, BatchJob, BenchmarkRun, Wanted, new_id
+from portal.services.jobs import benchmark_figures, together
 from spawner.errors import LauncherUnavailable, PathRefused
 from spawner.model import Outcome
 from tests.portal.job_world import World, job_world
@@ -248,6 +248,27 @@ async def test_figures_are_kept_shown_to_their_owner_and_summed_without_names(
     assert [(t["gpu_type"], [f["median"] for f in t["figures"]]) for t in types] == [
         ("v100", [90.0])
     ]
+
+
+async def test_so_many_of_ones_runs_count_and_no_more(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newest of each person and sort of hardware."""
+    monkeypatch.setattr(benchmark_figures, "MOST_OF_ONE", 2)
+    monkeypatch.setattr(benchmark_figures, "MOST_COUNTED", 4)
+    sort: dict[str, Any] = {"labels": {}, "measure": "m", "unit": "u", "better": "higher"}
+    database = world.portal.app.state.db
+    left = [("alice", 1, 9.0), *(("bob", 1, value) for value in (1.0, 2.0, 3.0, 4.0))]
+    for who, gpus, value in [*left, ("bob", 2, 5.0)]:
+        (job,) = await world.rows(1, who, removed_at=utcnow())
+        async with database.session() as db:
+            kept: dict[str, Any] = {"template": "ours", "gpu_type": "a100", "nodes": 1}
+            kept["user_id"] = (await db.get_one(BatchJob, job)).user_id
+            kept["figures"] = [{**sort, "value": value}]
+            db.add(BenchmarkRun(job_id=job, gpus=gpus, ended_at=utcnow(), **kept))
+            await db.commit()
+    found = await benchmark_figures.Benchmarks().figures(database, ["ours"])
+    assert [(f.gpus, f.runs, f.people, f.median) for f in found] == [(1, 3, 2, 6.25), (2, 1, 1, 5)]
 
 
 async def test_a_run_that_left_nothing_is_done_with_and_one_that_cant_be_read_is_tried_again(

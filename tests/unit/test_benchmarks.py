@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portal.services.jobs import benchmark_figures
 from portal.services.jobs.benchmark_figures import headlines, summed
 from spawner.benchmarks import MAX_FIGURES, Benchmark, Results, problems, read_results
 from spawner.templates import load_templates
@@ -160,6 +161,17 @@ def test_only_what_is_alike_is_put_together() -> None:
         Run(6, gpu_type=None, gpus=0), Run(7, gpu_type=None, gpus=1),  # of unknown type: left out
     ]  # fmt: skip
     assert sorted(figure.median for figure in summed(runs)) == [1, 2, 3, 4, 5, 6]
+
+
+def test_one_person_crowds_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures under ever new numbers of one's own leave those of others where they are."""
+    monkeypatch.setattr(benchmark_figures, "MOST_SORTS", 4)
+    forged = [Run(1, "mallory", size=1000 + n) for n in range(50)]
+    honest = [Run(2, "alice", size=8), Run(3, "bob", size=8), Run(4, "carol", size=16)]
+    found = summed([*forged, *honest])
+    assert [one.labels["size"] for one in found] == [8, 16, 1000, 1001]
+    monkeypatch.setattr(benchmark_figures, "MOST_OF_A_RUN", 0)
+    assert summed(honest) == []
 
 
 def test_a_gpu_type_is_known_by_one_gpu_and_the_largest_problem() -> None:
