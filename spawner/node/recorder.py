@@ -67,6 +67,18 @@ class Recorder:
         return min(MOST_S, max(LEAST_S, float(wished)))
 
 
+def recording(recorder: Recorder) -> asyncio.Task[None]:
+    """Let it run; that it ended by an error is logged, and the server goes on."""
+    task = asyncio.ensure_future(recorder.run())
+    task.add_done_callback(_log_error)
+    return task
+
+
+def _log_error(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("what the session uses is measured no more", exc_info=error)
+
+
 def nearly_full(use: Use) -> bool:
     """Whether little is left of the memory that the job may use."""
     memory = use.memory

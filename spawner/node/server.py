@@ -23,7 +23,7 @@ from spawner.node import portal_link, terminal_link
 from spawner.node.desk import Desk
 from spawner.node.home import Home
 from spawner.node.lean import import_singleuser
-from spawner.node.recorder import Recorder
+from spawner.node.recorder import Recorder, recording
 
 # Jupyter Server imports these by name while it is being set up: do it now instead
 PRELOADED = (
@@ -93,7 +93,7 @@ class NodeServer(ServerApp):  # type: ignore[misc]
 
     async def keep_recording(self, recorder: Recorder) -> None:
         """Measure what the session uses until the server ends."""
-        self._recording = asyncio.ensure_future(recorder.run())
+        self._recording = recording(recorder)
 
     async def cleanup_extensions(self) -> None:
         """Called when the server ends."""

@@ -10,7 +10,7 @@ import pytest
 from spawner.node.desk import Desk
 from spawner.node.home import Answer, Home, OutOfReach
 from spawner.node.meter import KEPT_S, Gpu, Memory, Use
-from spawner.node.recorder import FULL, Recorder
+from spawner.node.recorder import FULL, Recorder, recording
 from spawner.node.series import Series
 
 MB = 1 << 20
@@ -148,3 +148,33 @@ async def test_a_job_short_of_memory_tells_of_each_look() -> None:
     portal = Portal(Answer(200, {"again_s": 600}), of=use(round(1000 * FULL)))
     assert await told(portal, looks=30) == 30
     assert KEPT_S == 10.0
+
+
+class Broken(Portal):
+    """A desk whose meter can't measure, for a reason that nobody thought of."""
+
+    async def use(self) -> Use:
+        raise ZeroDivisionError
+
+
+@pytest.mark.anyio
+async def test_an_error_that_ends_the_recording_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def at_once(_seconds: float) -> None:
+        pass
+
+    task = recording(Recorder(Broken(Answer(200, {}), of=use()), sleep=at_once))
+    await asyncio.wait([task])
+    (told,) = caplog.records
+    assert (told.levelname, told.exc_info and told.exc_info[0]) == ("ERROR", ZeroDivisionError)
+
+
+@pytest.mark.anyio
+async def test_of_a_recording_that_was_stopped_nothing_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    task = recording(Recorder(Portal(Answer(200, {}), of=use())))
+    task.cancel()
+    await asyncio.wait([task])
+    assert caplog.records == []
