@@ -22,6 +22,7 @@ from portal.db import Database, sqlite_file, utcnow
 from portal.directory.contract import Directory
 from portal.hub import HubRefused, HubUnavailable
 from portal.parts import Parts
+from portal.services.cluster.node_table import Problem
 from portal.services.status import Answer, Found, Part, Probe, State, Status, ago
 from portal.smtp import STEP_S
 from spawner.errors import SlurmError, Unreachable
@@ -104,7 +105,10 @@ ADVICE = {
         " anything or read a log."
     ),
     Part.CATALOG: "The page Catalog says which files, and what is wrong with them.",
-    Part.NODE_TABLE: "Correct the file that node_table_file names; it is read again by itself.",
+    Part.NODE_TABLE: (
+        "Correct the file that node_table_file names; it is read again by itself. `portal check`"
+        " and the portal's log say what is wrong in each line."
+    ),
     Part.DISK: "Make room where state_dir lies: without any, nothing can be written down.",
     Part.MAIL: (
         "Look at the settings that begin with smtp_, and whether the server runs; `portal check`"
@@ -265,13 +269,12 @@ class Looks:
         return {MAIN: Found(State.OK, "Every file can be used.", timed=False)}
 
     async def node_table(self) -> Answer:
-        """The file with the nodes' addresses, and each line in it that can't be used."""
+        """The file with the nodes' addresses, and which lines in it can't be used: what is in them
+        may not be for everybody who sees this page, so the log tells it."""
         table, cluster = self.parts.node_table, self.parts.watcher.cluster
         if table.problems:
-            first = "; ".join(map(str, table.problems[:MOST_TOLD]))
-            more = len(table.problems) - MOST_TOLD
-            rest = f"; and {more} more, which the portal's log has" if more > 0 else ""
-            text = f"{_count(len(table.problems), 'mistake')} in {table.file}: {first}{rest}."
+            mistakes = _count(len(table.problems), "mistake")
+            text = f"{mistakes} in {table.file}: {_where(table.problems)}."
             return {MAIN: Found(State.FAILING, text, ADVICE[Part.NODE_TABLE])}
         text = f"It has the addresses of {_count(len(table.nodes), 'node')}."
         known = {node.name for node in cluster.nodes} if cluster else None
@@ -340,6 +343,14 @@ def _size(file: Path) -> int:
 def _sentence(text: str) -> str:
     found = " ".join(text.split())
     return f"{found[:1].upper()}{found[1:]}" + ("" if found.endswith(".") else ".")
+
+
+def _where(problems: Iterable[Problem]) -> str:
+    """What is wrong with the file itself, but of its lines no more than their numbers."""
+    whole = [one.text for one in problems if one.line is None]
+    told = whole + [f"line {line}" for line in sorted({one.line for one in problems if one.line})]
+    rest = len(told) - MOST_TOLD
+    return ", ".join(told[:MOST_TOLD]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _count(number: int, word: str) -> str:

@@ -243,9 +243,12 @@ async def test_mistakes_in_the_table_of_nodes(played: Looks, tmp_path: Path) -> 
     file.write_text("node01: {}\nnode02: {in_band: 10.0.0.300, where: x}\n")
     await table.refresh()
     found = (await played.node_table())[""]
-    assert (found.state, found.message.count("line 2: ")) == (State.FAILING, 2)
-    assert f"2 mistakes in {file}" in found.message
+    assert (found.state, found.message) == (State.FAILING, f"2 mistakes in {file}: line 2.")
     assert f"{file}: line 2: " in (check.node_table(file).problem or "")
+    file.write_bytes(b"\xff")
+    await table.refresh()
+    found = (await played.node_table())[""]
+    assert found.message == f"1 mistake in {file}: it isn't UTF-8 text."
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The file with the operator's table of nodes, read again when it changes.
 
 One that can't be read, or that is no YAML, leaves what was known before; what is wrong is told in
-the log, to the administrators' status page and by `portal check`.
+the log and by `portal check`; the status page tells which lines, for others see that too.
 """
 
 import asyncio
