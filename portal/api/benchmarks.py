@@ -79,7 +79,8 @@ class ClusterFigures(BaseModel):
 
 
 class GpuTypeFigures(BaseModel):
-    """What one GPU of this type does: of each benchmark and precision the largest problem."""
+    """What one GPU of this type does: of each benchmark and precision the largest problem of those
+    that most people have measured."""
 
     gpu_type: str
     figures: list[ClusterFigureOut]

@@ -184,3 +184,13 @@ def test_a_gpu_type_is_known_by_one_gpu_and_the_largest_problem() -> None:
         "a100": [4],
         "v100": [2],
     }
+
+
+def test_a_size_that_one_person_made_up_is_no_gpu_types_figure() -> None:
+    forged = [Run(1e30, "mallory", size=10**15) for _ in range(9)]
+    (only,) = headlines(summed([Run(10, "alice"), Run(12, "bob"), *forged]))["v100"]
+    assert (only.labels["size"], only.median) == (64, 11)
+    four = [Run(20, who, size=32) for who in ("dan", "eve", "fay", "guy")]
+    three = [Run(30, who, size=64) for who in ("dan", "eve", "fay")]
+    (only,) = headlines(summed([*four, *three]))["v100"]
+    assert only.median == 30, "among what enough have measured the size decides"

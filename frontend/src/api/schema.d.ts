@@ -3977,7 +3977,8 @@ export interface components {
         Format: "csv" | "jsonl";
         /**
          * GpuTypeFigures
-         * @description What one GPU of this type does: of each benchmark and precision the largest problem.
+         * @description What one GPU of this type does: of each benchmark and precision the largest problem of those
+         *     that most people have measured.
          */
         GpuTypeFigures: {
             /** Figures */

@@ -158,14 +158,15 @@ def _place(figure: ClusterFigure) -> tuple[Any, ...]:
 
 def headlines(figures: Iterable[ClusterFigure]) -> dict[str, list[ClusterFigure]]:
     """By GPU type what a single GPU does: of each benchmark, network and precision the figure of
-    the largest problem, the first measure only."""
+    the largest problem that most people have measured, the first measure only: a size that one
+    person made up doesn't take the place of what several have measured."""
     chosen: dict[tuple[str, ...], ClusterFigure] = {}
     for figure in figures:
         if figure.gpu_type is None or (figure.gpus, figure.nodes) != (1, 1):
             continue
         words = [str(value) for value in figure.labels.values() if isinstance(value, str)]
         key = (figure.gpu_type, figure.template, figure.unit, *words)
-        if key not in chosen or _size(figure) > _size(chosen[key]):
+        if key not in chosen or _weight(figure) > _weight(chosen[key]):
             chosen[key] = figure
     found: dict[str, list[ClusterFigure]] = defaultdict(list)
     for figure in chosen.values():
@@ -174,6 +175,7 @@ def headlines(figures: Iterable[ClusterFigure]) -> dict[str, list[ClusterFigure]
     return dict(sorted(found.items()))
 
 
-def _size(figure: ClusterFigure) -> list[float]:
+def _weight(figure: ClusterFigure) -> tuple[int, list[float]]:
     numbers = figure.labels.values()
-    return [float(n) for n in numbers if isinstance(n, int | float) and not isinstance(n, bool)]
+    size = [float(n) for n in numbers if isinstance(n, int | float) and not isinstance(n, bool)]
+    return min(figure.people, ENOUGH), size
