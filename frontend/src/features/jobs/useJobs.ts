@@ -5,6 +5,7 @@ import { useLive } from '@/live/store';
 import { jobRows, unplaced } from './list';
 import { JOBS_KEY, jobsQuery, templatesQuery } from './queries';
 import type { JobsSearch } from './search';
+import { spaced } from './spaced';
 import { useJobCount } from './useJobCount';
 
 interface Jobs {
@@ -22,10 +23,30 @@ interface Jobs {
   forget: (...ids: string[]) => void;
 }
 
+/** So many pages are read again for each change; more than these with a pause, as each is a request. */
+const FEW_PAGES = 2;
+const PAUSE_MS = 5000;
+
+/** Asks for the pages again, and how many jobs there are. Meanwhile they stay as they are. */
+function useAgain(pages: number): () => void {
+  const client = useQueryClient();
+  const read = useRef(pages);
+  read.current = pages;
+  const reading = useMemo(() => {
+    const queryKey = [...JOBS_KEY, 'pages'];
+    const pause = (): number => (read.current > FEW_PAGES ? PAUSE_MS : 0);
+    return spaced(() => client.invalidateQueries({ queryKey }), pause);
+  }, [client]);
+  useEffect(() => reading.stop, [reading]);
+  return useCallback(() => {
+    reading.ask();
+    void client.invalidateQueries({ queryKey: [...JOBS_KEY, 'count'] });
+  }, [reading, client]);
+}
+
 /** Jobs that leave the stream were removed, or only became too old for it, and new ones have a place
  * in the list: the portal knows. */
-function useAskAgainWhenOthers(live: readonly Job[] | null): void {
-  const client = useQueryClient();
+function useAskAgainWhenOthers(live: readonly Job[] | null, again: () => void): void {
   const before = useRef(live);
   useEffect(() => {
     const ids = (jobs: readonly Job[]): string =>
@@ -35,17 +56,16 @@ function useAskAgainWhenOthers(live: readonly Job[] | null): void {
         .join();
     const others = live !== null && before.current !== null && ids(before.current) !== ids(live);
     before.current = live;
-    if (others) void client.invalidateQueries({ queryKey: JOBS_KEY });
-  }, [live, client]);
+    if (others) again();
+  }, [live, again]);
 }
 
 /** Asks where these belong, once; those for whom there is no room on the pages read so far can wait. */
-function useAskForPlaces(ids: string[]): void {
-  const client = useQueryClient();
+function useAskForPlaces(ids: string[], again: () => void): void {
   const wanted = [...ids].sort().join();
   useEffect(() => {
-    if (wanted !== '') void client.invalidateQueries({ queryKey: [...JOBS_KEY, 'pages'] });
-  }, [wanted, client]);
+    if (wanted !== '') again();
+  }, [wanted, again]);
 }
 
 /** The jobs a filter lets through: pages from the portal, kept up to date by the stream. */
@@ -55,14 +75,15 @@ export function useJobs(search: JobsSearch): Jobs {
     useInfiniteQuery(jobsQuery(search));
   const templates = useQuery(templatesQuery);
   const [removed, setRemoved] = useState<ReadonlySet<string>>(new Set());
-  useAskAgainWhenOthers(live);
+  const again = useAgain(data?.pages.length ?? 0);
+  useAskAgainWhenOthers(live, again);
   const count = useJobCount(search);
   const read = useMemo(() => data?.pages.flatMap((page) => page.items) ?? [], [data]);
   const rows = useMemo(
     () => jobRows(read, live ?? [], removed, search),
     [read, live, removed, search],
   );
-  useAskForPlaces(isPending ? [] : unplaced(read, live ?? [], removed, search));
+  useAskForPlaces(isPending ? [] : unplaced(read, live ?? [], removed, search), again);
   const titles = useMemo(
     () => new Map(templates.data?.map(({ name, title }) => [name, title])),
     [templates.data],
