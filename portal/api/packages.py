@@ -10,7 +10,6 @@ from portal.api.deps import ClientIp, CurrentUser, FilesDep, PartsDep, SessionsU
 from portal.errors import NotFound
 from portal.parts import Parts
 from portal.services.files import changing, packages
-from portal.services.files.changing import Outcome
 from spawner.catalog import Environment
 
 router = APIRouter(tags=["environments"])
@@ -69,9 +68,8 @@ async def reset_packages(
     """Take all of them out of the environment; they lie in the trash until they are brought back or
     too old. Kernels that run go on with what they have loaded."""
     environment = _environment(parts, name)
-    place = await packages.reset(files, user.username, environment)
-    gone = [Outcome(place.path)]
-    await changing.note_deleted(parts.db, user, [place], gone, permanent=False, ip=ip)
+    gone = await packages.reset(files, user.username, environment)
+    await changing.note_gone(parts.db, user, gone, count=1, permanent=False, ip=ip)
     return await _told(files, user.username, environment)
 
 

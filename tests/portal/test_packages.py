@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from portal.api.packages import MOST_TOLD
+from portal.models import AuditEvent
 from portal.services.files import changing
 from portal.services.files.packages import UNSEEN
 from spawner.filedata import Deleted
@@ -122,6 +124,23 @@ async def test_removed_long_before_much_else_and_brought_back(world: FileWorld) 
     assert (len(found["removed"]), found["removed_complete"]) == (MOST_TOLD, True)
     answer = await ask(world, "/restore", {"id": first["id"]})
     assert (answer.status, await named(world)) == (200, [("einops", "0.8.0")])
+
+
+async def test_the_audit_names_the_home_by_its_root_or_by_a_tilde(
+    world: FileWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(world, "einops-0.8.0.dist-info")
+    assert (await ask(world, "/reset")).status == 200
+    scratch_only = {"file_roots": world.files.settings.file_roots[1:]}
+    monkeypatch.setattr(
+        world.files, "settings", world.files.settings.model_copy(update=scratch_only)
+    )
+    install(world, "einops-0.8.0.dist-info")
+    assert (await ask(world, "/reset")).status == 200
+    async with world.portal.app.state.db.session() as db:
+        query = select(AuditEvent.target).where(AuditEvent.action == "file.delete")
+        targets = (await db.scalars(query.order_by(AuditEvent.id))).all()
+    assert targets[-2:] == [f"home:{OWN}/python3", f"~/{OWN}/python3"]
 
 
 async def test_a_trash_that_can_t_be_looked_through_is_said_to_be(

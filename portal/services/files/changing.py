@@ -96,8 +96,15 @@ async def note_deleted(
     gone = [one for one, outcome in zip(places, outcomes, strict=True) if outcome.error is None]
     if not gone:
         return
-    detail = {"count": len(gone), "permanent": permanent}
     target = f"{gone[0].root}:{gone[0].path}"
+    await note_gone(database, user, target, count=len(gone), permanent=permanent, ip=ip)
+
+
+async def note_gone(
+    database: Database, user: User, target: str, *, count: int, permanent: bool, ip: str
+) -> None:
+    """Record that `count` things were deleted, the first of which is `target`."""
+    detail = {"count": count, "permanent": permanent}
     async with database.session() as db:
         record(db, Action.FILE_DELETE, actor=user, target=target, detail=detail, ip=ip)
         await db.commit()

@@ -48,14 +48,16 @@ async def installed(files: Files, username: str, environment: Environment) -> In
     return Installed(f"~/{place.path}", found, complete, removed, all_seen)
 
 
-async def reset(files: Files, username: str, environment: Environment) -> Place:
-    """Move all of it to the trash. Raises NotFound where there is nothing."""
+async def reset(files: Files, username: str, environment: Environment) -> str:
+    """Move all of it to the trash; where it was, in the audit's words. Raises NotFound where there
+    is nothing."""
     place = await _folder(files, username, environment)
     found, _ = await _look(files, username, environment, place)
     if not found:
         raise NotFound(NONE)
     await _to_trash(files, username, place)
-    return place
+    root = await _home_root(files, username, place.whole)
+    return f"{root}:{place.path}" if root else f"~/{place.path}"
 
 
 async def bring_back(files: Files, username: str, environment: Environment, trash_id: str) -> None:
@@ -103,10 +105,16 @@ async def _folder(files: Files, username: str, environment: Environment) -> Plac
     site's places."""
     with explaining():
         home = (await files.agents.info(username)).home
-    roots = files.settings.file_roots
-    names = [root.name for root in roots if await files.whole(username, root) == home]
-    path = f"{PACKAGES_FOLDER}/{environment.name}"
-    return Place((names or [roots[0].name])[0], home, path)
+    root = await _home_root(files, username, home) or files.settings.file_roots[0].name
+    return Place(root, home, f"{PACKAGES_FOLDER}/{environment.name}")
+
+
+async def _home_root(files: Files, username: str, home: str) -> str | None:
+    """Which of the site's places is the home; None where none is."""
+    for root in files.settings.file_roots:
+        if await files.whole(username, root) == home:
+            return root.name
+    return None
 
 
 def _home(place: Place) -> Place:
