@@ -22,6 +22,8 @@ MAX_SAID = 300
 PERMANENT = 500
 NOT_AUTHENTICATED = frozenset({530, 534, 535, 538})
 """Refusals that are about the portal's account, not about a letter (RFC 4954)."""
+CLOSING = 421
+"""Whatever it answers, by this the server ends the conversation (RFC 5321)."""
 
 FAULTS = (OSError, smtplib.SMTPException, ValueError)
 """What smtplib raises."""
@@ -35,6 +37,10 @@ class MailError(Exception):
 
 class MailUnavailable(MailError):
     """The server can't be used at the moment, or not by us: the letter may be tried again."""
+
+
+class MailDeferred(MailUnavailable):
+    """It can't take this letter at the moment; others it may."""
 
 
 class MailRefused(MailError):
@@ -52,7 +58,7 @@ class Smtp:
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def send(self, letter: EmailMessage) -> None:
-        """Hand a letter over. Raises MailUnavailable, MailRefused."""
+        """Hand a letter over. Raises MailUnavailable, MailDeferred, MailRefused."""
         await self._note(lambda: self._with(lambda smtp: smtp.send_message(letter)))
 
     async def answers(self) -> None:
@@ -75,6 +81,8 @@ class Smtp:
         async with self._one_at_a_time:
             try:
                 await asyncio.to_thread(act)
+            except MailDeferred:
+                raise
             except MailUnavailable as error:
                 self.trouble = (utcnow(), str(error))
                 raise
@@ -180,7 +188,11 @@ def _plain(error: Exception) -> MailError:
 
 
 def _by_code(code: int, said: bytes | str, what: str) -> MailError:
-    kind = MailRefused if code >= PERMANENT and code not in NOT_AUTHENTICATED else MailUnavailable
+    kind: type[MailError] = MailDeferred
+    if code == CLOSING or code in NOT_AUTHENTICATED:
+        kind = MailUnavailable
+    elif code >= PERMANENT:
+        kind = MailRefused
     return kind(f"{what}: {code} {_line(said)}")
 
 

@@ -171,13 +171,13 @@ async def test_what_happens_within_a_minute_comes_together(world: World) -> None
     assert all(mail.sent_at for mail in await world.mails())
 
 
-async def test_a_server_that_fails_is_tried_again_later_each_time(world: World) -> None:
+async def test_what_is_deferred_is_tried_again_later_each_time(world: World) -> None:
     now = world.now
     await world.wants()
     await world.add(**ended(name="late"))
     world.server.mood = "defers"
     for _ in range(3):
-        assert not await world.look(now)
+        assert await world.look(now)
         (mail,) = await world.mails()
         assert mail.problem == "It doesn't take the address: 451 come again later"
         assert mail.next_try_at is not None
@@ -204,11 +204,25 @@ async def test_what_can_never_arrive_is_given_up(world: World) -> None:
     (mail,) = await world.mails()
     assert (mail.next_try_at, mail.sent_at) == (None, None)
     assert mail.problem == "It doesn't take the address: 550 5.1.1 no such mailbox"
-    world.server.mood = "defers"
+    world.server.mood = "serves nobody"
     await world.add(**ended())
     assert not await world.look(now + 2 * MINUTE)
     assert not await world.look(now + 25 * HOUR)
     assert [mail.next_try_at for mail in await world.mails()] == [None, None]
+
+
+async def test_a_mailbox_that_is_full_holds_up_nobody_else(world: World) -> None:
+    """What the server defers is about one letter: the others are tried, and it is in no trouble."""
+    await world.wants()
+    await world.wants("bob")
+    await world.add(**ended(name="mine"))
+    await world.add(who="bob", **ended(name="theirs"))
+    world.server.mood = "defers"
+    assert await world.look(world.now)
+    assert (world.server.refused, world.post.smtp.trouble) == (2, None)
+    assert [(mail.tries, mail.next_try_at is not None) for mail in await world.mails()] == [
+        (1, True), (1, True),
+    ]  # fmt: skip
 
 
 async def test_a_server_that_serves_nobody_is_not_the_letters_fault(world: World) -> None:
@@ -242,7 +256,7 @@ async def test_what_is_not_so_any_more_is_not_told(world: World) -> None:
     session = await world.add(Session, ready_at=now)
     await world.add(who="bob", **ended())
     short = await world.add(expires_at=now + 5 * MINUTE)
-    world.server.mood = "defers"
+    world.server.mood = "serves nobody"
     assert not await world.look(now)
     await world.change(session, state=JobState.STOPPING, wanted=Wanted.STOP)
     await world.change(short, expires_at=now + 9 * HOUR)

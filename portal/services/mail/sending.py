@@ -22,7 +22,7 @@ from portal.models import Job, Mail, User, new_id
 from portal.parts import Parts
 from portal.services.mail import due, letters
 from portal.services.mail.letters import Envelope, Told
-from portal.smtp import MailError, MailRefused, MailUnavailable, Smtp
+from portal.smtp import MailDeferred, MailError, MailRefused, MailUnavailable, Smtp
 
 log = structlog.get_logger(__name__)
 
@@ -70,6 +70,8 @@ class Post:
         for user_id in await self._waiting(now):
             try:
                 await self._write_to(user_id, now)
+            except MailDeferred:
+                continue
             except MailUnavailable:
                 return False
         return True
@@ -92,8 +94,8 @@ class Post:
             return (await db.scalars(query.limit(AT_ONCE))).all()
 
     async def _write_to(self, user_id: str, now: datetime) -> None:
-        """One letter to someone, about all that is due. Raises MailUnavailable, after it was noted
-        when to try again."""
+        """One letter to someone, about all that is due. Raises MailUnavailable or MailDeferred, after
+        it was noted when to try again."""
         rows = await _claimed(self.parts.db, user_id, now)
         user, told = await self._told(user_id, rows, now)
         dropped = [row.id for row in rows if row.id not in told]
