@@ -101,7 +101,8 @@ class Watcher:
 
     `stale_since` is None while the last answer of Slurm is good, else the time of the last good
     one (before the first: of the start), and `trouble` why. `took_s` is how long the last good
-    answer took. `reservations` is None until Slurm has told them.
+    answer took. `reservations` is None until Slurm has told them, and `reservations_stale_since` is
+    when it last did, where it doesn't any more.
     """
 
     def __init__(
@@ -128,6 +129,7 @@ class Watcher:
         self.took_s: float | None = None
         self.cluster: ClusterInfo | None = None
         self.reservations: tuple[ReservationInfo, ...] | None = None
+        self.reservations_stale_since: datetime | None = None
 
     # --- reading --------------------------------------------------------------------------------
 
@@ -362,11 +364,14 @@ class Watcher:
 
     async def _look_ahead(self) -> None:
         """Reservations, now and then: they are made long before they begin."""
+        told_at: datetime | None = None
         while True:
             try:
                 await self.afford()
                 self.reservations = await self._slurm.reservations()
+                told_at, self.reservations_stale_since = self._now(), None
             except SlurmError as error:
+                self.reservations_stale_since = told_at
                 log.warning("reservations are not known: %s %s", error.message, error.stderr[:300])
             await asyncio.sleep(self._pace.reservations_s)
 

@@ -77,9 +77,11 @@ class Reservation(BaseModel):
 
 
 class Reservations(BaseModel):
-    """Those that are on or lie ahead, the next one first. `known`: Slurm has told them."""
+    """Those that are on or lie ahead, the next one first. `known`: Slurm has told them;
+    `stale_since`: when it last did, where it doesn't any more."""
 
     known: bool
+    stale_since: datetime | None
     items: list[Reservation]
 
 
@@ -107,7 +109,11 @@ def cluster_reservations(user: CurrentUser, who: CurrentIdentity, parts: PartsDe
     shown = ahead(found or (), utcnow(), user.username, accounts, sees_all)
     cluster = parts.watcher.cluster
     every = {node.name for node in cluster.nodes} if cluster else set()
-    return Reservations(known=found is not None, items=[_reservation(one, every) for one in shown])
+    return Reservations(
+        known=found is not None,
+        stale_since=parts.watcher.reservations_stale_since,
+        items=[_reservation(one, every) for one in shown],
+    )
 
 
 def _partition(parts: Parts, partition: PartitionInfo, look: Look, username: str) -> PartitionQueue:

@@ -92,7 +92,8 @@ async def list_setups(user: CurrentUser, parts: PartsDep) -> Setups:
 
 @router.get("/setups/recent")
 async def list_recent_setups(user: CurrentUser, parts: PartsDep) -> UsedSetups:
-    """What the caller's last sessions were started with, each once, the newest first."""
+    """What the caller's last sessions were started with, each once, the newest first; also those
+    that are off the list by now."""
     return UsedSetups(
         items=[
             UsedSetup(

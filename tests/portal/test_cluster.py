@@ -31,6 +31,7 @@ def world(shared: World) -> Iterator[World]:
     shared.slurm.shown.clear()
     shared.slurm.away = False
     shared.slurm.reserved, shared.parts.watcher.reservations = [], ()
+    shared.parts.watcher.reservations_stale_since = None
     shared.parts.node_table.nodes = {}
 
 
@@ -158,4 +159,13 @@ async def test_what_lies_ahead(world: World) -> None:
 async def test_before_slurm_has_told_nothing_is_claimed(world: World) -> None:
     world.slurm.away = True
     world.parts.watcher.reservations = None
-    assert await seen(world, "reservations") == {"known": False, "items": []}
+    nothing = {"known": False, "stale_since": None, "items": []}
+    assert await seen(world, "reservations") == nothing
+
+
+async def test_what_slurm_told_last_is_said_to_be_old(world: World) -> None:
+    await reserves(world, ReservationInfo("works", NOW, NOW + HOUR, ("node01",), True))
+    assert (await seen(world, "reservations"))["stale_since"] is None
+    world.parts.watcher.reservations_stale_since = NOW
+    told = await seen(world, "reservations")
+    assert (datetime.fromisoformat(told["stale_since"]), len(told["items"])) == (NOW, 1)

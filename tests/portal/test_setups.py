@@ -41,8 +41,11 @@ async def save(world: World, who: str = "alice", **body: Any) -> Any:
     return await world.ask("POST", "/setups", body, who)
 
 
-async def ended(world: World, who: str, *, days: int, **resources: Any) -> None:
-    """A session of someone's that ended so many days after a time long ago."""
+async def ended(
+    world: World, who: str, *, days: int, removed: bool = False, **resources: Any
+) -> None:
+    """A session of someone's that ended so many days after a time long ago; `removed`: which they
+    have taken off their list."""
     at = LONG_AGO + timedelta(days=days)
     asked = Resources(**{"partition": "cpu", "cpus": 1, "time_limit_minutes": 60, **resources})
     async with world.parts.db.session() as db:
@@ -57,6 +60,7 @@ async def ended(world: World, who: str, *, days: int, **resources: Any) -> None:
                 created_at=at,
                 submitted_at=at,
                 ended_at=at,
+                removed_at=at if removed else None,
             )
         )
         await db.commit()
@@ -155,7 +159,7 @@ async def test_the_last_ones_each_once_without_the_site_s_own_account(world: Wor
     settings = world.parts.settings
     site = {"account": settings.default_account, "qos": settings.default_qos}
     for days, more in enumerate(({}, {"gpus": 1}, {}, {"gpus": 2}, {"account": "lab"})):
-        await ended(world, "carol", days=days, **{**site, **more})
+        await ended(world, "carol", days=days, removed=days == 3, **{**site, **more})
     found = (await world.ask("GET", "/setups/recent", who="carol")).body["items"]
     shown = [(one["name"], one["resources"]["gpus"], one["resources"]["account"]) for one in found]
     assert shown == [

@@ -363,6 +363,21 @@ class TestWatcher:
             slurm.reserved = []
             await until(lambda: watcher.reservations == ())
 
+    async def test_what_lies_ahead_is_said_to_be_old_while_slurm_tells_no_more(self) -> None:
+        slurm = PlayedSlurm()
+        slurm.reserved = [ReservationInfo("m1", NOW, NOW + timedelta(hours=1), ("node01",))]
+        began = datetime.now(UTC)
+        async with running(slurm, replace(QUICK, reservations_s=0.02)) as watcher:
+            await until(lambda: watcher.reservations is not None)
+            assert watcher.reservations_stale_since is None
+            slurm.down = True
+            await until(lambda: watcher.reservations_stale_since is not None)
+            assert watcher.reservations_stale_since is not None
+            assert watcher.reservations_stale_since >= began
+            assert watcher.reservations == tuple(slurm.reserved)
+            slurm.down = False
+            await until(lambda: watcher.reservations_stale_since is None)
+
     async def test_all_who_ask_at_once_share_one_look(self) -> None:
         slurm = PlayedSlurm()
         watcher = Watcher(slurm)

@@ -2702,7 +2702,8 @@ export interface paths {
         };
         /**
          * List Recent Setups
-         * @description What the caller's last sessions were started with, each once, the newest first.
+         * @description What the caller's last sessions were started with, each once, the newest first; also those
+         *     that are off the list by now.
          */
         get: operations["list_recent_setups"];
         put?: never;
@@ -5710,13 +5711,16 @@ export interface components {
         };
         /**
          * Reservations
-         * @description Those that are on or lie ahead, the next one first. `known`: Slurm has told them.
+         * @description Those that are on or lie ahead, the next one first. `known`: Slurm has told them;
+         *     `stale_since`: when it last did, where it doesn't any more.
          */
         Reservations: {
             /** Items */
             items: components["schemas"]["Reservation"][];
             /** Known */
             known: boolean;
+            /** Stale Since */
+            stale_since: string | null;
         };
         /**
          * ResourcesIn

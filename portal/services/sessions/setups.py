@@ -129,7 +129,8 @@ async def start(parts: Parts, user: User, setup_id: str, *, ip: str = "") -> Ses
 
 
 async def recent(parts: Parts, user: User) -> list[Used]:
-    """What someone's last sessions were started with, each once, the newest first."""
+    """What someone's last sessions were started with, each once, the newest first. One that was
+    taken off the list counts: that tidies the list and takes no way back away."""
     query = (
         select(Session)
         .where(

@@ -26,6 +26,11 @@ export function AheadSection({ ahead, error }: Props) {
       {ahead && !ahead.known && (
         <p className={classes.quiet}>Not known: Slurm has not told yet what is planned.</p>
       )}
+      {ahead?.stale_since && (
+        <p className={classes.quiet}>
+          Slurm doesn’t answer. What is shown here it told last: <Time at={ahead.stale_since} />
+        </p>
+      )}
       {ahead?.known && ahead.items.length === 0 && (
         <p className={classes.quiet}>
           No maintenance and no <Term>reservation</Term> is planned.
