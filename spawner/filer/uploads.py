@@ -111,14 +111,17 @@ def read_upload(user: User, number: str) -> Upload:
 
 
 def read_record(records: int, number: str) -> Upload | None:
-    """None if there is none, or none that makes sense. Raises OSError if the file system doesn't
-    give it now: then the upload is still there, and may be gone on with later."""
+    """None if there is none, or none that makes sense: a link or a folder is no record of ours.
+    Raises OSError if the file system doesn't give it now: then the upload is still there, and may
+    be gone on with later."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         with opened(os.open(f"{number}.json", flags, dir_fd=records)) as fd:
             data = os.read(fd, MAX_STATE)
-    except FileNotFoundError:
-        return None
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP, errno.EISDIR):
+            return None
+        raise
     try:
         fields: Any = json.loads(data)
         return Upload(
@@ -163,8 +166,16 @@ def records_in(records: int) -> Iterator[str]:
     with os.scandir(records) as entries:
         for entry in entries:
             number, _, ending = entry.name.rpartition(".")
-            if ending == "json" and UUID.fullmatch(number):
+            if ending == "json" and UUID.fullmatch(number) and is_file(entry):
                 yield number
+
+
+def is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether it can be a record; one of which the file system doesn't say it now may be one."""
+    try:
+        return entry.is_file(follow_symlinks=False)
+    except OSError:
+        return True
 
 
 # --- the part that has come -----------------------------------------------------------------------

@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 
 from spawner.filer.trash import MOST_SHOWN
+from spawner.filer.uploads import records_in
+from spawner.launcher import opened
 from tests.unit.filer_place import Filer, Problem, b64
 from tests.unit.test_filer_looking import ODD, deepen
 from tests.unit.test_launcher import AS_ROOT, GID, OTHER, UID, UUID
@@ -452,22 +454,29 @@ class TestUploads:
         self.begin(filer, "second", number=OTHER)
         self.piece(filer, 0, b"01234")
         records = filer.home / ".local/share/portal/uploads"
-        for cause in ("link", "folder"):
-            away = (records / f"{UUID}.json").rename(records / "away")
-            if cause == "link":
-                (records / f"{UUID}.json").symlink_to(away)
-            else:
-                (records / f"{UUID}.json").mkdir()
-            with pytest.raises(Problem):
-                filer.ask("look_at_upload", number=UUID)
-            with pytest.raises(Problem):
-                filer.ask("drop_upload", number=UUID)
-            assert [u["id"] for u in filer.ask("list_uploads")["uploads"]] == [OTHER]
-            assert filer.ask("clean_uploads", older_s=3600)["dropped"] == 0
-            if cause == "folder":
-                (records / f"{UUID}.json").rmdir()
-            away.rename(records / f"{UUID}.json")
-            assert filer.ask("look_at_upload", number=UUID)["offset"] == 5
+        (records / f"{UUID}.json").chmod(0)
+        for op in ("look_at_upload", "drop_upload"):
+            assert refused(filer, op, number=UUID).code == "denied"
+        assert [u["id"] for u in filer.ask("list_uploads")["uploads"]] == [OTHER]
+        assert filer.ask("clean_uploads", older_s=3600)["dropped"] == 0
+        (records / f"{UUID}.json").chmod(0o600)
+        assert filer.ask("look_at_upload", number=UUID)["offset"] == 5
+
+    @pytest.mark.parametrize("kind", ["link", "folder"])
+    def test_a_link_or_a_folder_is_no_record(self, filer: Filer, kind: str) -> None:
+        self.begin(filer)
+        records = filer.home / ".local/share/portal/uploads"
+        away = (records / f"{UUID}.json").rename(records / "away")
+        if kind == "link":
+            (records / f"{UUID}.json").symlink_to(away)
+        else:
+            (records / f"{UUID}.json").mkdir()
+        for op in ("look_at_upload", "drop_upload"):
+            assert refused(filer, op, number=UUID).code == "not-there"
+        assert filer.ask("list_uploads") == {"uploads": []}
+        assert filer.ask("clean_uploads", older_s=0)["dropped"] == 0
+        with opened(os.open(records, os.O_RDONLY)) as fd:
+            assert list(records_in(fd)) == []
 
     def test_long_names(self, filer: Filer) -> None:
         name = "é" * 127
