@@ -60,8 +60,12 @@ export function StartForm({ environments, link, beside }: Props) {
   return (
     <form ref={form} className={classes.columns} onSubmit={(e) => void submit(e)} noValidate>
       <div className={classes.form}>
-        <Asked environments={environments} link={link} />
         <SetupList onUse={start.take} />
+        {start.missing && (
+          <Notice tone="warning" urgent>
+            {start.missing}
+          </Notice>
+        )}
         <EnvironmentCards
           environments={environments}
           chosen={start.environment?.name ?? null}
@@ -124,20 +128,5 @@ function ResourcesPart({ start }: { start: StartFormState }) {
         </>
       )}
     </fieldset>
-  );
-}
-
-/** A link may ask for what isn't here. */
-function Asked({ environments, link }: Pick<Props, 'environments' | 'link'>) {
-  const { environment: name } = link;
-  if (name === undefined) return null;
-  const found = environments.find((one) => one.name === name);
-  if (found?.available) return null;
-  return (
-    <Notice tone="warning">
-      {found === undefined
-        ? `The link asks for the environment “${name}”, which this site hasn't got. Another one is chosen below.`
-        : `The link asks for ${found.title}, which can't be used now. Another one is chosen below.`}
-    </Notice>
   );
 }

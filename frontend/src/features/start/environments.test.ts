@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Environment } from '@/api/types';
-import { contents, favouritesFirst, inEnvironmentOrder, isFound } from './environments';
+import {
+  contents,
+  favouritesFirst,
+  firstAvailable,
+  inEnvironmentOrder,
+  isFound,
+  missingText,
+} from './environments';
 
 const one = (title: string, framework: string | null, gpu = 'none', available = true) =>
   ({ title, framework, gpu, available }) as Parameters<typeof inEnvironmentOrder>[0][number];
@@ -70,5 +77,32 @@ describe('contents', () => {
     const bare = contents({ ...pytorch, cuda: null, framework: null, packages: [], starters: [] });
     expect(bare.map(([label]) => label)).toEqual(['Language', 'GPU', 'Runs from']);
     expect(contents({ ...pytorch, kernel: false }).map(([label]) => label)).toContain('Notebooks');
+  });
+});
+
+describe('an environment that is asked for', () => {
+  const all = [
+    { name: 'r', title: 'R', available: true },
+    { name: 'py', title: 'Python', available: true },
+    { name: 'old', title: 'Old', available: false },
+  ];
+
+  it('is chosen if it can be used, else the next best', () => {
+    expect(firstAvailable(all, 'py')?.name).toBe('py');
+    expect(firstAvailable(all, 'gone', 'old', 'py')?.name).toBe('py');
+    expect(firstAvailable(all, undefined, null)?.name).toBe('r');
+    expect(firstAvailable([], 'py')).toBeUndefined();
+  });
+
+  it('is named where another one is chosen', () => {
+    expect(missingText(all, null)).toBeNull();
+    expect(missingText(all, { by: 'setup', name: 'py' })).toBeNull();
+    expect(missingText(all, { by: 'setup', name: 'gone' })).toMatch(
+      /^The setup .*“gone”.*any more/,
+    );
+    expect(missingText(all, { by: 'link', name: 'gone' })).toMatch(/^The link .*“gone”/);
+    expect(missingText(all, { by: 'setup', name: 'old' })).toMatch(
+      /^The setup asks for Old, which/,
+    );
   });
 });

@@ -22,6 +22,38 @@ export function favouritesFirst<T extends Pick<Environment, 'name' | 'available'
   return [...all.filter(first), ...all.filter((one) => !first(one))];
 }
 
+type Named = Pick<Environment, 'name' | 'title' | 'available'>;
+
+/** The first of the wanted ones that can be used, else the first that can. */
+export function firstAvailable<T extends Named>(
+  all: readonly T[],
+  ...wanted: (string | null | undefined)[]
+): T | undefined {
+  const available = all.filter((one) => one.available);
+  const named = wanted.map((name) => available.find((one) => one.name === name));
+  return named.find((found) => found !== undefined) ?? available[0];
+}
+
+/** An environment that something asks for: a link or a setup. */
+export interface Asked {
+  by: 'link' | 'setup';
+  name: string;
+}
+
+/** Why another environment is chosen than was asked for; null where it can be used. */
+export function missingText(all: readonly Named[], asked: Asked | null): string | null {
+  if (asked === null) return null;
+  const found = all.find((one) => one.name === asked.name);
+  if (found?.available) return null;
+  if (found === undefined)
+    return asked.by === 'link'
+      ? `The link asks for the environment “${asked.name}”, which this site hasn't got. Another one is chosen below.`
+      : `The setup asks for the environment “${asked.name}”, which this site hasn't got any more. Another one is chosen below.`;
+  return asked.by === 'link'
+    ? `The link asks for ${found.title}, which can't be used now. Another one is chosen below.`
+    : `The setup asks for ${found.title}, which can't be used now. Another one is chosen below.`;
+}
+
 type Findable = Pick<
   Environment,
   'name' | 'title' | 'description' | 'language' | 'framework' | 'version' | 'packages'

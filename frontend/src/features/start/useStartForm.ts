@@ -15,6 +15,7 @@ import { isLive } from '@/live/reducer';
 import { useLive } from '@/live/store';
 import { checkResources, type Draft, nameProblem, type Problems } from './check';
 import { firstPreset, toDraft, toResources } from './draft';
+import { type Asked, firstAvailable, missingText } from './environments';
 import { limitProblems, noRoomForSession } from './limits';
 import { linkResources, type StartLink } from './link';
 import { OWN } from './ResourceChoice';
@@ -30,6 +31,8 @@ export interface Given {
 export interface StartFormState {
   cluster: Cluster;
   environment: Environment | undefined;
+  /** why another environment is chosen than a link or a setup asks for */
+  missing: string | null;
   chooseEnvironment: (name: string) => void;
   /** the chosen preset's name, or OWN */
   preset: string;
@@ -70,15 +73,6 @@ function useCluster(): Cluster {
   return cluster;
 }
 
-function firstEnvironment(
-  all: Environment[],
-  ...wanted: (string | null | undefined)[]
-): Environment | undefined {
-  const available = all.filter((e) => e.available);
-  const named = wanted.map((name) => available.find((e) => e.name === name));
-  return named.find((found) => found !== undefined) ?? available[0];
-}
-
 const moreOf = ({ account, qos }: SomeResources): More => ({
   ...(account ? { account } : {}),
   ...(qos ? { qos } : {}),
@@ -103,7 +97,9 @@ interface Numbers {
   choosePreset: (name: string) => void;
   setOwn: (draft: Draft) => void;
   /** own numbers, whatever was chosen before */
-  take: (resources: SomeResources, withMore?: boolean) => void;
+  take: (resources: SomeResources) => void;
+  /** the same with account and QOS, and what is not said as this environment has it */
+  takeAll: (resources: SomeResources, of: Environment | undefined) => void;
 }
 
 /** The resources: a preset of the site's, or one's own numbers. */
@@ -130,6 +126,10 @@ function useNumbers(
     preset === undefined
       ? (own ?? toDraft({}, defaults, cluster))
       : toDraft(preset.resources, defaults, cluster);
+  const takeOwn = (resources: SomeResources, base: SomeResources): void => {
+    setOwn(toDraft(resources, base, cluster));
+    choose(OWN);
+  };
   return {
     preset,
     draft,
@@ -140,10 +140,10 @@ function useNumbers(
       choose(name);
     },
     setOwn,
-    take: (resources, withMore = false) => {
-      setOwn(toDraft(resources, defaults, cluster));
-      choose(OWN);
-      if (withMore) setMore(moreOf(resources));
+    take: (resources) => takeOwn(resources, defaults),
+    takeAll: (resources, of) => {
+      takeOwn(resources, of?.default_resources ?? {});
+      setMore(moreOf(resources));
     },
   };
 }
@@ -156,7 +156,10 @@ export function useStartForm(environments: Environment[], link: StartLink): Star
   const { username } = useMe();
   const [last] = useState(() => recall(username));
   const [environmentName, setEnvironmentName] = useState(
-    () => firstEnvironment(environments, link.environment, last.environment)?.name,
+    () => firstAvailable(environments, link.environment, last.environment)?.name,
+  );
+  const [asked, setAsked] = useState<Asked | null>(
+    link.environment === undefined ? null : { by: 'link', name: link.environment },
   );
   const environment = environments.find((e) => e.name === environmentName);
   const numbers = useNumbers(environment, limits, linkResources(link), last);
@@ -185,6 +188,7 @@ export function useStartForm(environments: Environment[], link: StartLink): Star
   return {
     cluster,
     environment,
+    missing: missingText(environments, asked),
     chooseEnvironment: change(setEnvironmentName),
     preset: preset?.name ?? OWN,
     choosePreset: change(numbers.choosePreset),
@@ -194,8 +198,10 @@ export function useStartForm(environments: Environment[], link: StartLink): Star
     takeDraft: change((resources: SomeResources) => numbers.take(resources)),
     check,
     take: change((given: Given) => {
-      numbers.take(given.resources, true);
-      setEnvironmentName(given.environment);
+      const chosen = firstAvailable(environments, given.environment, environmentName);
+      numbers.takeAll(given.resources, chosen);
+      setEnvironmentName(chosen?.name);
+      setAsked({ by: 'setup', name: given.environment });
     }),
     problems: { ...found, ...resourceRefusals(refusal) },
     noRoom,
