@@ -94,8 +94,8 @@ class Post:
             return (await db.scalars(query.limit(AT_ONCE))).all()
 
     async def _write_to(self, user_id: str, now: datetime) -> None:
-        """One letter to someone, about all that is due. Raises MailUnavailable or MailDeferred, after
-        it was noted when to try again."""
+        """One letter to someone, about all that is due. Raises MailUnavailable or MailDeferred,
+        after it was noted when to try again."""
         rows = await _claimed(self.parts.db, user_id, now)
         user, told = await self._told(user_id, rows, now)
         dropped = [row.id for row in rows if row.id not in told]
@@ -235,8 +235,11 @@ async def send_trial(parts: Parts, user: User) -> None:
     letter = _trial_letter(parts, user, row_id, now)
     row = {"id": row_id, "user_id": user.id, "subject_id": user.id, "tries": 1}
     tried_once = {"event": f"test.{_minute(now)}", "created_at": now, "next_try_at": None}
+    own = Mail.user_id == user.id, Mail.subject_id == user.id, Mail.event.startswith("test.")
     async with parts.db.session() as db:
-        try:
+        if await db.scalar(select(Mail.id).where(*own, Mail.created_at > now - PAUSE).limit(1)):
+            raise Conflict(A_MINUTE_AGO)
+        try:  # of two at the same moment the table takes one
             await db.execute(insert(Mail).values(**row, **tried_once))
             await db.commit()
         except IntegrityError as error:
