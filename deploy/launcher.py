@@ -15,7 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SPAWNER = Path(__file__).resolve().parents[1] / "spawner"
-PIECES = ("places", "listing", "room", "changing", "trash", "uploads", "outflow", "packages")
+PIECES = (
+    "places", "listing", "room", "changing", "trash", "records", "uploads", "outflow", "packages",
+)  # fmt: skip
 START = '\n\nif __name__ == "__main__":\n    main()\n'
 
 

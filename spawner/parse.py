@@ -18,11 +18,11 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from spawner.model import JobInfo, NodeInfo, Outcome, PartitionInfo, SlurmState
+from spawner.model import JobInfo, Outcome, SlurmState
 
 _UUID = re.compile(r"portal:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 
@@ -165,18 +165,18 @@ def _squeue_job(record: _Record) -> JobInfo | None:
         state=known[0],
         slurm_state=state,
         outcome=known[1],
-        reason=_word(reason),
+        reason=word(reason),
         nodes=expand_nodes(nodes),
         uuid=uuid_of(comment),
         submit_time=moment(submit),
         start_time=None if queued else moment(start),
         end_time=moment(end) if known[1] else None,
         estimated_start=moment(start) if queued else None,
-        time_limit_minutes=_duration_minutes(limit),
-        partition=_word(partition),
-        account=_word(account),
-        qos=_word(qos),
-        array_job_id=_job_id(array_id) if _word(task) else None,
+        time_limit_minutes=duration_minutes(limit),
+        partition=word(partition),
+        account=word(account),
+        qos=word(qos),
+        array_job_id=_job_id(array_id) if word(task) else None,
         tasks=expand_tasks(task),
         gpus=_gpus_asked(gres),
     )
@@ -205,8 +205,8 @@ def sacct_job(fields: list[str]) -> JobInfo | None:
     """One record of SACCT_FIELDS; None for a state that this module doesn't know."""
     job_id, shown_id, user, state, partition, account, qos, nodes, submit, start = fields[:10]
     end, limit, reason, exit_code, name, comment = fields[10:]
-    word = state.partition(" ")[0]  # "CANCELLED by 20001"
-    known = _state(word)
+    shown = state.partition(" ")[0]  # "CANCELLED by 20001"
+    known = _state(shown)
     if known is None:
         return None
     code, _, signal = exit_code.partition(":")
@@ -215,9 +215,9 @@ def sacct_job(fields: list[str]) -> JobInfo | None:
         user=user,
         name=name[:MAX_NAME],
         state=known[0],
-        slurm_state=word,
+        slurm_state=shown,
         outcome=known[1],
-        reason=_word(reason),
+        reason=word(reason),
         nodes=() if nodes.startswith("None") else expand_nodes(nodes),
         uuid=uuid_of(comment),
         submit_time=moment(submit),
@@ -226,9 +226,9 @@ def sacct_job(fields: list[str]) -> JobInfo | None:
         time_limit_minutes=int(limit) if is_number(limit) else None,
         exit_code=int(code) if known[1] and is_number(code) else None,
         signal=int(signal) if known[1] and is_number(signal) else None,
-        partition=_word(partition),
-        account=_word(account),
-        qos=_word(qos),
+        partition=word(partition),
+        account=word(account),
+        qos=word(qos),
         **_array_of(shown_id),
     )
 
@@ -260,10 +260,10 @@ def uuid_of(comment: str) -> str | None:
     return match.group(1) if match else None
 
 
-def _state(word: str) -> tuple[SlurmState, Outcome | None] | None:
-    if word in _ENDED:
-        return SlurmState.ENDED, _ENDED[word]
-    return (_LIVE[word], None) if word in _LIVE else None
+def _state(shown: str) -> tuple[SlurmState, Outcome | None] | None:
+    if shown in _ENDED:
+        return SlurmState.ENDED, _ENDED[shown]
+    return (_LIVE[shown], None) if shown in _LIVE else None
 
 
 def _job_id(text: str) -> int:
@@ -277,7 +277,8 @@ def is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 16
 
 
-def _word(text: str) -> str | None:
+def word(text: str) -> str | None:
+    """A name; None for Slurm's words for "none"."""
     stripped = text.strip()
     return None if stripped in _NOTHING else stripped
 
@@ -292,7 +293,7 @@ def moment(text: str) -> datetime | None:
         raise BadOutput(f"not a time: {text[:40]!r}") from error
 
 
-def _duration_minutes(text: str) -> int | None:
+def duration_minutes(text: str) -> int | None:
     """Slurm's [days-]hours:minutes:seconds or minutes:seconds, rounded up; None for no limit."""
     match = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", text, re.ASCII)
     if match is None:
@@ -301,7 +302,7 @@ def _duration_minutes(text: str) -> int | None:
     return days * 1440 + hours * 60 + minutes + math.ceil(seconds / 60)
 
 
-# --- nodes and partitions -----------------------------------------------------------------------
+# --- lists of nodes, and GPUs -------------------------------------------------------------------
 
 
 def expand_nodes(text: str) -> tuple[str, ...]:
@@ -332,78 +333,6 @@ def _expand_range(text: str) -> list[str]:
             raise BadOutput("a range of nodes is too long")
         names += [str(int(first) + step).zfill(len(first)) for step in range(count)]
     return names
-
-
-def parse_nodes(text: str) -> tuple[NodeInfo, ...]:
-    """All nodes in the answer of `scontrol -o -d show node`, one line each."""
-    return tuple(_node(_pairs(line)) for line in text.splitlines() if "NodeName=" in line)
-
-
-def parse_partitions(text: str) -> tuple[PartitionInfo, ...]:
-    """All partitions in the answer of `scontrol -a -o show partition`, one line each."""
-    lines = (_pairs(line) for line in text.splitlines() if "PartitionName=" in line)
-    return tuple(
-        PartitionInfo(
-            name=_need(line, "PartitionName"),
-            default=line.get("Default") == "YES",
-            state=line.get("State", "UNKNOWN"),
-            max_time_minutes=_duration_minutes(line.get("MaxTime", "")),
-            default_time_minutes=_duration_minutes(line.get("DefaultTime", "")),
-            nodes=expand_nodes(line.get("Nodes", "")),
-        )
-        for line in lines
-    )
-
-
-def _pairs(line: str) -> Mapping[str, str]:
-    """Key=value pairs; free text (OS, Reason, Comment) can only add keys, never replace one."""
-    pairs: dict[str, str] = {}
-    for key, value in re.findall(r"(?:^|(?<=\s))([A-Za-z_]+)=(\S*)", line):
-        pairs.setdefault(key, value)
-    reason = re.search(r"\sReason=(.*?)(?:\s\[[^\]\s]*@[^\]]*\])?(?:\sComment=.*)?$", line)
-    if reason:
-        pairs["Reason"] = reason.group(1)
-        pairs[_REASON_AT] = (_SINCE.findall(line) or [""])[-1]
-    return pairs
-
-
-_REASON_AT = "[reason at]"  # no key of Slurm's looks like this
-_SINCE = re.compile(r"\s\[[^\]\s]*@([^\]\s]*)\]")
-
-
-def _need(pairs: Mapping[str, str], key: str) -> str:
-    if not pairs.get(key):
-        raise BadOutput(f"scontrol didn't print {key}")
-    return pairs[key]
-
-
-def _node(pairs: Mapping[str, str]) -> NodeInfo:
-    def number(key: str) -> int:
-        text = pairs.get(key, "")
-        return int(text) if is_number(text) else 0
-
-    return NodeInfo(
-        name=_need(pairs, "NodeName"),
-        address=pairs.get("NodeAddr") or _need(pairs, "NodeName"),
-        state=_need(pairs, "State"),
-        partitions=tuple(p for p in pairs.get("Partitions", "").split(",") if p),
-        cpus=number("CPUTot"),
-        cpus_allocated=number("CPUAlloc"),
-        memory_mb=number("RealMemory"),
-        memory_allocated_mb=number("AllocMem"),
-        gpus=count_gpus(pairs.get("Gres", "")),
-        gpus_allocated=count_gpus(pairs.get("GresUsed", "")),
-        reason=_word(pairs.get("Reason", "")),
-        reason_at=_reason_at(pairs.get(_REASON_AT, "")),
-    )
-
-
-def _reason_at(text: str) -> datetime | None:
-    """A reason is anyone's text, and may only look as if it ended with a time."""
-    try:
-        return moment(text)
-    except BadOutput:
-        return None
 
 
 def count_gpus(gres: str) -> dict[str, int]:

@@ -20,7 +20,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, TypeVar
 
-from spawner import parse, parse_bounds, parse_usage
+from spawner import parse, parse_bounds, parse_nodes, parse_usage
 from spawner.errors import NotFound, Rejected, Unreachable
 from spawner.model import (
     ClusterInfo,
@@ -111,12 +111,12 @@ class Slurm:
     async def nodes(self) -> tuple[NodeInfo, ...]:
         """Every node, with its GPUs by type."""
         text = await self._ask(["scontrol", "--all", "--details", "--oneliner", "show", "node"])
-        return await parsed(lambda: parse.parse_nodes(text))
+        return await parsed(lambda: parse_nodes.parse_nodes(text))
 
     async def partitions(self) -> tuple[PartitionInfo, ...]:
         """Every partition, hidden ones too."""
         text = await self._ask(["scontrol", "--all", "--oneliner", "show", "partition"])
-        return await parsed(lambda: parse.parse_partitions(text))
+        return await parsed(lambda: parse_nodes.parse_partitions(text))
 
     async def cluster(self) -> ClusterInfo:
         """Nodes and partitions: two commands."""

@@ -67,7 +67,6 @@ class Template:
     `title`, `x-widget` and `x-order`. `array` names the list parameters that are spread over tasks,
     one for each combination of their values. `programs` is file name → text. `environments` says
     that a user may choose another environment than `environment`: "kernel", one with a kernel.
-    `benchmark` says what it measures, of one that measures.
     `notebook` is the text of the notebook that `starter` names. `benchmark` is what a template that
     measures something measures.
     """

@@ -6,17 +6,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import hashlib
 import json
 import os
 import stat
 import time
 from collections.abc import Iterator
-from typing import Any, NamedTuple
 
 from spawner.filer.changing import NEW_FILE, both_files, keep_rights, want_data, write_all
 from spawner.filer.places import (
-    Place,
     entry_of,
     lstat_or_none,
     operation,
@@ -24,10 +21,23 @@ from spawner.filer.places import (
     rename_new,
     shown_name,
     telling,
-    text_of,
     want_below,
     whole_number,
     working_folder,
+)
+from spawner.filer.records import (
+    GONE,
+    HASHES,
+    MAX_SIZE,
+    Hashed,
+    Upload,
+    forget,
+    open_records,
+    read_record,
+    read_upload,
+    readable_record,
+    records_in,
+    write_record,
 )
 from spawner.launcher import (
     UUID,
@@ -35,150 +45,18 @@ from spawner.launcher import (
     Refused,
     Request,
     Result,
-    User,
     at_home,
-    descend,
     opened,
     want,
     want_timeout,
-    write_file,
 )
 
-UPLOADS = (".local", "share", "portal", "uploads")
-MAX_STATE = 64 << 10
-MAX_SIZE = 1 << 50
 MAX_PIECE = 640 << 10
 MOST_UPLOADS = 200
 MOST_LISTED_BYTES = 512 << 10
 HASHED_AT_ONCE = 4 << 20
 PART = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 MOST_HASHES = 8
-GONE = "There is no such upload any more. Please begin it again."
-
-
-class Upload(NamedTuple):
-    """One that was begun: `place` is where the whole file is to be, of `size` bytes."""
-
-    id: str
-    place: Place
-    size: int
-    overwrite: bool
-    created_at: float
-
-    @property
-    def part(self) -> str:
-        """The hidden file's name; of a long name only the beginning fits in."""
-        own = f".portal-upload-{self.id}"
-        shortened = os.fsencode(self.place.name)[: 254 - len(own)]
-        return f".{os.fsdecode(shortened)}{own}"
-
-    def told(self, offset: int) -> Result:
-        return {
-            "id": self.id,
-            "root": self.place.root,
-            "path": "/".join(text_of(step) for step in self.place.steps),
-            "size_bytes": self.size,
-            "overwrite": self.overwrite,
-            "created_at": self.created_at,
-            "offset": offset,
-        }
-
-
-class Hashed:
-    """SHA-256 of an upload's first bytes, carried on as they come."""
-
-    def __init__(self) -> None:
-        self.sha256, self.position = hashlib.sha256(), 0
-
-
-HASHES: dict[str, Hashed] = {}
-
-
-# --- its own record -------------------------------------------------------------------------------
-
-
-def open_records(user: User) -> int:
-    with at_home():
-        return descend(user, UPLOADS, make=True)
-
-
-def read_upload(user: User, number: str) -> Upload:
-    with opened(open_records(user)) as records:
-        found = read_record(records, number)
-    if found is None:
-        raise problem("not-there", GONE)
-    return found
-
-
-def read_record(records: int, number: str) -> Upload | None:
-    """None if there is none, or none that makes sense: a link or a folder is no record of ours.
-    Raises OSError if the file system doesn't give it now: then the upload is still there, and may
-    be gone on with later."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    try:
-        with opened(os.open(f"{number}.json", flags, dir_fd=records)) as fd:
-            data = os.read(fd, MAX_STATE)
-    except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ELOOP, errno.EISDIR):
-            return None
-        raise
-    try:
-        fields: Any = json.loads(data)
-        return Upload(
-            number,
-            want_below(fields),
-            whole_number(fields, "size", MAX_SIZE),
-            want(fields, "overwrite", bool),
-            want(fields, "created_at", float),
-        )
-    except (ValueError, AttributeError, Refused):
-        forget(records, number)  # nothing can be made of it
-        return None
-
-
-def readable_record(records: int, number: str) -> Upload | None:
-    """For those who look at all of them: one that can't be read now holds up no other."""
-    try:
-        return read_record(records, number)
-    except OSError:
-        return None
-
-
-def write_record(records: int, upload: Upload) -> None:
-    path = "/".join(text_of(step) for step in upload.place.steps)
-    fields = {
-        "root": upload.place.root,
-        "path": path,
-        "size": upload.size,
-        "overwrite": upload.overwrite,
-        "created_at": upload.created_at,
-    }
-    write_file(records, f"{upload.id}.json", json.dumps(fields).encode())
-
-
-def forget(records: int, number: str) -> None:
-    HASHES.pop(number, None)
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(f"{number}.json", dir_fd=records)
-
-
-def records_in(records: int) -> Iterator[str]:
-    with os.scandir(records) as entries:
-        for entry in entries:
-            number, _, ending = entry.name.rpartition(".")
-            if ending == "json" and UUID.fullmatch(number) and is_file(entry):
-                yield number
-
-
-def is_file(entry: os.DirEntry[str]) -> bool:
-    """Whether it can be a record; one of which the file system doesn't say it now may be one."""
-    try:
-        return entry.is_file(follow_symlinks=False)
-    except OSError:
-        return True
-
-
-# --- the part that has come -----------------------------------------------------------------------
 
 
 @contextlib.contextmanager

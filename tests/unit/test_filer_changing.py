@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
+from spawner.filer.records import records_in
 from spawner.filer.trash import MOST_SHOWN
-from spawner.filer.uploads import records_in
 from spawner.launcher import opened
 from tests.unit.filer_place import Filer, Problem, b64
 from tests.unit.test_filer_looking import ODD, deepen

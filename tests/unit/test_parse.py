@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spawner import parse
+from spawner import parse, parse_nodes
 from spawner.model import JobInfo, JobSpec, Outcome, Resources, SlurmState
 from spawner.parse import BadOutput
 from spawner.sbatch import sbatch_options
@@ -270,7 +270,7 @@ def fixed(text: str, width: int) -> str:
 
 class TestNodes:
     def test_recorded(self) -> None:
-        nodes = {node.name: node for node in parse.parse_nodes(recorded("nodes.txt"))}
+        nodes = {node.name: node for node in parse_nodes.parse_nodes(recorded("nodes.txt"))}
         assert list(nodes) == ["node01", "node02", "node03"]
         first = nodes["node01"]
         assert (first.address, first.state) == ("10.79.0.11", "MIXED+DRAIN")
@@ -284,13 +284,13 @@ class TestNodes:
         assert nodes["node03"].gpus == {}
 
     def test_a_reason_replaces_nothing(self) -> None:
-        first = parse.parse_nodes(recorded("nodes.txt"))[0]
+        first = parse_nodes.parse_nodes(recorded("nodes.txt"))[0]
         assert "NodeName=evil" in (first.reason or "")
         assert (first.name, first.state) == ("node01", "MIXED+DRAIN")
         assert "x" not in first.gpus
 
     def test_partitions(self) -> None:
-        parts = {p.name: p for p in parse.parse_partitions(recorded("partitions.txt"))}
+        parts = {p.name: p for p in parse_nodes.parse_partitions(recorded("partitions.txt"))}
         assert (parts["gpu"].max_time_minutes, parts["gpu"].default_time_minutes) == (2880, 60)
         assert parts["gpu"].nodes == ("node01", "node02")
         assert [p.name for p in parts.values() if p.default] == ["cpu"]
