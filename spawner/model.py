@@ -113,8 +113,8 @@ class JobInfo:
 class JobUsage:
     """What accounting says that a job, or a task of an array, has used, and how it stands.
 
-    `info` is its last run's; `restarts` counts the runs before. Memory is the largest that one of
-    its steps held on one node. `complete`: nothing more is to be expected."""
+    `info` is its last run's; `restarts` counts the runs before. Memory is the most that one node
+    held of it, if anything was measured. `complete`: nothing more is to be expected."""
 
     info: JobInfo
     elapsed_s: int

@@ -13,10 +13,11 @@ from datetime import UTC, datetime
 
 from spawner import parse
 from spawner.model import JobInfo, JobPaths, JobUsage, SlurmState
+from spawner.step_memory import Step, most_on_a_node
 
 FIELDS = (
     "JobIDRaw,JobID,User,State,Submit,Start,End,ExitCode,ElapsedRaw,TotalCPU,AllocCPUS,MaxRSS,"
-    "NodeList,Partition,Account,TimelimitRaw,Reason"
+    "NodeList,Partition,Account,TimelimitRaw,Reason,NTasks,NNodes"
 )
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _WIDTH = FIELDS.count(",") + 1
@@ -34,7 +35,7 @@ class _Line:
     elapsed_s: int
     cpu_s: float
     cpus: int
-    max_rss_bytes: int | None
+    memory: Step | None
 
 
 def parse_usage(text: str) -> list[JobUsage]:
@@ -55,7 +56,7 @@ def _line(fields: list[str]) -> _Line:
     job_id, _, step = raw.partition(".")
     if not parse.is_number(job_id):
         raise parse.BadOutput(f"not a job id: {raw[:40]!r}")
-    nodes, partition, account, limit, reason = where
+    nodes, partition, account, limit, reason, tasks, node_count = where
     # As a record of the other kind, so that states and times are read in one place.
     record = [job_id, shown, user, state, partition, account, "", nodes, submit, start, end]
     return _Line(
@@ -66,7 +67,25 @@ def _line(fields: list[str]) -> _Line:
         elapsed_s=int(elapsed) if parse.is_number(elapsed) else 0,
         cpu_s=seconds(cpu),
         cpus=int(cpus) if parse.is_number(cpus) else 0,
-        max_rss_bytes=size_bytes(rss),
+        memory=_memory(rss, tasks, node_count, nodes, (start, end)) if step else None,
+    )
+
+
+def _memory(
+    rss: str, tasks: str, node_count: str, nodes: str, between: tuple[str, str]
+) -> Step | None:
+    """What a step held; None where it wasn't measured."""
+    size = size_bytes(rss)
+    start, end = (parse.moment(text) for text in between)
+    if size is None or start is None:
+        return None
+    return Step(
+        max_rss_bytes=size,
+        tasks=int(tasks) if parse.is_number(tasks) else 1,
+        node_count=int(node_count) if parse.is_number(node_count) else 1,
+        nodes="" if nodes.startswith("None") else nodes,
+        start=start,
+        end=end,
     )
 
 
@@ -76,14 +95,13 @@ def _usage(lines: Iterable[_Line]) -> JobUsage | None:
         return None
     last, info = max(runs, key=lambda run: run[1].submit_time or _LONG_AGO)
     steps = [line for line in lines if line.step]
-    sizes = [line.max_rss_bytes for line in steps if line.max_rss_bytes is not None]
     ran = info.start_time is not None and last.elapsed_s > 0
     return JobUsage(
         info=info,
         elapsed_s=sum(run.elapsed_s for run, _ in runs),
         cpu_s=max(sum(run.cpu_s for run, _ in runs), sum(step.cpu_s for step in steps)),
         cpus=last.cpus,
-        max_rss_bytes=max(sizes, default=None),
+        max_rss_bytes=most_on_a_node(line.memory for line in steps if line.memory is not None),
         restarts=len(runs) - 1,
         complete=info.state is SlurmState.ENDED and (not ran or any(step.ended for step in steps)),
     )

@@ -182,6 +182,11 @@ class TestUsage:
         assert (found[11].info.array_job_id, found[11].info.tasks) == (9, (0,))
         assert (found[9].info.array_job_id, found[9].info.tasks) == (9, (1, 2))
 
+    def test_memory_is_of_all_that_a_node_holds(self, found: dict[int, JobUsage]) -> None:
+        """Four tasks of 10 GB on each of two nodes, beside the script's 1 GB; afterwards two steps
+        of one task on the first at once, and one on the second."""
+        assert found[12].max_rss_bytes == 41 << 30
+
     def test_nonsense_is_refused(self) -> None:
         with pytest.raises(parse.BadOutput):
             parse_usage.parse_usage("oops\n")
