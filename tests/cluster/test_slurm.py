@@ -117,6 +117,19 @@ async def test_the_life_of_a_job(slurm: Slurm, portal: Live, submitted: list[int
     await until(recorded)
 
 
+async def test_the_gpus_that_jobs_named_for_each_node(
+    slurm: Slurm, portal: Live, submitted: list[int]
+) -> None:
+    asked = (("--gres=gpu:v100:2",), ("--gres=gpu:1",), ("--gpus-per-node=v100:1",),
+             ("--gpus=2",), ("--ntasks=2", "--gpus-per-task=1"), ())  # fmt: skip
+    for options in asked:
+        submit(portal, submitted, "alice", "exit", "--hold", "--partition=gpu", *options)
+    told = {job.job_id: job.gpus for job in await slurm.jobs()}
+    assert [told[job_id] for job_id in submitted] == [
+        (("v100", 2),), (("gpu", 1),), (("v100", 1),), (), (), (),
+    ]  # fmt: skip
+
+
 async def test_the_cluster(slurm: Slurm) -> None:
     cluster = await slurm.cluster()
     assert [node.name for node in cluster.nodes] == ["node01", "node02", "node03"]
