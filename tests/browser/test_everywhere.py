@@ -74,6 +74,7 @@ def test_keys_lead_anywhere_and_a_login_ends_in_place(portal: Live, calm: Browse
     find_alice(page)
     use_keys(page)
     go_on_after_the_login_has_ended(portal, page)
+    begin_anew_after_somebody_else(portal, page)
 
 
 def find_alice(page: Page) -> None:
@@ -128,3 +129,16 @@ def go_on_after_the_login_has_ended(portal: Live, page: Page) -> None:
     # the very request that had found the login ended has now been answered
     expect(form).to_contain_text(re.compile("taken|already|exists"))
     expect(form.get_by_label("Given name")).to_have_value("<b>Zoë</b>")
+
+
+def begin_anew_after_somebody_else(portal: Live, page: Page) -> None:
+    """Somebody else's login in another tab takes this one over, and its sessions and jobs."""
+    page.goto(portal.base_url)
+    expect(page.get_by_role("button", name=re.compile("^Account of Carol"))).to_be_visible()
+    other = page.context.new_page()
+    other.goto(f"{portal.base_url}/login")
+    other.get_by_label("User name").fill("alice")
+    other.get_by_label("Password", exact=True).fill(portal.users["alice"])
+    other.keyboard.press("Enter")
+    for tab in (other, page):
+        expect(tab.get_by_role("button", name=re.compile("^Account of Alice"))).to_be_visible()
