@@ -48,7 +48,7 @@ ABOUT = "about.json"
 MAX_ABOUT = 64 << 10
 MOST_SHOWN = 500
 MOST_SHOWN_BYTES = 512 << 10
-MOST_LOOKED_AT = 20_000
+MOST_TRASH_LOOKED_AT = 20_000
 NO_TRASH = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR}
 
 
@@ -154,8 +154,8 @@ def list_trash(launcher: Launcher, request: Request) -> Result:
     except FileNotFoundError:
         return {"items": [], "complete": True}
     with opened(trash), telling(TRASH):
-        newest = heapq.nlargest(MOST_LOOKED_AT + 1, numbers_of(trash))
-        for deleted_at, number in newest[:MOST_LOOKED_AT]:
+        newest = heapq.nlargest(MOST_TRASH_LOOKED_AT + 1, numbers_of(trash))
+        for deleted_at, number in newest[:MOST_TRASH_LOOKED_AT]:
             item = item_of(trash, number, launcher.user)
             if item is None or of not in (None, item["path"]):
                 if time.monotonic() > deadline:
@@ -165,7 +165,7 @@ def list_trash(launcher: Launcher, request: Request) -> Result:
             if len(items) == MOST_SHOWN or size > MOST_SHOWN_BYTES:
                 return {"items": items, "complete": False}
             items.append({**item, "deleted_at": deleted_at})
-    return {"items": items, "complete": len(newest) <= MOST_LOOKED_AT}
+    return {"items": items, "complete": len(newest) <= MOST_TRASH_LOOKED_AT}
 
 
 def numbers_of(trash: int) -> Iterator[tuple[float, str]]:
