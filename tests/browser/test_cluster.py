@@ -26,6 +26,8 @@ def busy(portal: Live) -> Iterator[None]:
     node02 drained."""
     drain = ["scontrol", "update", "NodeName=node02"]
     portal.exec_as("root", [*drain, "State=DRAIN", f"Reason={REASON}"])
+    for user in ("alice", "bob"):  # what other tests have left running
+        portal.exec_as(user, ["scancel", f"--user={user}"])
     try:
         submit(portal, "alice", 1, "small")
         submit(portal, "bob", 2, "bobs-own")
