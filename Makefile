@@ -43,13 +43,9 @@ images: prepare  ## the images of every framework
 python:
 	@test -x $(PYTHON) || { apt-get update -q && apt-get install -q -y --no-install-recommends python3; }
 
-# What runs in a second cluster beside the first, so that both are ready at about the same time.
-SECOND := tests/browser $(addprefix tests/cluster/test_,frameworks.py images_train.py notebooks.py \
-	runtimes.py templates.py)
-
 test: prepare-tests lint test-frontend  ## all tests: lint, then unit, portal, cluster and browser
-	@$(PYTHON) -m cluster.test --state-root $(STATE) $(addprefix --beside ,tests/unit tests/portal) \
-		$(addprefix --second ,$(SECOND)) -- tests/cluster $(addprefix --ignore ,$(SECOND))
+	@$(PYTHON) -m cluster.test --state-root $(STATE) --beside tests/unit --beside tests/portal \
+		--second tests/browser -- tests/cluster
 
 test-unit: prepare-tests     ## pure functions; seconds, needs no cluster
 	@$(DEV)/python -m pytest tests/unit
