@@ -2,20 +2,19 @@ import { Button, Group } from '@mantine/core';
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { Session } from '@/api/types';
 import { ErrorLine } from '@/features/jobs/ErrorLine';
-import { startAgain, stopSession, stopTensorboard } from '@/features/sessions/actions';
+import { AgainButton, RemoveButton } from '@/features/sessions/EndedActions';
+import { OpenLab } from '@/features/sessions/OpenLab';
 import { QueuedBody } from '@/features/sessions/QueuedBody';
 import { Reason } from '@/features/sessions/Reason';
+import { SessionBoard } from '@/features/sessions/SessionBoard';
 import { StartSteps } from '@/features/sessions/StartSteps';
 import { StopButton } from '@/features/sessions/StopButton';
 import { StoppingBody } from '@/features/sessions/StoppingBody';
-import { TensorboardLine } from '@/features/sessions/TensorboardLine';
 import { TensorboardLink } from '@/features/sessions/TensorboardLink';
 import { TerminalMenu } from '@/features/sessions/TerminalMenu';
 import { TimeLeft } from '@/features/sessions/TimeLeft';
-import { useAct } from '@/features/sessions/useAct';
-import { endReason, labUrl, wentWrong } from '@/features/sessions/words';
+import { endReason, wentWrong } from '@/features/sessions/words';
 import { toStartLink } from '@/features/start/link';
-import { Icon } from '@/ui/icons';
 import classes from './SessionPage.module.css';
 
 /** How it stands, and what one can do about it. */
@@ -58,17 +57,7 @@ function Running({ session }: { session: Session }) {
     <>
       {session.reason && <Reason reason={session.reason} advice={session.advice} />}
       <div className={classes.actions}>
-        {session.url && (
-          <Button
-            component="a"
-            href={labUrl(session) ?? session.url}
-            target="_blank"
-            rel="noopener"
-            leftSection={<Icon name="open" />}
-          >
-            Open JupyterLab
-          </Button>
-        )}
+        <OpenLab session={session} />
         {session.url && <TerminalMenu session={session} url={session.url} />}
         <TensorboardLink id={session.id} variant="default" />
         <span className={classes.end}>
@@ -76,23 +65,13 @@ function Running({ session }: { session: Session }) {
         </span>
       </div>
       <TimeLeft session={session} />
-      <Board session={session} />
+      <SessionBoard session={session} />
     </>
   );
 }
 
 function Ended({ session }: { session: Session }) {
   const navigate = useNavigate();
-  const [starting, start] = useAct();
-  const [removing, remove] = useAct();
-  const again = async (): Promise<void> => {
-    const { id } = await startAgain(session);
-    await navigate({ to: '/sessions/$id', params: { id } });
-  };
-  const takeAway = async (): Promise<void> => {
-    await stopSession(session.id);
-    await navigate({ to: '/', replace: true });
-  };
   return (
     <>
       <Reason reason={endReason(session)} advice={session.advice} />
@@ -100,13 +79,10 @@ function Ended({ session }: { session: Session }) {
         <ErrorLine of={{ kind: 'sessions', id: session.id }} endedAt={session.ended_at} />
       )}
       <div className={classes.actions}>
-        <Button
-          leftSection={<Icon name="again" />}
-          loading={starting}
-          onClick={() => void start(again)}
-        >
-          Start again
-        </Button>
+        <AgainButton
+          session={session}
+          onStarted={(id) => navigate({ to: '/sessions/$id', params: { id } })}
+        />
         <Button
           variant="default"
           renderRoot={(props) => <Link to="/start" search={toStartLink(session)} {...props} />}
@@ -114,29 +90,11 @@ function Ended({ session }: { session: Session }) {
           Change it, then start
         </Button>
         {session.started_at && <TensorboardLink id={session.id} variant="subtle" />}
-        <Button
-          variant="subtle"
-          px="xs"
-          color="gray"
-          leftSection={<Icon name="trash" />}
-          loading={removing}
-          onClick={() => void remove(takeAway)}
-        >
+        <RemoveButton id={session.id} onRemoved={() => navigate({ to: '/', replace: true })}>
           Remove from the list
-        </Button>
+        </RemoveButton>
       </div>
-      <Board session={session} />
+      <SessionBoard session={session} />
     </>
-  );
-}
-
-function Board({ session }: { session: Session }) {
-  return (
-    <TensorboardLine
-      board={session.tensorboard}
-      onStop={() => stopTensorboard(session.id)}
-      share={{ kind: 'sessions', id: session.id, name: session.name }}
-      stopped
-    />
   );
 }

@@ -1,20 +1,17 @@
-import { Button } from '@mantine/core';
 import type { Session } from '@/api/types';
 import { elapsed } from '@/lib/time';
-import { Icon } from '@/ui/icons';
-import { stopTensorboard } from './actions';
 import { Facts } from './Facts';
 import { LogLink } from './LogLink';
 import { Notebooks } from './Notebooks';
+import { OpenLab } from './OpenLab';
 import { Reason } from './Reason';
+import { SessionBoard } from './SessionBoard';
 import classes from './SessionCard.module.css';
 import { StopButton } from './StopButton';
-import { TensorboardLine } from './TensorboardLine';
 import { TensorboardLink } from './TensorboardLink';
 import { TerminalMenu } from './TerminalMenu';
 import { TimeLeft } from './TimeLeft';
 import { startTimes } from './timeline';
-import { labUrl } from './words';
 
 export function RunningBody({ session }: { session: Session }) {
   const started = startTimes(session);
@@ -24,18 +21,7 @@ export function RunningBody({ session }: { session: Session }) {
       <Facts session={session} />
       <TimeLeft session={session} />
       <div className={classes.actions}>
-        {session.url && (
-          <Button
-            component="a"
-            className={classes.wide}
-            href={labUrl(session) ?? session.url}
-            target="_blank"
-            rel="noopener"
-            leftSection={<Icon name="open" />}
-          >
-            Open JupyterLab
-          </Button>
-        )}
+        <OpenLab session={session} className={classes.wide} />
         {session.url && <TerminalMenu session={session} url={session.url} />}
         <TensorboardLink id={session.id} variant="default" />
         <LogLink id={session.id} />
@@ -43,12 +29,7 @@ export function RunningBody({ session }: { session: Session }) {
           <StopButton session={session} />
         </span>
       </div>
-      <TensorboardLine
-        board={session.tensorboard}
-        onStop={() => stopTensorboard(session.id)}
-        share={{ kind: 'sessions', id: session.id, name: session.name }}
-        stopped
-      />
+      <SessionBoard session={session} />
       <Notebooks id={session.id} />
       {started && (
         <span className={classes.environment}>
