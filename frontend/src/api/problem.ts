@@ -1,5 +1,7 @@
 /** The portal's one error shape (RFC 9457 problem details) as an exception with a sentence to show. */
 
+import { said } from '@/i18n/said';
+
 export type Slug =
   | 'login-required'
   | 'wrong-credentials'
@@ -80,7 +82,7 @@ const DIRECTORY_SILENT =
 /** What to show for anything a request may throw. */
 export function sentence(error: unknown): string {
   if (!(error instanceof ApiError)) return OFFLINE_MESSAGE;
-  return error.slug === 'directory-unavailable' ? DIRECTORY_SILENT : error.message;
+  return error.slug === 'directory-unavailable' ? DIRECTORY_SILENT : said(error.message);
 }
 
 /** The title of the one refusal of its kind that is about what was typed; others are about the
@@ -96,5 +98,5 @@ export function wrongPassword(error: unknown): string | undefined {
 /** The message for one field; `resources.cpus` and `body.resources.cpus` both answer to `cpus`. */
 export function fieldMessage(error: unknown, name: string): string | undefined {
   if (!(error instanceof ApiError)) return undefined;
-  return error.fields.find((f) => f.field === name || f.field.endsWith(`.${name}`))?.message;
+  return said(error.fields.find((f) => f.field === name || f.field.endsWith(`.${name}`))?.message);
 }
