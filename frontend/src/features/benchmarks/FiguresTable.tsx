@@ -1,5 +1,6 @@
 import { Checkbox } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import { ScrollBox } from '@/ui/ScrollBox';
 import classes from './Benchmarks.module.css';
 import { type Column, figureText, type Line, labelText, variedOf } from './figures';
 import { lineStyle } from './marks';
@@ -18,8 +19,7 @@ interface Props {
 export function FiguresTable({ lines, columns, marks, better, title, onTurn }: Props) {
   const names = variedOf(lines);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it
-    <section className={classes.scroll} tabIndex={0} aria-label={title}>
+    <ScrollBox label={title} height="80vh">
       <table className={classes.table}>
         <thead>
           <tr>
@@ -41,7 +41,7 @@ export function FiguresTable({ lines, columns, marks, better, title, onTurn }: P
           ))}
         </tbody>
       </table>
-    </section>
+    </ScrollBox>
   );
 }
 

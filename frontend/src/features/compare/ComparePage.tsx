@@ -10,6 +10,7 @@ import { jobReason, jobStateWords } from '@/features/jobs/words';
 import { TensorboardLink } from '@/features/sessions/TensorboardLink';
 import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
+import { ScrollBox } from '@/ui/ScrollBox';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './Compare.module.css';
@@ -100,8 +101,7 @@ function Runs({ runs, all }: { runs: Run[]; all: boolean }) {
         />
       </div>
       {problem && <Notice tone="warning">{problem}</Notice>}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it */}
-      <section className={classes.scroll} tabIndex={0} aria-label="Runs side by side">
+      <ScrollBox label="Runs side by side" height="80vh">
         <table className={classes.table}>
           <thead>
             <tr>
@@ -127,7 +127,7 @@ function Runs({ runs, all }: { runs: Run[]; all: boolean }) {
             <Rows key={section.title} section={section} runs={runs} />
           ))}
         </table>
-      </section>
+      </ScrollBox>
       <Notes runs={runs} found={found} />
     </>
   );

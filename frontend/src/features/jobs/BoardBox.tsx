@@ -1,15 +1,18 @@
 import { Button, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { JobDetail } from '@/api/types';
+import { Fold } from '@/ui/Fold';
 import classes from './JobPage.module.css';
 
 /** Which folder TensorBoard shows. */
 export function BoardBox({ job }: { job: JobDetail }) {
   return (
-    <details className={classes.fold} open={job.logdir === null && job.started_at !== null}>
-      <summary>TensorBoard of another folder</summary>
+    <Fold
+      summary="TensorBoard of another folder"
+      open={job.logdir === null && job.started_at !== null}
+    >
       <Folder job={job} />
-    </details>
+    </Fold>
   );
 }
 

@@ -10,6 +10,7 @@ import logClasses from '@/features/log/LogPage.module.css';
 import { Reason } from '@/features/sessions/Reason';
 import { TensorboardLine } from '@/features/sessions/TensorboardLine';
 import { sharedText } from '@/features/tensorboard/sharing';
+import { Fold } from '@/ui/Fold';
 import { Notice } from '@/ui/Notice';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
@@ -127,14 +128,9 @@ const failedTask = ({ state, outcome = null, node = null }: Task): boolean =>
 function Script({ text }: { text: string }) {
   const [open, setOpen] = useState(false);
   return (
-    <details
-      className={classes.fold}
-      open={open}
-      onToggle={(event) => setOpen(event.currentTarget.open)}
-    >
-      <summary>The script Slurm was given</summary>
+    <Fold summary="The script Slurm was given" open={open} onTurn={setOpen}>
       {open && <ScriptText text={text} label="The script Slurm was given" />}
-    </details>
+    </Fold>
   );
 }
 

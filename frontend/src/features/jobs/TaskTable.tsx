@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { JobArray, JobDetail, Task } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
+import { ScrollBox } from '@/ui/ScrollBox';
 import { StateChip } from '@/ui/StateChip';
 import classes from './JobPage.module.css';
 import { type Order, ordered, turned } from './order';
@@ -22,8 +23,7 @@ export function TaskTable({ job, array }: { job: JobDetail; array: JobArray }) {
         {arrayText(array)}
         {soFar && '. Values in italics are what running tasks have logged so far.'}
       </p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it */}
-      <section className={classes.scroll} tabIndex={0} aria-label="Table of tasks">
+      <ScrollBox label="Table of tasks" height="70vh">
         <Table verticalSpacing={6} className={classes.table}>
           <Table.Thead>
             <Table.Tr>
@@ -53,7 +53,7 @@ export function TaskTable({ job, array }: { job: JobDetail; array: JobArray }) {
             ))}
           </Table.Tbody>
         </Table>
-      </section>
+      </ScrollBox>
     </section>
   );
 }

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import type { Session } from '@/api/types';
 import { LogView } from '@/features/log/LogView';
 import type { Stream } from '@/features/log/source';
+import { Fold } from '@/ui/Fold';
 import classes from './SessionPage.module.css';
 
 /** What the session's job has printed; read only once somebody opens it. */
@@ -10,12 +11,7 @@ export function LogSection({ session }: { session: Session }) {
   const [open, setOpen] = useState(false);
   const [stream, setStream] = useState<Stream>('stderr');
   return (
-    <details
-      className={classes.fold}
-      open={open}
-      onToggle={(event) => setOpen(event.currentTarget.open)}
-    >
-      <summary>Log</summary>
+    <Fold summary="Log" open={open} onTurn={setOpen}>
       <p className={classes.note}>
         What Slurm and JupyterLab printed.{' '}
         <Link to="/sessions/$id/log" params={{ id: session.id }}>
@@ -32,6 +28,6 @@ export function LogSection({ session }: { session: Session }) {
           />
         </div>
       )}
-    </details>
+    </Fold>
   );
 }

@@ -10,6 +10,7 @@ import { Notebooks } from '@/features/sessions/Notebooks';
 import { StartSteps } from '@/features/sessions/StartSteps';
 import { stateWords } from '@/features/sessions/words';
 import { useLive, useSession } from '@/live/store';
+import { Fold } from '@/ui/Fold';
 import { Notice } from '@/ui/Notice';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
@@ -72,9 +73,10 @@ function Detail({ session }: { session: Session }) {
 /** How the start went, once it is over. */
 function StartFold({ session }: { session: Session }) {
   return (
-    <details className={classes.fold}>
-      <summary>How its start went</summary>
-      <StartSteps session={session} />
-    </details>
+    <div className={classes.start}>
+      <Fold summary="How its start went">
+        <StartSteps session={session} />
+      </Fold>
+    </div>
   );
 }

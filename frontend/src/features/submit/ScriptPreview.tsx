@@ -2,8 +2,8 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
-import pageClasses from '@/features/jobs/JobPage.module.css';
 import { ScriptText } from '@/features/jobs/ScriptText';
+import { Fold } from '@/ui/Fold';
 import { renderQuery } from './queries';
 import type { toJobResources } from './request';
 import classes from './SubmitPage.module.css';
@@ -32,16 +32,11 @@ export function ScriptPreview({ template, parameters, environment, resources, po
     enabled: open && possible,
   });
   return (
-    <details
-      className={pageClasses.fold}
-      open={open}
-      onToggle={(event) => setOpen(event.currentTarget.open)}
-    >
-      <summary>The exact script</summary>
+    <Fold summary="The exact script" open={open} onTurn={setOpen}>
       {!possible && <p className={classes.quiet}>As soon as all fields are right.</p>}
       {possible && error && <p className={classes.why}>{sentence(error)}</p>}
       {possible && !error && data === undefined && <p className={classes.quiet}>Making it…</p>}
       {possible && !error && data && <ScriptText text={data.script} />}
-    </details>
+    </Fold>
   );
 }
