@@ -86,7 +86,7 @@ class PortalPages(BaseModel):
     """Whole addresses of the portal's pages, for links from JupyterLab, which may be on another
     host. `run_notebook` takes what fills its form in."""
 
-    home: str
+    session: str
     tensorboard: str
     run_notebook: str
 
@@ -126,18 +126,20 @@ async def start_tensorboard(session: LiveSession, parts: PartsDep, ip: ClientIp)
 @router.post("/sessions/{session_id}/use")
 async def tell_use(body: UseIn, session: LiveSession, parts: PartsDep) -> dict[str, float]:
     """What the session has used since it began; in how many seconds to tell again."""
-    again = await uses.take(parts, session, body.model_dump())
+    series = body.model_dump(exclude={"idle_s"})
+    again = await uses.take(parts, session, series, body.idle_s)
     return {"again_s": again.total_seconds()}
 
 
 async def _facts(parts: Parts, session: Session) -> Facts:
     portal = parts.settings.public_url
+    page = f"{portal}/sessions/{session.id}"
     return Facts(
         now=utcnow(),
         session=(await sessions_out(parts, [session]))[0],
         pages=PortalPages(
-            home=f"{portal}/",
-            tensorboard=f"{portal}/sessions/{session.id}/tensorboard",
+            session=page,
+            tensorboard=f"{page}/tensorboard",
             run_notebook=f"{portal}/jobs/new",
         ),
     )

@@ -39,7 +39,8 @@ class GpuUse(BaseModel):
 class UseIn(BaseModel):
     """Columns of equal length, a place for each point: how many seconds ago it began, and what was
     used from there on for `step_s` seconds. Memory is the most that was held, the rest are means;
-    null is what couldn't be measured, `gpus` null: nothing tells of them."""
+    null is what couldn't be measured, `gpus` null: nothing tells of them. `idle_s` is for how long
+    nothing has run; null where that isn't known."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -49,6 +50,7 @@ class UseIn(BaseModel):
     cpus: Annotated[list[Busy | None], Column]
     memory_limit_mb: Megabytes | None = None
     gpus: Annotated[list[GpuUse], Field(max_length=MOST_GPUS)] | None = None
+    idle_s: Annotated[int, Field(ge=0, le=A_YEAR_S)] | None = None
 
     @model_validator(mode="after")
     def _even(self) -> Self:

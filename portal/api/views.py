@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from portal.models import JobState, Session, Tensorboard, TensorboardState
 from portal.parts import Parts
-from portal.services.sessions import extending
+from portal.services.sessions import extending, uses
 from portal.services.tensorboards import tensorboards
 from spawner.model import Outcome
 
@@ -88,8 +88,9 @@ class ExtensionOut(BaseModel):
 
 
 class SessionOut(BaseModel):
-    """A session as its owner sees it; times in UTC. `extension` is there while it runs.
-    JupyterLab's page is `url`, followed by `opens` where there is a notebook to begin with."""
+    """A session as its owner sees it; times in UTC. `extension` is there while it runs,
+    `idle_since` once nothing has run in it for as long as the site thinks worth a word. JupyterLab's
+    page is `url`, followed by `opens` where there is a notebook to begin with."""
 
     id: str
     name: str
@@ -116,10 +117,14 @@ class SessionOut(BaseModel):
     logdir: str
     tensorboard: TensorboardOut | None
     extension: ExtensionOut | None
+    idle_since: datetime | None
 
 
-def session_out(parts: Parts, session: Session, board: Tensorboard | None) -> SessionOut:
+def session_out(
+    parts: Parts, session: Session, board: Tensorboard | None, idle_since: datetime | None
+) -> SessionOut:
     """One session, as it and the cluster are known now."""
+    running = session.state is JobState.RUNNING
     own: dict[str, Any] = {
         name: getattr(session, name)
         for name in (
@@ -134,11 +139,12 @@ def session_out(parts: Parts, session: Session, board: Tensorboard | None) -> Se
         environment=session.environment or "",
         environment_title=environment_title(parts, session.environment),
         resources=ResourcesOut(**session.resources),
-        url=session.base_url if session.state is JobState.RUNNING else None,
+        url=session.base_url if running else None,
         submitted_at=session.submitted_at or session.created_at,
         timeline=timeline(session),
         tensorboard=TensorboardOut.of(board) if board else None,
-        extension=extension_out(parts, session) if session.state is JobState.RUNNING else None,
+        extension=extension_out(parts, session) if running else None,
+        idle_since=idle_since if running else None,
     )
 
 
@@ -171,9 +177,11 @@ def _said(timings: dict[str, Any], mark: str) -> datetime | None:
 
 
 async def sessions_out(parts: Parts, found: list[Session]) -> list[SessionOut]:
-    """Several sessions with their TensorBoards, in two queries."""
-    boards = await tensorboards.of_parents(parts, [session.id for session in found])
-    return [session_out(parts, session, boards.get(session.id)) for session in found]
+    """Several sessions with their TensorBoards, in three queries."""
+    ids = [session.id for session in found]
+    boards = await tensorboards.of_parents(parts, ids)
+    idle = await uses.idle_since(parts, ids)
+    return [session_out(parts, s, boards.get(s.id), idle.get(s.id)) for s in found]
 
 
 def environment_title(parts: Parts, name: str | None) -> str:

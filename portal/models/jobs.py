@@ -87,13 +87,22 @@ class Job(Base):
 
 class Session(Job):
     """One JupyterLab server: to Slurm a job, to JupyterHub a named server. `opens` is what its page
-    opens with, below `base_url`, where that isn't JupyterLab's own choice."""
+    opens with, below `base_url`, where that isn't JupyterLab's own choice.
+
+    `idempotency_key` and `body_hash` are as a BatchJob's, for which `owner_id` stands here, too.
+    """
 
     __tablename__ = "sessions"
-    __table_args__ = (Index("ix_sessions_usage_due", "usage_due"),)  # type: ignore[assignment]
+    __table_args__ = (  # type: ignore[assignment]  # each table has its own
+        UniqueConstraint("owner_id", "idempotency_key"),
+        Index("ix_sessions_usage_due", "usage_due"),
+    )
     __mapper_args__ = {"polymorphic_identity": JobKind.SESSION}  # noqa: RUF012
 
     id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    owner_id: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
+    body_hash: Mapped[str] = mapped_column(String(64), default="", server_default="")
+    idempotency_key: Mapped[str | None] = mapped_column(String(200))
     logdir: Mapped[str] = mapped_column(String(4096), default="")
     target_host: Mapped[str | None] = mapped_column(String(255))
     target_port: Mapped[int | None]
@@ -111,7 +120,8 @@ class Session(Job):
 
 class SessionUse(Base):
     """What a session's node program has measured, as it told it last; its owner's word alone. In a
-    table of its own, for it comes often, and is no change of the session's."""
+    table of its own, for it comes often, and is no change of the session's. `idle_since` is there
+    once it has had nothing to do for so long that its owner is told."""
 
     __tablename__ = "session_uses"
 
@@ -120,6 +130,7 @@ class SessionUse(Base):
     )
     series: Mapped[dict[str, Any]]
     told_at: Mapped[datetime] = mapped_column(index=True)
+    idle_since: Mapped[datetime | None]
 
 
 class BatchJob(Job):

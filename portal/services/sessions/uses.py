@@ -1,8 +1,8 @@
 """What sessions use over time: their node programs tell it, and their owners look at it.
 
 It is the user's own word, for the node program is the user's: bounded by the route that takes it,
-shown to the owner, and nothing is decided by it. After the end Slurm's accounting stands beside it
-(services/slurm/usage.py).
+shown to the owner, and nothing is decided by it: that a session is idle is only said. After the end
+Slurm's accounting stands beside it (services/slurm/usage.py).
 """
 
 import asyncio
@@ -23,21 +23,53 @@ LEAST = timedelta(seconds=5)
 KEPT = timedelta(days=30)
 TIDY_S = 6 * 3600.0
 MOST_LOOKED_AT = 5000
+SILENT = timedelta(minutes=5)
+"""Of a node program that has told nothing for so long nobody says that it is idle."""
+SAME_REST = timedelta(minutes=1)
 
 
-async def take(parts: Parts, session: Session, series: dict[str, Any]) -> timedelta:
+async def take(
+    parts: Parts, session: Session, series: dict[str, Any], idle_s: int | None
+) -> timedelta:
     """Keep what a node program tells in the place of what it told before; how soon it should tell
     again: sooner while somebody looks."""
     now = utcnow()
+    warn_minutes = parts.settings.session_idle_warning_minutes
     async with parts.db.session() as db:
         known = await db.get(SessionUse, session.id)
-        if known is None:
-            db.add(SessionUse(session_id=session.id, series=series, told_at=now))
-        elif now - known.told_at >= LEAST:
-            known.series, known.told_at = series, now
+        before = known.idle_since if known else None
+        idle_since = before
+        if known is None or now - known.told_at >= LEAST:
+            idle_since = warned_of(before, idle_s, now, warn_minutes)
+            told = known or SessionUse(session_id=session.id)
+            told.series, told.told_at, told.idle_since = series, now, idle_since
+            db.add(told)
         await db.commit()
+    if idle_since != before:
+        parts.changes.notify(session.user_id)
     looked = parts.looked_at.get(session.id)
     return WATCHED if looked and now - looked < STILL_LOOKING else AT_REST
+
+
+def warned_of(
+    before: datetime | None, idle_s: int | None, now: datetime, warn_minutes: int
+) -> datetime | None:
+    """Since when nothing has run, once that is worth a word; None before. It is told again and
+    again, as an age: the same rest keeps the beginning that was told first, `before`."""
+    rest = None if idle_s is None else timedelta(seconds=idle_s)
+    if rest is None or warn_minutes == 0 or rest < timedelta(minutes=warn_minutes):
+        return None
+    since = now - rest
+    return before if before is not None and abs(since - before) < SAME_REST else since
+
+
+async def idle_since(parts: Parts, sessions: list[str]) -> dict[str, datetime]:
+    """Those of some sessions, by their ids, that have been idle for long enough to be told so."""
+    told = (SessionUse.session_id, SessionUse.idle_since)
+    idle = SessionUse.idle_since.is_not(None), SessionUse.told_at > utcnow() - SILENT
+    async with parts.db.session() as db:
+        found = await db.execute(select(*told).where(SessionUse.session_id.in_(sessions), *idle))
+        return {session_id: since for session_id, since in found if since is not None}
 
 
 async def look(parts: Parts, session: Session) -> SessionUse | None:
