@@ -5,7 +5,10 @@ import { useMe } from '@/features/account/useMe';
 import { PaletteButton } from '@/features/palette/PaletteButton';
 import { useLive } from '@/live/store';
 import { Logo } from '@/ui/Logo';
+import linkClasses from '@/ui/NavLink.module.css';
 import classes from './MemberLayout.module.css';
+
+const link = `${linkClasses.link} ${classes.link}`;
 
 export function Header() {
   const me = useMe();
@@ -19,20 +22,20 @@ export function Header() {
         </Link>
         {cluster && <span className={classes.cluster}>{cluster}</span>}
         <nav className={classes.nav} aria-label="Main">
-          <Link to="/" className={classes.link} activeOptions={{ exact: true }}>
+          <Link to="/" className={link} activeOptions={{ exact: true }}>
             Home
           </Link>
-          <Link to="/jobs" className={classes.link}>
+          <Link to="/jobs" className={link}>
             Jobs
           </Link>
-          <Link to="/files" className={classes.link}>
+          <Link to="/files" className={link}>
             Files
           </Link>
-          <Link to="/cluster" className={classes.link}>
+          <Link to="/cluster" className={link}>
             Cluster
           </Link>
           {seesAdmin(me) && (
-            <Link to="/admin" className={classes.link}>
+            <Link to="/admin" className={link}>
               Admin
             </Link>
           )}

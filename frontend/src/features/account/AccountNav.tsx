@@ -1,18 +1,19 @@
 import { Link } from '@tanstack/react-router';
+import linkClasses from '@/ui/NavLink.module.css';
 import classes from './AccountNav.module.css';
 import { SECTIONS, type Section } from './sections';
 
 /** The parts of one's account: beside them, and on a phone above. */
 export function AccountNav({ here }: { here: Section }) {
   return (
-    <nav className={classes.nav} aria-label="Your account">
+    <nav aria-label="Your account">
       <ul className={classes.list}>
         {SECTIONS.map(({ slug, label }) => (
           <li key={slug}>
             <Link
               to="/account/$section"
               params={{ section: slug }}
-              className={classes.link}
+              className={`${linkClasses.link} ${classes.link}`}
               aria-current={slug === here.slug ? 'page' : undefined}
             >
               {label}
