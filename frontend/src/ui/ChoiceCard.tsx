@@ -14,8 +14,13 @@ interface Props {
 /** A card to choose from, really a radio button: arrow keys, one tab stop, read as what it is. */
 export function ChoiceCard({ group, value, checked, onChoose, title, children, disabled }: Props) {
   return (
-    <label className={classes.card} data-checked={checked} data-disabled={disabled}>
+    <label
+      className={`${classes.frame} ${classes.card}`}
+      data-checked={checked}
+      data-disabled={disabled}
+    >
       <input
+        className={classes.radio}
         type="radio"
         name={group}
         value={value}

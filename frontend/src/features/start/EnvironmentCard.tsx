@@ -1,5 +1,6 @@
 import { ActionIcon } from '@mantine/core';
 import type { Environment } from '@/api/types';
+import choice from '@/ui/ChoiceCard.module.css';
 import { Icon } from '@/ui/icons';
 import classes from './EnvironmentCard.module.css';
 import { contents } from './environments';
@@ -22,9 +23,14 @@ function technical({ language, version, cuda, packages }: Environment): string {
 export function EnvironmentCard({ environment, checked, favourite, onChoose, onFavour }: Props) {
   const { name, title, available } = environment;
   return (
-    <div className={classes.card} data-checked={checked} data-disabled={!available}>
+    <div
+      className={`${choice.frame} ${classes.card}`}
+      data-checked={checked}
+      data-disabled={!available}
+    >
       <label className={classes.choice}>
         <input
+          className={choice.radio}
           type="radio"
           name="environment"
           value={name}
@@ -32,8 +38,8 @@ export function EnvironmentCard({ environment, checked, favourite, onChoose, onF
           disabled={!available}
           onChange={() => onChoose(name)}
         />
-        <span className={classes.text}>
-          <span className={classes.title}>{title}</span>
+        <span className={choice.text}>
+          <span className={`${choice.title} ${classes.title}`}>{title}</span>
           <span>{environment.description}</span>
           {available ? (
             <span className={classes.quiet}>{technical(environment)}</span>
