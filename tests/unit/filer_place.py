@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import base64
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
-from deploy.launcher import program
-from tests.unit.test_launcher import GID, UID, Place, Process
+import pytest
 
+from deploy.launcher import program
+from tests.unit.launcher_place import AS_ROOT, GID, UID, Place, Process
+
+ODD = os.fsdecode(b"caf\xe9\xff")
 LISTING: dict[str, Any] = {
     "sort": "name", "descending": False, "folders_first": True, "hidden": False, "filter": "",
     "prefix": False, "limit": 100,
@@ -92,3 +96,21 @@ class Filer(Place):
 
 def b64(data: bytes) -> str:
     return base64.b64encode(data).decode()
+
+
+def deepen(home: Path, levels: int) -> None:
+    """Folders in each other, deeper than a path can say."""
+    script = (
+        "import os\n"
+        f"for _ in range({levels}): os.mkdir('d'); os.chdir('d')\n"
+        "open('bottom', 'w').close()"
+    )
+    become = ["setpriv", f"--reuid={UID}", f"--regid={GID}", "--clear-groups"]
+    python = ["/usr/bin/python3", "-c", script]
+    subprocess.run([*(become if AS_ROOT else []), *python], cwd=home, check=True)
+
+
+def refused(filer: Filer, op: str, path: str = "", **fields: Any) -> Problem:
+    with pytest.raises(Problem) as caught:
+        filer.ask(op, path, **fields)
+    return caught.value

@@ -6,13 +6,10 @@ import base64
 import io
 import json
 import os
-import shutil
 import socket
 import subprocess
 import tarfile
-import tempfile
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,19 +17,10 @@ from typing import Any
 import pytest
 
 from spawner.filer import room
-from tests.unit.filer_place import LISTING, Filer, Problem
-from tests.unit.test_launcher import AS_ROOT, GID, UID
+from tests.unit.filer_place import LISTING, ODD, Filer, Problem, deepen
+from tests.unit.launcher_place import AS_ROOT, GID, UID
 
-ODD = os.fsdecode(b"caf\xe9\xff")
-
-
-@pytest.fixture
-def filer() -> Iterator[Filer]:
-    root = Path(tempfile.mkdtemp(prefix="filer-"))
-    found = Filer(root)
-    yield found
-    found.close()
-    shutil.rmtree(root)
+pytest_plugins = ["tests.unit.filer_fixtures"]
 
 
 class TestListing:
@@ -307,18 +295,6 @@ class TestSending:
         with pytest.raises(Problem) as caught:
             filer.ask("send_archive", names=["gone"], format="zip")
         assert caught.value.code == "not-there"
-
-
-def deepen(home: Path, levels: int) -> None:
-    """Folders in each other, deeper than a path can say."""
-    script = (
-        "import os\n"
-        f"for _ in range({levels}): os.mkdir('d'); os.chdir('d')\n"
-        "open('bottom', 'w').close()"
-    )
-    become = ["setpriv", f"--reuid={UID}", f"--regid={GID}", "--clear-groups"]
-    python = ["/usr/bin/python3", "-c", script]
-    subprocess.run([*(become if AS_ROOT else []), *python], cwd=home, check=True)
 
 
 def test_the_program_is_one_file_of_pieces_that_do_not_clash() -> None:

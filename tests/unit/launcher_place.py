@@ -1,0 +1,169 @@
+"""A home, Slurm's commands played in it, and the launcher as a process of its own.
+
+Run as root (as `make test` is), it becomes `nobody` first, with a home of the test's making.
+"""
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+LAUNCHER = Path(__file__).parents[2] / "spawner" / "launcher.py"
+UUID = "12345678-1234-1234-1234-123456789abc"
+OTHER = "87654321-1234-1234-1234-123456789abc"
+AS_ROOT = os.getuid() == 0
+UID, GID = (65534, 65534) if AS_ROOT else (os.getuid(), os.getgid())
+
+# The real file, told who it is and where its configuration would be.
+HARNESS = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("launcher", sys.argv[1])
+launcher = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(launcher)
+home, bin_dir, idle_s, uid = sys.argv[2], sys.argv[3], float(sys.argv[4]), int(sys.argv[5])
+launcher.read_conf = lambda path: launcher.Conf(1, bin_dir, "/etc/slurm.conf", 0o027)
+launcher.who_am_i = lambda least: launcher.User("user", uid, uid, home, "/bin/bash")
+launcher.IDLE_S = idle_s
+launcher.main()
+"""
+
+# Named behaviours of Slurm's commands. TELLS leaves what it was given beside itself.
+TELLS = """
+import json, os, sys
+mask = os.umask(0); os.umask(mask)
+told = [sys.argv[1:], dict(os.environ), os.getcwd(), mask, sys.stdin.read()]
+with open(sys.argv[0] + ".told", "w") as file: json.dump(told, file)
+"""
+TAKES = TELLS + "print('4711')\n"
+TAKES_ON_A_CLUSTER = "print('4711;demo')"
+MUMBLES = "print('ok')"
+REFUSES = "import sys; sys.exit('sbatch: error: Batch job submission failed: Invalid qos')"
+DOWN = "import sys; sys.exit('sbatch: error: Unable to contact slurm controller')"
+NEVER = (
+    "import subprocess, time, sys\n"
+    "sleep = 'import time; time.sleep(600)'\n"
+    "child = subprocess.Popen([sys.executable, '-c', sleep, sys.argv[0]])\n"
+    "time.sleep(600)\n"
+)
+DENIED = "import sys; sys.exit('srun: error: Unable to create step: Access/permission denied')"
+NO_SUCH_JOB = (
+    "import sys; sys.exit('scancel: error: Kill job error on job id 9: Invalid job id specified')"
+)
+HAS_ENDED = "import sys; sys.exit('scancel: error: Job/step already completing or completed')"
+
+
+class Place:
+    """A home and a folder of commands, both the user's; and the launcher where they can read it,
+    which a checkout need not be."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.home, self.bin_dir = root, root / "home", root / "bin"
+        for folder in (root, self.home, self.bin_dir):
+            folder.mkdir(exist_ok=True)
+            folder.chmod(0o755)
+            os.chown(folder, UID, GID)
+        self.jobs = self.home / ".local/share/portal/jobs"
+        self.launcher = root / "launcher.py"
+        shutil.copy(LAUNCHER, self.launcher)
+
+    def command(self, name: str, behaviour: str) -> None:
+        path = self.bin_dir / name
+        path.write_text(f"#!{system_python()} -IS\n{behaviour}\n")
+        path.chmod(0o755)
+
+    def told(self, name: str) -> Any:
+        return json.loads((self.bin_dir / f"{name}.told").read_text())
+
+    def job_file(self, name: str, data: bytes = b"") -> Path:
+        """As a job of the user's would leave it."""
+        path = self.jobs / UUID / name
+        for folder in [f for f in reversed(path.parents) if f.is_relative_to(self.home)]:
+            folder.mkdir(exist_ok=True)
+            os.chown(folder, UID, GID)
+        path.write_bytes(data)
+        os.chown(path, UID, GID)
+        return path
+
+
+class Process:
+    """One launcher and its pipes."""
+
+    def __init__(self, place: Place, idle_s: float = 60.0) -> None:
+        become = ["setpriv", f"--reuid={UID}", f"--regid={GID}", "--clear-groups"]
+        harness = [
+            system_python(), "-IS", "-c", HARNESS, str(place.launcher), str(place.home),
+            str(place.bin_dir), str(idle_s), str(UID),
+        ]  # fmt: skip
+        self.process = subprocess.Popen(
+            [*(become if AS_ROOT else []), *harness],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd="/",
+            bufsize=0,  # or select would not see what has been read ahead
+        )
+        assert self.process.stdin
+        assert self.process.stdout
+        self.stdin, self.stdout = self.process.stdin, self.process.stdout
+        self.hello = self.receive()
+
+    def send(self, line: bytes) -> None:
+        view = memoryview(line)
+        while view:
+            view = view[self.stdin.write(view) :]
+
+    def receive(self, bound_s: float = 20.0) -> Any:
+        assert select.select([self.stdout], [], [], bound_s)[0], "no answer"
+        return json.loads(self.stdout.readline())
+
+    def ask(self, op: str, **fields: Any) -> Any:
+        self.send(json.dumps({"id": 1, "op": op, **fields}).encode() + b"\n")
+        return self.receive()
+
+    def submit(self, **fields: Any) -> Any:
+        files = {"config.json": '{"secret": "x"}'}
+        whole = {"uuid": UUID, "files": files, "script": "#!/bin/sh\n", "options": []}
+        return self.ask("submit", **{**whole, **fields})
+
+    def wait(self) -> int:
+        code = self.process.wait(20)
+        self.stdout.close()
+        return code
+
+    def close(self) -> int:
+        """Take its input away, and what a dead one did not read."""
+        with contextlib.suppress(BrokenPipeError):
+            self.stdin.close()
+        return self.wait()
+
+
+def system_python() -> str:
+    """As in the shebang; elsewhere the one that runs the tests."""
+    return "/usr/bin/python3" if Path("/usr/bin/python3").exists() else sys.executable
+
+
+def error_of(answer: Any) -> tuple[str, str]:
+    assert answer["ok"] is False
+    return answer["error"]["type"], answer["error"]["message"]
+
+
+def until(condition: Callable[[], bool], bound_s: float = 30.0) -> None:
+    end = time.monotonic() + bound_s
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+def processes_naming(text: str) -> list[int]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if text in path.read_bytes().decode(errors="replace"):
+                found.append(int(path.parent.name))
+    return found
