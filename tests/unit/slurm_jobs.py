@@ -1,0 +1,23 @@
+"""A job as squeue and accounting show it."""
+
+from datetime import UTC, datetime, timedelta
+
+from spawner.model import JobInfo, Outcome, SlurmState
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+UUID = "12345678-1234-1234-1234-123456789abc"
+KEY = (UUID, "alice")
+
+
+def job(
+    job_id: int = 1,
+    user: str = "alice",
+    uuid: str | None = UUID,
+    state: SlurmState = SlurmState.RUNNING,
+    submitted: datetime = NOW,
+) -> JobInfo:
+    outcome = Outcome.COMPLETED if state is SlurmState.ENDED else None
+    return JobInfo(
+        job_id, user, "x", state, state.value.upper(), outcome, uuid=uuid, submit_time=submitted
+    )
