@@ -89,8 +89,8 @@ class ExtensionOut(BaseModel):
 
 class SessionOut(BaseModel):
     """A session as its owner sees it; times in UTC. `extension` is there while it runs,
-    `idle_since` once nothing has run in it for as long as the site thinks worth a word. JupyterLab's
-    page is `url`, followed by `opens` where there is a notebook to begin with."""
+    `idle_since` once nothing has run in it for as long as the site thinks worth a word.
+    JupyterLab's page is `url`, followed by `opens` where there is a notebook to begin with."""
 
     id: str
     name: str

@@ -2418,6 +2418,9 @@ export interface paths {
         /**
          * Start Session
          * @description Start a session. What can never run is refused with the field; what must wait is queued.
+         *
+         *     With an Idempotency-Key the same wish comes to the same session, however often it is sent;
+         *     another wish under the same key is refused (409).
          */
         post: operations["start_session"];
         delete?: never;
@@ -2749,7 +2752,8 @@ export interface paths {
         put?: never;
         /**
          * Start Setup
-         * @description Start a session with a setup, as `POST /sessions` with what it says would.
+         * @description Start a session with a setup, as `POST /sessions` with what it says would. The same
+         *     Idempotency-Key comes to the same session, even if the setup was changed meanwhile.
          */
         post: operations["start_setup"];
         delete?: never;
@@ -5953,7 +5957,8 @@ export interface components {
         };
         /**
          * SessionOut
-         * @description A session as its owner sees it; times in UTC. `extension` is there while it runs.
+         * @description A session as its owner sees it; times in UTC. `extension` is there while it runs,
+         *     `idle_since` once nothing has run in it for as long as the site thinks worth a word.
          *     JupyterLab's page is `url`, followed by `opens` where there is a notebook to begin with.
          */
         SessionOut: {
@@ -5972,6 +5977,8 @@ export interface components {
             extension: components["schemas"]["ExtensionOut"] | null;
             /** Id */
             id: string;
+            /** Idle Since */
+            idle_since: string | null;
             /** Job Id */
             job_id: number | null;
             /** Logdir */
@@ -11292,7 +11299,9 @@ export interface operations {
     start_session: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -12001,7 +12010,9 @@ export interface operations {
     start_setup: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "idempotency-key"?: string | null;
+            };
             path: {
                 setup_id: string;
             };
