@@ -1,4 +1,4 @@
-import { CloseButton } from '@mantine/core';
+import { CloseButton, VisuallyHidden } from '@mantine/core';
 import { Icon } from '@/ui/icons';
 import classes from './AnnouncementCard.module.css';
 import { type Announcement, pieces } from './current';
@@ -19,7 +19,7 @@ export function AnnouncementCard({ announcement, onPutAway }: Props) {
       <Icon name={level === 'info' ? 'chip' : 'alert'} />
       <div className={classes.body}>
         <strong>
-          <span className={classes.level}>{LEVEL_WORDS[level]}: </span>
+          <VisuallyHidden component="span">{LEVEL_WORDS[level]}: </VisuallyHidden>
           {title}
         </strong>
         {text && <AnnouncementText text={text} />}

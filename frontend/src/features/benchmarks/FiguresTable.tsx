@@ -1,4 +1,4 @@
-import { Checkbox } from '@mantine/core';
+import { Checkbox, VisuallyHidden } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { ScrollBox } from '@/ui/ScrollBox';
 import classes from './Benchmarks.module.css';
@@ -91,7 +91,7 @@ function FigureRow({ line, names, columns, better }: RowProps) {
         return (
           <td key={column.key} data-best={first}>
             {value === undefined ? '–' : figureText(value)}
-            {first && <span className={classes.hidden}> best</span>}
+            {first && <VisuallyHidden component="span"> best</VisuallyHidden>}
           </td>
         );
       })}

@@ -1,4 +1,4 @@
-import { Paper } from '@mantine/core';
+import { Paper, VisuallyHidden } from '@mantine/core';
 import { type KeyboardEvent, useMemo, useRef } from 'react';
 import classes from './Picture.module.css';
 import { countGpus, type Group, groups } from './picture';
@@ -32,9 +32,9 @@ export function Picture({ nodes, chosen, choose }: Props) {
       data-dense={dense}
       onKeyDown={(event) => move(event, box.current)}
     >
-      <p className={classes.hint} id="picture-keys">
+      <VisuallyHidden component="p" className={classes.hint} id="picture-keys">
         Arrow keys move between the nodes, Enter shows one. The table has the same as text.
-      </p>
+      </VisuallyHidden>
       {dense && <p className={classes.dense}>Each box is a node, each stripe in it a GPU.</p>}
       {all.map((group) => (
         <GroupOfNodes

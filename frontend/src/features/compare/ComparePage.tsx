@@ -1,4 +1,4 @@
-import { Button, Checkbox, Paper, Skeleton } from '@mantine/core';
+import { Button, Checkbox, Paper, Skeleton, VisuallyHidden } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useMemo } from 'react';
@@ -153,7 +153,7 @@ function Head({ job, onLeave }: { job: Job; onLeave: (() => void) | undefined })
           {board && <TensorboardLink id={job.id} kind="jobs" variant="subtle" />}
           {onLeave && (
             <Button variant="subtle" color="gray" px="xs" onClick={onLeave}>
-              Leave out<span className={classes.hidden}> {job.name}</span>
+              Leave out<VisuallyHidden component="span"> {job.name}</VisuallyHidden>
             </Button>
           )}
         </span>

@@ -1,4 +1,4 @@
-import { Button, Paper, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Button, Paper, Skeleton, Stack, Text, Title, VisuallyHidden } from '@mantine/core';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { sentence } from '@/api/problem';
@@ -27,9 +27,9 @@ export function JobsPage() {
       {error && <Notice tone="error">{sentence(error)}</Notice>}
       {loading && rows.length === 0 && <Skeleton height={130} radius="lg" aria-label="Loading" />}
       {none && (filtered ? <NoneFound /> : <NoneYet />)}
-      <p className={classes.hidden} role="status">
+      <VisuallyHidden component="p" role="status">
         {!loading && count !== undefined && (count === 1 ? '1 job' : `${count} jobs`)}
-      </p>
+      </VisuallyHidden>
       {rows.length > 0 && <List search={search} jobs={jobs} />}
     </>
   );

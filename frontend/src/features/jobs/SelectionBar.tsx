@@ -1,4 +1,4 @@
-import { Button, Checkbox } from '@mantine/core';
+import { Button, Checkbox, VisuallyHidden } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -49,9 +49,9 @@ export function SelectionBar({ search, rows, count, selection, onSelect, onRemov
           Choose all {count.toLocaleString()}
         </Button>
       )}
-      <span className={classes.hidden} aria-live="polite">
+      <VisuallyHidden component="span" aria-live="polite">
         {number > 0 && `${number} chosen`}
-      </span>
+      </VisuallyHidden>
       {number > 0 && (
         <Acts
           {...{ search, selection, chosen, number, onSelect, onRemoved }}

@@ -1,4 +1,4 @@
-import { Table } from '@mantine/core';
+import { Table, VisuallyHidden } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { JobArray, JobDetail, Task } from '@/api/types';
@@ -94,7 +94,7 @@ function TaskRow({ id, task, columns }: RowProps) {
       {columns.metrics.map((name) => (
         <Table.Td key={name} className={value}>
           {metricText(task.metrics?.[name])}
-          {task.so_far && <span className={classes.hidden}> so far</span>}
+          {task.so_far && <VisuallyHidden component="span"> so far</VisuallyHidden>}
         </Table.Td>
       ))}
       <Table.Td>{task.node ?? '–'}</Table.Td>
@@ -102,7 +102,7 @@ function TaskRow({ id, task, columns }: RowProps) {
       <Table.Td>
         {['running', 'suspended', 'stopping', 'ended'].includes(state) ? (
           <Link to="/jobs/$id/log" params={{ id }} search={{ task: task.index }}>
-            Log<span className={classes.hidden}> of task {task.index}</span>
+            Log<VisuallyHidden component="span"> of task {task.index}</VisuallyHidden>
           </Link>
         ) : (
           '–'

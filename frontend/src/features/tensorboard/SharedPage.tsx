@@ -1,4 +1,4 @@
-import { Button, Paper, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Button, Paper, Skeleton, Stack, Text, Title, VisuallyHidden } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
@@ -88,7 +88,7 @@ function Card({ seen }: { seen: SeenTensorboard }) {
             rel="noopener"
             leftSection={<Icon name="chart" />}
           >
-            Open TensorBoard<span className={classes.hidden}> of {seen.name}</span>
+            Open TensorBoard<VisuallyHidden component="span"> of {seen.name}</VisuallyHidden>
           </Button>
         )}
       </div>
