@@ -41,6 +41,7 @@ const session = (id: string, over: Partial<Session> = {}): Session => ({
   opens: null,
   tensorboard: null,
   extension: null,
+  idle_since: null,
   ...over,
 });
 

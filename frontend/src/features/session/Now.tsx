@@ -3,6 +3,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import type { Session } from '@/api/types';
 import { ErrorLine } from '@/features/jobs/ErrorLine';
 import { AgainButton, RemoveButton } from '@/features/sessions/EndedActions';
+import { IdleLine } from '@/features/sessions/IdleLine';
 import { OpenLab } from '@/features/sessions/OpenLab';
 import { QueuedBody } from '@/features/sessions/QueuedBody';
 import { Reason } from '@/features/sessions/Reason';
@@ -65,6 +66,7 @@ function Running({ session }: { session: Session }) {
         </span>
       </div>
       <TimeLeft session={session} />
+      <IdleLine session={session} />
       <SessionBoard session={session} />
     </>
   );

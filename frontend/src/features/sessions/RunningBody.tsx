@@ -1,6 +1,7 @@
 import type { Session } from '@/api/types';
 import { elapsed } from '@/lib/time';
 import { Facts } from './Facts';
+import { IdleLine } from './IdleLine';
 import { LogLink } from './LogLink';
 import { Notebooks } from './Notebooks';
 import { OpenLab } from './OpenLab';
@@ -20,6 +21,7 @@ export function RunningBody({ session }: { session: Session }) {
       {session.reason && <Reason reason={session.reason} advice={session.advice} />}
       <Facts session={session} />
       <TimeLeft session={session} />
+      <IdleLine session={session} />
       <div className={classes.actions}>
         <OpenLab session={session} className={classes.wide} />
         {session.url && <TerminalMenu session={session} url={session.url} />}
