@@ -1,8 +1,41 @@
+import { lingui } from '@lingui/vite-plugin';
 import react from '@vitejs/plugin-react';
+import type { Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
 
+/** Has browsers fetch the pages' common code while the language is being settled (src/main.tsx). */
+function fetchAppEarly(): Plugin {
+  return {
+    name: 'fetch-app-early',
+    transformIndexHtml: {
+      order: 'post',
+      handler(html, { bundle = {} }) {
+        const app = Object.values(bundle).find(
+          (each) => each.type === 'chunk' && each.facadeModuleId?.endsWith('/src/app/show.tsx'),
+        );
+        if (app?.type !== 'chunk') return [];
+        const early = [app.fileName, ...app.imports].filter((file) => !html.includes(file));
+        return early.map((file) => ({
+          tag: 'link',
+          attrs: { rel: 'modulepreload', crossorigin: true, href: `/${file}` },
+          injectTo: 'head' as const,
+        }));
+      },
+    },
+  };
+}
+
 export default defineConfig({
-  plugins: [react()],
+  plugins: [
+    // English stays in the code, beside what it belongs to, so nobody fetches a catalogue of it
+    lingui({
+      macroTransform: { macro: { descriptorFields: 'message' } },
+      failOnMissing: true,
+      failOnCompileError: true,
+    }),
+    react(),
+    fetchAppEarly(),
+  ],
   resolve: { tsconfigPaths: true },
   build: {
     // default-src 'self' knows no data: addresses, and the polyfill would be dead weight
@@ -13,6 +46,7 @@ export default defineConfig({
   },
   test: {
     include: ['src/**/*.test.ts', 'lab/src/**/*.test.ts', 'build/*.test.js'],
+    setupFiles: ['src/i18n/testing.ts'],
     environment: 'node',
     reporters: ['default'],
   },

@@ -6,8 +6,11 @@
  * @typedef {{ page: string, bytes: number }} Load
  */
 
-/** What every page behind the login needs besides its own. */
+/** What every page behind the login needs besides its own: what knows the pages, what is around them,
+ * and the words for those who read the largest catalogue. */
+const APP = 'src/app/show.tsx';
 const LAYOUT = 'src/app/MemberLayout.tsx';
+const LANGUAGE = 'src/i18n/zh.ts';
 
 /**
  * A chunk and all that it imports at once.
@@ -37,11 +40,16 @@ function together(manifest, names) {
 export function firstLoads(manifest, compressedBytes) {
   const entry = Object.keys(manifest).find((name) => manifest[name]?.isEntry);
   if (entry === undefined) throw new Error('the manifest has no entry');
-  if (manifest[LAYOUT] === undefined) throw new Error(`the manifest has no ${LAYOUT}`);
-  const pages = (manifest[entry]?.dynamicImports ?? []).filter((name) => name !== LAYOUT);
+  const always = [entry, APP, LAYOUT, LANGUAGE];
+  together(manifest, always);
+  // The bundler may part what knows the pages from the rest of the app.
+  const lazily = [...together(manifest, [APP])].flatMap(
+    (name) => manifest[name]?.dynamicImports ?? [],
+  );
+  const pages = [...new Set(lazily)].filter((name) => name !== LAYOUT);
   return pages
     .map((page) => {
-      const names = [...together(manifest, [entry, LAYOUT, page])];
+      const names = [...together(manifest, [...always, page])];
       const files = new Set(names.map((name) => manifest[name]?.file ?? ''));
       return { page, bytes: [...files].reduce((sum, file) => sum + compressedBytes(file), 0) };
     })

@@ -6,8 +6,17 @@ const MANIFEST = {
     file: 'entry.js',
     isEntry: true,
     imports: ['_shared.js'],
+    dynamicImports: ['src/app/show.tsx', 'src/i18n/zh.ts'],
+  },
+  'src/app/show.tsx': {
+    file: 'app.js',
+    imports: ['_router.js'],
+  },
+  '_router.js': {
+    file: 'router.js',
     dynamicImports: ['src/app/MemberLayout.tsx', 'src/a.tsx', 'src/b.tsx'],
   },
+  'src/i18n/zh.ts': { file: 'zh.js' },
   '_shared.js': { file: 'shared.js', imports: ['index.html'] },
   'src/app/MemberLayout.tsx': { file: 'layout.js', imports: ['_shared.js'] },
   'src/a.tsx': { file: 'a.js', imports: ['_shared.js'], dynamicImports: ['src/later.tsx'] },
@@ -17,6 +26,9 @@ const MANIFEST = {
 };
 const SIZES = {
   'entry.js': 100,
+  'app.js': 1500,
+  'router.js': 500,
+  'zh.js': 1000,
   'shared.js': 10,
   'layout.js': 5,
   'a.js': 1,
@@ -25,10 +37,10 @@ const SIZES = {
 };
 
 describe('what a first load weighs', () => {
-  it('is entry, layout and page with all they import at once, each counted once', () => {
+  it('is entry, app, layout, language and page with all they import at once, each counted once', () => {
     expect(firstLoads(MANIFEST, (file) => SIZES[file])).toEqual([
-      { page: 'src/b.tsx', bytes: 120 },
-      { page: 'src/a.tsx', bytes: 116 },
+      { page: 'src/b.tsx', bytes: 3120 },
+      { page: 'src/a.tsx', bytes: 3116 },
     ]);
   });
 

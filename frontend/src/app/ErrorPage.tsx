@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Stack, Text } from '@mantine/core';
 import { useRouter } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
@@ -10,12 +12,16 @@ export function ErrorPage({ error }: { error: unknown }) {
   return (
     <div className={classes.center}>
       <Stack align="flex-start" gap="md" maw={480}>
-        <PageTitle tab="Trouble">This page can't be shown just now</PageTitle>
+        <PageTitle tab={t`Trouble`}>
+          <Trans>This page can't be shown just now</Trans>
+        </PageTitle>
         <Text role="alert">{sentence(error)}</Text>
         <Text c="dimmed" size="sm">
-          Whatever you have running on the cluster goes on.
+          <Trans>Whatever you have running on the cluster goes on.</Trans>
         </Text>
-        <Button onClick={() => void router.invalidate()}>Try again</Button>
+        <Button onClick={() => void router.invalidate()}>
+          <Trans>Try again</Trans>
+        </Button>
       </Stack>
     </div>
   );

@@ -1,0 +1,25 @@
+import { defineConfig } from '@lingui/cli';
+import { formatter } from '@lingui/format-po';
+
+/**
+ * The pages speak English in their sources; what they say in another language stands beside them, a
+ * catalogue for each feature and one for what all share. Without the lines where a text stands: they
+ * would change with every edit.
+ */
+export default defineConfig({
+  sourceLocale: 'en',
+  locales: ['zh'],
+  format: formatter({ origins: false }),
+  catalogs: [
+    {
+      path: '<rootDir>/src/features/{name}/{locale}',
+      include: ['<rootDir>/src/features/{name}'],
+      exclude: ['**/*.test.ts', '**/*.test.tsx'],
+    },
+    {
+      path: '<rootDir>/src/i18n/{locale}',
+      include: ['api', 'app', 'i18n', 'lib', 'live', 'ui'].map((each) => `<rootDir>/src/${each}`),
+      exclude: ['**/*.test.ts', '**/*.test.tsx'],
+    },
+  ],
+});

@@ -1,0 +1,28 @@
+/** Which language the pages speak, and the numbers and dates that go with it. Pure. */
+
+/** Also the names that the portal knows them by, in everybody's preferences. */
+export const LANGUAGES = ['en', 'zh'] as const;
+export type Language = (typeof LANGUAGES)[number];
+
+/** Each in its own words: who looks for theirs may read no other. */
+export const NAMES: Readonly<Record<Language, string>> = { en: 'English', zh: '简体中文' };
+
+/** What `<html lang>`, numbers and dates take (BCP 47). */
+const TAGS: Readonly<Record<Language, string>> = { en: 'en', zh: 'zh-CN' };
+
+export const isLanguage = (value: unknown): value is Language =>
+  LANGUAGES.some((language) => language === value);
+
+const spoken = (tag: string): string => tag.toLowerCase().split('-')[0] ?? '';
+
+/** The language to speak: the one chosen, else the first of the browser's that there is. */
+export function languageOf(chosen: unknown, browser: readonly string[]): Language {
+  if (isLanguage(chosen)) return chosen;
+  return browser.map(spoken).find(isLanguage) ?? 'en';
+}
+
+/** How numbers and dates are written: in the reader's own kind of this language if the browser tells
+ * one ("en-GB"), so that an English page has no German dates. */
+export function localeOf(language: Language, browser: readonly string[]): string {
+  return browser.find((tag) => spoken(tag) === language) ?? TAGS[language];
+}

@@ -1,0 +1,9 @@
+import { locale } from '.';
+
+/** "a", "a and b", "a, b, and c": as the page's language joins them. */
+export const together = (items: readonly string[]): string =>
+  new Intl.ListFormat(locale(), { type: 'conjunction' }).format(items);
+
+/** "a or b". */
+export const either = (items: readonly string[]): string =>
+  new Intl.ListFormat(locale(), { type: 'disjunction' }).format(items);
