@@ -9,10 +9,10 @@ import { templatesQuery } from '@/features/jobs/queries';
 import { clock } from '@/lib/clock';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
+import { MOST_MARKS } from '@/ui/plot/marks';
 import classes from './Benchmarks.module.css';
 import { FiguresTable } from './FiguresTable';
 import { clusterColumns, firstTemplate, linesOf, measuresOf, runColumn, sameText } from './figures';
-import { MOST_SHOWN } from './marks';
 import { Pictures } from './Pictures';
 import { type BenchmarkRun, type ClusterFigure, clusterFiguresQuery, runsQuery } from './queries';
 
@@ -165,7 +165,7 @@ function Figures({ measure, unit, better, runs, cluster }: FiguresProps) {
   }, [runs, cluster, measure]);
   const drawn = useMemo(() => {
     const wanted = columns.filter(({ key }, index) => turned.get(key) ?? index < DRAWN_AT_FIRST);
-    return wanted.slice(0, MOST_SHOWN);
+    return wanted.slice(0, MOST_MARKS);
   }, [columns, turned]);
   const marks = useMemo(() => drawn.map((_, index) => index), [drawn]);
   const markOf = (key: string): number | null => {

@@ -1,9 +1,9 @@
 import { Checkbox, VisuallyHidden } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import { markBorder } from '@/ui/plot/marks';
 import { ScrollBox } from '@/ui/ScrollBox';
 import classes from './Benchmarks.module.css';
 import { type Column, figureText, type Line, labelText, variedOf } from './figures';
-import { lineStyle } from './marks';
 
 interface Props {
   lines: readonly Line[];
@@ -49,7 +49,7 @@ function Head(props: { column: Column; mark: number | null; onTurn: (key: string
   const { column, mark, onTurn } = props;
   return (
     <div className={classes.head}>
-      <span className={classes.line} style={mark === null ? {} : lineStyle(mark)} />
+      <span className={classes.line} style={mark === null ? {} : markBorder(mark)} />
       <Checkbox
         size="xs"
         label="Draw"

@@ -1,21 +1,18 @@
-import { useComputedColorScheme } from '@mantine/core';
-import { useEffect, useRef } from 'react';
-import uPlot from 'uplot';
-import 'uplot/dist/uPlot.min.css';
+import { useMemo } from 'react';
+import type uPlot from 'uplot';
+import { axisLook, lineLook } from '@/ui/plot/looks';
+import { type Drawing, usePlot } from '@/ui/plot/usePlot';
 import classes from './Benchmarks.module.css';
 import { type Column, type Facet, figureText } from './figures';
-import { COLOURS, DASHES } from './marks';
 
 const HEIGHT_PX = 230;
 
 interface Props {
   facet: Facet;
   columns: readonly Column[];
+  /** by column, how it is drawn */
+  marks: readonly number[];
   unit: string;
-}
-
-function colour(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
 const short = (value: number): string =>
@@ -31,15 +28,10 @@ function dataOf(facet: Facet, columns: readonly Column[]): uPlot.AlignedData {
   return [places, ...values];
 }
 
-function options({ facet, columns, unit }: Props, width: number, marks: number[]): uPlot.Options {
+function options({ facet, columns, marks, unit }: Props): ReturnType<Drawing['options']> {
   const places = facet.lines.map(({ labels }) => Number(labels[facet.axis ?? '']));
-  const axis = {
-    stroke: colour('--quiet'),
-    grid: { stroke: colour('--line'), width: 1 },
-    ticks: { show: false },
-  };
+  const axis = axisLook();
   return {
-    width,
     height: HEIGHT_PX,
     padding: [10, 16, 0, 0],
     legend: { show: false },
@@ -61,41 +53,27 @@ function options({ facet, columns, unit }: Props, width: number, marks: number[]
     ],
     series: [
       {},
-      ...columns.map(({ name }, index) => {
-        const mark = marks[index] ?? 0;
-        return {
-          label: name,
-          stroke: colour(COLOURS[mark % COLOURS.length] ?? '--busy'),
-          dash: DASHES[Math.floor(mark / COLOURS.length) % DASHES.length] ?? [],
-          width: 2,
-          spanGaps: true,
-          points: { show: true, size: 6 },
-          value: (_plot: uPlot, value: number | null) => (value === null ? '' : figureText(value)),
-        };
-      }),
+      ...columns.map(({ name }, index) => ({
+        ...lineLook(marks[index] ?? 0),
+        label: name,
+        width: 2,
+        spanGaps: true,
+        points: { show: true, size: 6 },
+        value: (_plot: uPlot, value: number | null) => (value === null ? '' : figureText(value)),
+      })),
     ],
   };
 }
 
 /** A figure by the problem's size, a line for each column; the table beside it says the same. */
-export function LinePlot(props: Props & { marks: number[] }) {
-  const { facet, columns, unit, marks } = props;
-  const place = useRef<HTMLDivElement>(null);
-  const scheme = useComputedColorScheme();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: its colours are the scheme's
-  useEffect(() => {
-    const box = place.current;
-    if (box === null) return;
-    const wanted = options({ facet, columns, unit }, box.clientWidth, marks);
-    const plot = new uPlot(wanted, dataOf(facet, columns), box);
-    const resized = new ResizeObserver(() => {
-      plot.setSize({ width: box.clientWidth, height: HEIGHT_PX });
-    });
-    resized.observe(box);
-    return () => {
-      resized.disconnect();
-      plot.destroy();
-    };
-  }, [facet, columns, unit, marks, scheme]);
+export function LinePlot({ facet, columns, marks, unit }: Props) {
+  const drawing = useMemo<Drawing>(
+    () => ({
+      data: dataOf(facet, columns),
+      options: () => options({ facet, columns, marks, unit }),
+    }),
+    [facet, columns, marks, unit],
+  );
+  const place = usePlot(drawing);
   return <div ref={place} className={classes.plot} aria-hidden="true" />;
 }

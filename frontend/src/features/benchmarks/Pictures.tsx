@@ -1,5 +1,6 @@
 import { Skeleton } from '@mantine/core';
 import { lazy, Suspense, useMemo } from 'react';
+import { markFill } from '@/ui/plot/marks';
 import classes from './Benchmarks.module.css';
 import {
   type Column,
@@ -10,7 +11,6 @@ import {
   namedText,
   variedOf,
 } from './figures';
-import { barFill } from './marks';
 
 const LinePlot = lazy(async () => ({ default: (await import('./LinePlot')).LinePlot }));
 
@@ -83,7 +83,7 @@ function Bar({ value, most, unit, mark }: BarProps) {
         className={classes.fill}
         style={{
           width: `${most > 0 ? (value / most) * 100 : 0}%`,
-          background: barFill(mark),
+          background: markFill(mark),
         }}
       />
       <span className={classes.figure}>

@@ -1,22 +1,15 @@
-import { useComputedColorScheme } from '@mantine/core';
-import { useEffect, useRef } from 'react';
-import uPlot from 'uplot';
-import 'uplot/dist/uPlot.min.css';
+import { useMemo } from 'react';
+import type uPlot from 'uplot';
 import { clock } from '@/lib/clock';
 import { localTime } from '@/lib/time';
+import { axisLook, lineLook } from '@/ui/plot/looks';
+import { type Drawing, usePlot } from '@/ui/plot/usePlot';
 import classes from './Use.module.css';
 import { axisText, type Chart, rows, valueText } from './use';
 
 const HEIGHT_PX = 140;
 /** Steps of the time's scale: minutes at least, for seconds aren't shown. */
 const STEPS_S = [1, 2, 5, 10, 20, 30, 60, 120, 360, 720, 1440].map((minutes) => minutes * 60);
-/** Told apart by more than their colour. */
-const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
-const COLOURS = ['--busy', '--waiting', '--good', '--bad'];
-
-function colour(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-}
 
 /** While nobody points at a moment, the last one is told. */
 function tellLast(plot: uPlot): void {
@@ -26,15 +19,9 @@ function tellLast(plot: uPlot): void {
 const timeText = (seconds: number): string =>
   localTime(new Date(seconds * 1000).toISOString(), clock.now());
 
-function options(chart: Chart, width: number): uPlot.Options {
-  const quiet = colour('--quiet');
-  const axis = {
-    stroke: quiet,
-    grid: { stroke: colour('--line'), width: 1 },
-    ticks: { show: false },
-  };
+function options(chart: Chart): ReturnType<Drawing['options']> {
+  const axis = axisLook();
   return {
-    width,
     height: HEIGHT_PX,
     padding: [8, 12, 0, 0],
     cursor: { y: false, drag: { x: false, y: false } },
@@ -58,10 +45,9 @@ function options(chart: Chart, width: number): uPlot.Options {
     series: [
       { label: 'Time', value: (_plot, at) => (at === null ? '' : timeText(at)) },
       ...chart.lines.map(({ label }, index) => ({
+        ...lineLook(index),
         label,
-        stroke: colour(COLOURS[index % COLOURS.length] ?? '--busy'),
         width: 1.75,
-        dash: DASHES[Math.floor(index / COLOURS.length) % DASHES.length] ?? [],
         points: { show: false },
         value: (_plot: uPlot, value: number | null) =>
           value === null ? '' : valueText(value, chart.unit),
@@ -72,23 +58,14 @@ function options(chart: Chart, width: number): uPlot.Options {
 
 /** A measured quantity over time, as a picture and as a table. */
 export function UseChart({ at, chart }: { at: number[]; chart: Chart }) {
-  const place = useRef<HTMLDivElement>(null);
-  const scheme = useComputedColorScheme();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: its colours are the scheme's
-  useEffect(() => {
-    const box = place.current;
-    if (box === null) return;
-    const data: uPlot.AlignedData = [at, ...chart.lines.map((line) => line.values)];
-    const plot = new uPlot(options(chart, box.clientWidth), data, box);
-    const resized = new ResizeObserver(() => {
-      plot.setSize({ width: box.clientWidth, height: HEIGHT_PX });
-    });
-    resized.observe(box);
-    return () => {
-      resized.disconnect();
-      plot.destroy();
-    };
-  }, [at, chart, scheme]);
+  const drawing = useMemo<Drawing>(
+    () => ({
+      data: [at, ...chart.lines.map((line) => line.values)],
+      options: () => options(chart),
+    }),
+    [at, chart],
+  );
+  const place = usePlot(drawing);
   return (
     <figure className={classes.chart}>
       <figcaption>

@@ -1,0 +1,33 @@
+import { useComputedColorScheme } from '@mantine/core';
+import { type RefObject, useEffect, useRef } from 'react';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+
+export interface Drawing {
+  data: uPlot.AlignedData;
+  /** called at each drawing, so that its colours are those of the scheme */
+  options: () => Omit<uPlot.Options, 'width'>;
+}
+
+/** Draws in the element that gets the ref, as wide as that is. `drawing` is the same object until
+ * something else is to be drawn. */
+export function usePlot(drawing: Drawing): RefObject<HTMLDivElement | null> {
+  const place = useRef<HTMLDivElement>(null);
+  const scheme = useComputedColorScheme();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: its colours are the scheme's
+  useEffect(() => {
+    const box = place.current;
+    if (box === null) return;
+    const options = drawing.options();
+    const plot = new uPlot({ ...options, width: box.clientWidth }, drawing.data, box);
+    const resized = new ResizeObserver(() => {
+      plot.setSize({ width: box.clientWidth, height: options.height });
+    });
+    resized.observe(box);
+    return () => {
+      resized.disconnect();
+      plot.destroy();
+    };
+  }, [drawing, scheme]);
+  return place;
+}
