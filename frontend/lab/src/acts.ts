@@ -1,9 +1,8 @@
 /** What people do from here: more time, TensorBoard, the notebook as a job, back to the portal. */
 import { extensionChoices } from '@/features/sessions/extend';
-import { localTime } from '@/lib/time';
 import type { Application, NotebookPanel, Notifications } from './jupyter';
 import { runAddress } from './notebook';
-import { warningDue } from './time';
+import { localTime, warningDue } from './time';
 import type { Watch } from './watch';
 import { words } from './words';
 

@@ -1,6 +1,5 @@
 /** The two items of the status bar: the time that is left, which opens the menu, and what is used. */
-import { localTime } from '@/lib/time';
-import { timeLeft, urgency } from './time';
+import { localTime, timeLeft, urgency } from './time';
 import { brief, details } from './use';
 import type { Watch } from './watch';
 import { words } from './words';

@@ -1,5 +1,6 @@
 /** When a session ends, and when to warn of it. Pure. */
-import { timeLeft } from '@/lib/time';
+import { localTimeIn, type TimeLeft, timeLeftIn } from '@/lib/spans';
+import { spans } from './words';
 
 const MINUTE = 60_000;
 
@@ -28,4 +29,8 @@ export function warningDue(leftMs: number, given: number | null): number | null 
   return due !== undefined && (given === null || due < given) ? due : null;
 }
 
-export { timeLeft };
+export const timeLeft = (expiresAt: string | null, nowMs: number): TimeLeft | null =>
+  timeLeftIn(spans, expiresAt, nowMs);
+
+/** As the browser writes times. */
+export const localTime = (at: string, nowMs: number): string => localTimeIn(undefined, at, nowMs);

@@ -1,5 +1,16 @@
 /** Every text that this extension shows, in one place. */
-import { duration } from '@/lib/time';
+import { durationIn, type SpanWords } from '@/lib/spans';
+
+export const spans: SpanWords = {
+  seconds: (seconds) => `${seconds} s`,
+  minutes: (minutes) => `${minutes} min`,
+  hours: (count) => `${count} h`,
+  hoursMinutes: (count, minutes) => `${count} h ${minutes} min`,
+  days: (days) => `${days} d`,
+  daysHours: (days, count) => `${days} d ${count} h`,
+  minutesSeconds: (minutes, seconds) => `${minutes}:${seconds} min`,
+  over: () => 'time is up',
+};
 
 const hours = (minutes: number): string =>
   minutes % 60 === 0
@@ -47,5 +58,5 @@ export const words = {
   notSaved: 'The notebook could not be saved, so it was not handed over.',
   back: 'Back to the Portal',
   noAnswer: 'The session could not be asked. Check your connection.',
-  minutesLeft: (ms: number) => duration(Math.max(ms, 60_000)),
+  minutesLeft: (ms: number) => durationIn(spans, Math.max(ms, 60_000)),
 } as const;
