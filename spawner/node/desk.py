@@ -11,6 +11,7 @@ from typing import Any
 
 from spawner.node.home import Answer, Home
 from spawner.node.meter import Meter
+from spawner.node.rest import Rest
 
 NO_PORTAL = "The portal can't be reached at the moment. Your session goes on without it."
 ENDING = "This session is ending."
@@ -21,10 +22,12 @@ PASSED_ON = frozenset({409, 422, 503})
 
 @dataclass
 class Desk:
-    """The session's two sources: the portal, and the node itself."""
+    """The session's two sources: the portal, and the node itself; `rest` is what the recorder has
+    found out about the session's idleness."""
 
     home: Home
     meter: Meter = field(default_factory=Meter)
+    rest: Rest = field(default_factory=Rest)
 
     async def ask(self, method: str, act: str, body: dict[str, Any] | None = None) -> Answer:
         """The portal's answer. Raises HomeError."""

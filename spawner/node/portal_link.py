@@ -18,12 +18,13 @@ from spawner.node.home import HomeError
 
 SETTING = "portal_desk"
 FACTS = r"/portal/session"
+KEEP = r"/portal/session/keep"
 EXTEND = r"/portal/session/extend"
 TENSORBOARD = r"/portal/session/tensorboard"
 
 
 class PortalHandler(APIHandler):  # type: ignore[misc]
-    """Shared by the three: who may ask, and what goes wrong."""
+    """Shared by them all: who may ask, and what goes wrong."""
 
     @property
     def desk(self) -> Desk:
@@ -54,14 +55,15 @@ class PortalHandler(APIHandler):  # type: ignore[misc]
 
 class SessionFacts(PortalHandler):
     """GET: `{"facts": what the portal says | null, "problem": why not | null, "use": what the node
-    says}`."""
+    says, "kept": whether its owner keeps it though nothing runs}`."""
 
     @authenticated
     async def get(self) -> None:
         """Tell what is known now; the portal's silence is no failure of this."""
         facts, problem = await self._facts()
         use = await self.desk.meter.use()
-        self.tell({"facts": facts, "problem": problem, "use": use.as_json()})
+        told = {"facts": facts, "problem": problem, "use": use.as_json()}
+        self.tell({**told, "kept": self.desk.rest.kept})
 
     async def _facts(self) -> tuple[dict[str, Any] | None, str | None]:
         try:
@@ -85,6 +87,16 @@ class SessionExtend(PortalHandler):
         await self.pass_on("POST", "extend", {"minutes": minutes})
 
 
+class SessionKeep(PortalHandler):
+    """PUT: let nobody be asked again whether it is still needed, until it was busy again."""
+
+    @authenticated
+    async def put(self) -> None:
+        """Kept here, for every tab and browser that has this JupyterLab open."""
+        self.desk.rest.kept = True
+        self.tell({"kept": True})
+
+
 class SessionTensorboard(PortalHandler):
     """PUT: the session's TensorBoard, started if it doesn't run."""
 
@@ -94,4 +106,9 @@ class SessionTensorboard(PortalHandler):
         await self.pass_on("PUT", "tensorboard")
 
 
-HANDLERS = [(FACTS, SessionFacts), (EXTEND, SessionExtend), (TENSORBOARD, SessionTensorboard)]
+HANDLERS = [
+    (FACTS, SessionFacts),
+    (KEEP, SessionKeep),
+    (EXTEND, SessionExtend),
+    (TENSORBOARD, SessionTensorboard),
+]

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from spawner.node.desk import Desk
 from spawner.node.home import HomeError
 from spawner.node.meter import KEPT_S, Use
+from spawner.node.rest import Kernels
 from spawner.node.series import Series
 
 log = logging.getLogger("portal")
@@ -31,20 +32,24 @@ NOT_ANY_MORE = frozenset({401, 404, 410, 422})
 
 @dataclass
 class Recorder:
-    """Runs beside the server, in its loop, until cancelled or not wanted any more."""
+    """Runs beside the server, in its loop, until cancelled or not wanted any more. `kernels` tells
+    of the server's at this moment."""
 
     desk: Desk
+    kernels: Callable[[], Kernels]
     sleep: Callable[[float], Awaitable[object]] = field(default=asyncio.sleep, repr=False)
     clock: Callable[[], float] = field(default=time.monotonic, repr=False)
 
     async def run(self) -> None:
-        """Look every few seconds; tell when it is due."""
+        """Look every few seconds; tell when it is due, and when a session that did nothing does
+        something again, so that nobody is told the contrary for longer."""
         await self.sleep(FIRST_S)
         series, due = Series(KEPT_S), self.clock() + LEAST_S
         while True:
             use = await self.desk.meter.use()
             series.add(self.clock(), use)
-            if self.clock() >= due or nearly_full(use):
+            woke = self.desk.rest.look(self.clock(), use, self.kernels())
+            if self.clock() >= due or nearly_full(use) or woke:
                 wait_s = await self.tell(series)
                 if wait_s is None:
                     return
@@ -53,8 +58,10 @@ class Recorder:
 
     async def tell(self, series: Series) -> float | None:
         """In how many seconds to tell again; None: never."""
+        now = self.clock()
+        told = {**series.told(now), "idle_s": self.desk.rest.lasts_s(now)}
         try:
-            answer = await self.desk.ask("POST", "use", series.told(self.clock()))
+            answer = await self.desk.ask("POST", "use", told)
         except HomeError as error:
             log.debug("the portal was not told what the session uses: %s", error)
             return TELL_S

@@ -24,6 +24,7 @@ from spawner.node.desk import Desk
 from spawner.node.home import Home
 from spawner.node.lean import import_singleuser
 from spawner.node.recorder import Recorder, recording
+from spawner.node.rest import Kernels
 
 # Jupyter Server imports these by name while it is being set up: do it now instead
 PRELOADED = (
@@ -90,6 +91,10 @@ class NodeServer(ServerApp):  # type: ignore[misc]
 
     def write_browser_open_files(self) -> None:
         """Not written, for the same reason."""
+
+    def kernels_now(self) -> Kernels:
+        """What the session's kernels do at this moment."""
+        return Kernels.of(self.kernel_manager.list_kernels())
 
     async def keep_recording(self, recorder: Recorder) -> None:
         """Measure what the session uses until the server ends."""
@@ -174,7 +179,7 @@ def prepare(
     server.initialize(argv=arguments, starter_extension=NodeSingleUser.name)
     desk = Desk(home)
     server.web_app.settings[portal_link.SETTING] = desk
-    server.io_loop.add_callback(server.keep_recording, Recorder(desk))
+    server.io_loop.add_callback(server.keep_recording, Recorder(desk, server.kernels_now))
     return server
 
 

@@ -11,6 +11,7 @@ from spawner.node.desk import Desk
 from spawner.node.home import Answer, Home, OutOfReach
 from spawner.node.meter import KEPT_S, Gpu, Memory, Use
 from spawner.node.recorder import FULL, Recorder, recording
+from spawner.node.rest import Kernels
 from spawner.node.series import Series
 
 MB = 1 << 20
@@ -87,6 +88,7 @@ class Portal(Desk):
     def __init__(self, *answers: Answer | OutOfReach, of: Use) -> None:
         super().__init__(HOME)
         self.answers, self.told, self.of = list(answers), 0, of
+        self.idle_s: list[int | None] = []
         self.meter = self  # type: ignore[assignment]  # it measures, too
 
     async def use(self) -> Use:
@@ -96,6 +98,7 @@ class Portal(Desk):
         assert (method, act) == ("POST", "use")
         assert body is not None
         self.told += 1
+        self.idle_s.append(body["idle_s"])
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, OutOfReach):
             raise answer
@@ -113,7 +116,7 @@ async def told(portal: Portal, looks: int) -> int:
             raise asyncio.CancelledError
 
     try:
-        await Recorder(portal, sleep=sleep, clock=lambda: now[0]).run()
+        await Recorder(portal, Kernels, sleep=sleep, clock=lambda: now[0]).run()
     except asyncio.CancelledError:
         return portal.told
     return -portal.told
@@ -150,6 +153,24 @@ async def test_a_job_short_of_memory_tells_of_each_look() -> None:
     assert KEPT_S == 10.0
 
 
+@pytest.mark.anyio
+async def test_a_session_that_does_nothing_is_told_of_and_its_waking_at_once() -> None:
+    portal = Portal(Answer(200, {"again_s": 600}), of=use(10, 0.0))
+    assert await told(portal, looks=130) == 3
+    assert portal.idle_s == [10, 610, 1210]
+    portal = Portal(Answer(200, {"again_s": 600}), of=use(10, 0.0))
+    looks = 0
+
+    async def awake_at_the_fiftieth() -> Use:
+        nonlocal looks
+        looks += 1
+        return use(10, 1.0) if looks == 50 else use(10, 0.0)
+
+    portal.use = awake_at_the_fiftieth  # type: ignore[method-assign]
+    assert await told(portal, looks=60) == 2
+    assert portal.idle_s == [10, None]
+
+
 class Broken(Portal):
     """A desk whose meter can't measure, for a reason that nobody thought of."""
 
@@ -164,7 +185,7 @@ async def test_an_error_that_ends_the_recording_is_logged(
     async def at_once(_seconds: float) -> None:
         pass
 
-    task = recording(Recorder(Broken(Answer(200, {}), of=use()), sleep=at_once))
+    task = recording(Recorder(Broken(Answer(200, {}), of=use()), Kernels, sleep=at_once))
     await asyncio.wait([task])
     (told,) = caplog.records
     assert (told.levelname, told.exc_info and told.exc_info[0]) == ("ERROR", ZeroDivisionError)
@@ -174,7 +195,7 @@ async def test_an_error_that_ends_the_recording_is_logged(
 async def test_of_a_recording_that_was_stopped_nothing_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    task = recording(Recorder(Portal(Answer(200, {}), of=use())))
+    task = recording(Recorder(Portal(Answer(200, {}), of=use()), Kernels))
     task.cancel()
     await asyncio.wait([task])
     assert caplog.records == []

@@ -1,0 +1,104 @@
+"""Whether a session does nothing, and for how long: said only where it is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from spawner.node.meter import Gpu, Use
+from spawner.node.rest import BUSY_CPUS, LONGEST_GAP_S, SHORT_S, Kernels, Rest, nothing_runs
+
+NONE = Kernels()
+QUIET = Use(None, BUSY_CPUS / 2, None)
+STEP_S = 10.0
+
+
+def gpu(percent: int | None) -> Gpu:
+    return Gpu("V100", percent, None, None)
+
+
+def kernel(state: str, last_activity: str = "10:00") -> dict[str, Any]:
+    return {"id": "k1", "execution_state": state, "last_activity": last_activity}
+
+
+@pytest.mark.parametrize(
+    ("use", "expected"),
+    [
+        (QUIET, True),
+        (Use(None, 0.0, [gpu(0)]), True),
+        (Use(None, 0.0, [gpu(None)]), True),
+        (Use(None, 0.0, [gpu(0), gpu(3)]), False),
+        (Use(None, 0.0, [gpu(None), gpu(3)]), False),
+        (Use(None, BUSY_CPUS, None), False),
+        (Use(None, 1.0, [gpu(0)]), False),
+        (Use(None, None, None), False),
+        (Use(None, None, [gpu(0)]), False),
+    ],
+)
+def test_what_is_not_known_is_not_taken_for_rest(use: Use, expected: bool) -> None:
+    assert nothing_runs(use, NONE, NONE) is expected
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "expected"),
+    [
+        ([kernel("idle")], [kernel("idle")], True),
+        ([kernel("dead")], [kernel("dead")], True),
+        ([kernel("busy")], [kernel("busy")], False),  # it waits, perhaps, but the cell hasn't ended
+        ([kernel("idle", "10:01")], [kernel("idle")], False),  # a cell between two looks
+        ([kernel("idle")], [], False),
+        ([], [kernel("idle")], False),
+    ],
+)
+def test_what_kernels_do_is_no_rest(
+    now: list[dict[str, Any]], before: list[dict[str, Any]], expected: bool
+) -> None:
+    assert nothing_runs(QUIET, Kernels.of(now), Kernels.of(before)) is expected
+
+
+def rested(looks: int) -> tuple[Rest, float]:
+    """A session in which nothing ran at so many looks, and when the last of them was."""
+    rest, at = Rest(), 1000.0
+    for _ in range(looks):
+        at += STEP_S
+        assert not rest.look(at, QUIET, NONE)
+    return rest, at
+
+
+def test_a_rest_is_as_long_as_the_looks_that_found_it() -> None:
+    rest, at = rested(1)
+    assert rest.lasts_s(at) is None, "of the time before the first look nothing is known"
+    rest, at = rested(4)
+    assert rest.lasts_s(at) == 3 * STEP_S
+    assert rest.lasts_s(at + 4) == 3 * STEP_S + 4
+
+
+@pytest.mark.parametrize("use", [Use(None, 1.0, None), Use(None, None, None)])
+def test_it_begins_anew_after_work_and_after_what_nobody_knows(use: Use) -> None:
+    rest, at = rested(30)
+    rest.kept = True
+    assert rest.look(at + STEP_S, use, NONE), "the portal is told at once"
+    assert (rest.lasts_s(at + STEP_S), rest.kept) == (None, False)
+    assert not rest.look(at + 2 * STEP_S, use, NONE), "once"
+    rest.look(at + 3 * STEP_S, QUIET, NONE)
+    assert rest.lasts_s(at + 3 * STEP_S) == STEP_S
+
+
+def test_who_keeps_it_is_asked_no_more_while_it_rests() -> None:
+    rest, at = rested(30)
+    rest.kept = True
+    rest.look(at + STEP_S, QUIET, NONE)
+    assert rest.kept
+
+
+def test_the_end_of_a_short_rest_is_no_news() -> None:
+    rest, at = rested(int(SHORT_S / STEP_S) - 2)
+    assert not rest.look(at + STEP_S, Use(None, 1.0, None), NONE)
+
+
+def test_a_job_that_was_suspended_did_not_rest() -> None:
+    rest, at = rested(30)
+    later = at + LONGEST_GAP_S + 1
+    rest.look(later, QUIET, NONE)
+    assert rest.lasts_s(later) is None
