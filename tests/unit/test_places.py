@@ -5,11 +5,12 @@ from pathlib import Path
 
 from tests.browser.places import ELSEWHERE, PLACES
 
-ROUTER = Path(__file__).parents[2] / "frontend/src/app/router.tsx"
+ROUTES = Path(__file__).parents[2] / "frontend/src/app/routes"
 
 
 def test_every_route_is_gone_to_or_left_out_for_a_reason() -> None:
-    routes = set(re.findall(r"^  path: '([^']+)',$", ROUTER.read_text(), re.MULTILINE))
+    pages = "".join(file.read_text() for file in ROUTES.glob("*.ts"))
+    routes = set(re.findall(r"^  path: '([^']+)',$", pages, re.MULTILINE))
     assert len(routes) > 20
     gone_to = {place.path for place in PLACES if place.name != "not-found"}
     assert gone_to | set(ELSEWHERE) == routes

@@ -1,0 +1,130 @@
+/** The administrators' pages. */
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { readAuditSearch } from '@/features/audit/search';
+import { readLimitsSearch } from '@/features/limits/search';
+import { asFilter, type Filter } from '@/features/people/filters';
+import { readUsageSearch } from '@/features/usage/search';
+import { memberRoute } from './frame';
+
+const adminRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin',
+  component: lazyRouteComponent(() => import('@/features/admin/AdminPage'), 'AdminPage'),
+});
+
+const adminImagesRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/images',
+  component: lazyRouteComponent(() => import('@/features/admin/ImagesPage'), 'ImagesPage'),
+});
+
+const adminCatalogRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/catalog',
+  component: lazyRouteComponent(() => import('@/features/admin/CatalogPage'), 'CatalogPage'),
+});
+
+const adminPeopleRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/people',
+  validateSearch: (search: Record<string, unknown>): { q?: string; state?: Filter } => {
+    const state = asFilter(search.state);
+    return { ...textOf(search.q), ...(state === 'all' ? {} : { state }) };
+  },
+  component: lazyRouteComponent(() => import('@/features/people/PeoplePage'), 'PeoplePage'),
+});
+
+const adminPersonRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/people/$username',
+  component: lazyRouteComponent(() => import('@/features/people/PersonPage'), 'PersonPage'),
+});
+
+/** Not below /admin/people, where somebody may be called "new". */
+const newPersonRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/new/person',
+  component: lazyRouteComponent(() => import('@/features/people/NewPersonPage'), 'NewPersonPage'),
+});
+
+const newPeopleRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/new/people',
+  validateSearch: (search: Record<string, unknown>): { import?: string } =>
+    typeof search.import === 'string' ? { import: search.import } : {},
+  component: lazyRouteComponent(() => import('@/features/people/NewPeoplePage'), 'NewPeoplePage'),
+});
+
+const adminGroupsRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/groups',
+  validateSearch: (search: Record<string, unknown>): { q?: string; all?: true } => ({
+    ...textOf(search.q),
+    ...(search.all === true ? { all: true } : {}),
+  }),
+  component: lazyRouteComponent(() => import('@/features/groups/GroupsPage'), 'GroupsPage'),
+});
+
+const adminGroupRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/groups/$group',
+  component: lazyRouteComponent(() => import('@/features/groups/GroupPage'), 'GroupPage'),
+});
+
+const adminLimitsRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/limits',
+  validateSearch: readLimitsSearch,
+  component: lazyRouteComponent(() => import('@/features/limits/LimitsPage'), 'LimitsPage'),
+});
+
+const adminUsageRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/usage',
+  validateSearch: readUsageSearch,
+  component: lazyRouteComponent(() => import('@/features/usage/UsagePage'), 'UsagePage'),
+});
+
+const adminAuditRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/audit',
+  validateSearch: readAuditSearch,
+  component: lazyRouteComponent(() => import('@/features/audit/AuditPage'), 'AuditPage'),
+});
+
+const adminAnnouncementsRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/announcements',
+  component: lazyRouteComponent(
+    () => import('@/features/announcements/AnnouncementsPage'),
+    'AnnouncementsPage',
+  ),
+});
+
+const adminStatusRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/admin/status',
+  component: lazyRouteComponent(() => import('@/features/status/StatusPage'), 'StatusPage'),
+});
+
+export const adminPages = [
+  adminRoute,
+  adminImagesRoute,
+  adminCatalogRoute,
+  adminPeopleRoute,
+  adminPersonRoute,
+  newPersonRoute,
+  newPeopleRoute,
+  adminGroupsRoute,
+  adminGroupRoute,
+  adminLimitsRoute,
+  adminUsageRoute,
+  adminAuditRoute,
+  adminAnnouncementsRoute,
+  adminStatusRoute,
+] as const;
+
+/** What was searched for; the router reads "2024" in an address as a number. */
+function textOf(q: unknown): { q?: string } {
+  return (typeof q === 'string' && q !== '') || typeof q === 'number' ? { q: String(q) } : {};
+}
