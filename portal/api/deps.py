@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Any
 
-from fastapi import Depends
+from fastapi import Depends, Header
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.requests import HTTPConnection
 
@@ -89,6 +89,8 @@ def _is_loopback(host: str) -> bool:
 
 
 ClientIp = Annotated[str, Depends(client_ip)]
+IdempotencyKey = Annotated[str | None, Header(min_length=1, max_length=200)]
+"""The caller's own name for a wish that must not be fulfilled twice: see services/once.py."""
 
 
 # --- who may call -------------------------------------------------------------------------------

@@ -3,11 +3,18 @@
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import ClientIp, CurrentIdentity, CurrentUser, JobsUser, PartsDep
+from portal.api.deps import (
+    ClientIp,
+    CurrentIdentity,
+    CurrentUser,
+    IdempotencyKey,
+    JobsUser,
+    PartsDep,
+)
 from portal.api.file_answer import Streamed
 from portal.api.job_views import JobDetail, job_fields
 from portal.api.logs import AS_FILE, LogPiece, PieceBytes, Stream, as_file, follow
@@ -39,9 +46,6 @@ class JobIn(BaseModel):
 
     def wish(self) -> Wish:
         return Wish(**{**self.model_dump(), "resources": self.resources.model_dump()})
-
-
-IdempotencyKey = Annotated[str | None, Header(min_length=1, max_length=200)]
 
 
 @router.post("/jobs", status_code=201)

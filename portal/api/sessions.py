@@ -13,6 +13,7 @@ from portal.api.deps import (
     CurrentIdentity,
     CurrentUser,
     FreshAdmin,
+    IdempotencyKey,
     PartsDep,
     Reader,
     SessionsUser,
@@ -25,6 +26,7 @@ from portal.errors import NotFound
 from portal.models import JobState, Session
 from portal.parts import Parts
 from portal.services.jobs.logs import CHUNK
+from portal.services.once import Once
 from portal.services.sessions import extending, notebooks, sessions
 
 router = APIRouter(tags=["sessions"])
@@ -51,12 +53,20 @@ class SessionPage(BaseModel):
 
 @router.post("/sessions", status_code=201)
 async def start_session(
-    body: SessionIn, user: SessionsUser, parts: PartsDep, ip: ClientIp
+    body: SessionIn,
+    user: SessionsUser,
+    parts: PartsDep,
+    ip: ClientIp,
+    idempotency_key: IdempotencyKey = None,
 ) -> SessionOut:
-    """Start a session. What can never run is refused with the field; what must wait is queued."""
+    """Start a session. What can never run is refused with the field; what must wait is queued.
+
+    With an Idempotency-Key the same wish comes to the same session, however often it is sent;
+    another wish under the same key is refused (409)."""
+    wish = body.model_dump()
     session = await sessions.create(
-        parts, user, environment=body.environment, name=body.name,
-        wanted=body.resources.model_dump(), starter=body.starter, ip=ip,
+        parts, user, environment=body.environment, name=body.name, wanted=wish["resources"],
+        starter=body.starter, asked=Once.of(wish, idempotency_key), ip=ip,
     )  # fmt: skip
     return (await sessions_out(parts, [session]))[0]
 

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import ClientIp, CurrentUser, PartsDep, SessionsUser
+from portal.api.deps import ClientIp, CurrentUser, IdempotencyKey, PartsDep, SessionsUser
 from portal.api.views import ResourcesIn, SessionOut, environment_title, sessions_out
 from portal.models import Setup
 from portal.parts import Parts
@@ -133,10 +133,15 @@ async def delete_setup(setup_id: str, user: SessionsUser, parts: PartsDep) -> No
 
 @router.post("/setups/{setup_id}/start", status_code=201)
 async def start_setup(
-    setup_id: str, user: SessionsUser, parts: PartsDep, ip: ClientIp
+    setup_id: str,
+    user: SessionsUser,
+    parts: PartsDep,
+    ip: ClientIp,
+    idempotency_key: IdempotencyKey = None,
 ) -> SessionOut:
-    """Start a session with a setup, as `POST /sessions` with what it says would."""
-    session = await setups.start(parts, user, setup_id, ip=ip)
+    """Start a session with a setup, as `POST /sessions` with what it says would. The same
+    Idempotency-Key comes to the same session, even if the setup was changed meanwhile."""
+    session = await setups.start(parts, user, setup_id, key=idempotency_key, ip=ip)
     return (await sessions_out(parts, [session]))[0]
 
 

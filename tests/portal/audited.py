@@ -32,8 +32,6 @@ RECORDED: dict[tuple[str, str], set[audit.Action]] = {
     ("POST", f"{V1}/second-factor/recovery-codes"): {A.RECOVERY_CODES_NEW},
     ("POST", f"{V1}/second-factor/turn-off"): {A.SECOND_FACTOR_OFF},
     ("POST", f"{V1}/admin/users/{{username}}/second-factor/reset"): {A.SECOND_FACTOR_RESET},
-    ("POST", f"{V1}/sessions"): {A.SESSION_START},
-    ("POST", f"{V1}/setups/{{setup_id}}/start"): {A.SESSION_START},
     ("DELETE", f"{V1}/sessions/{{session_id}}"): {A.SESSION_STOP, A.SESSION_REMOVE},
     ("POST", f"{V1}/sessions/{{session_id}}/extend"): {A.SESSION_EXTEND},
     ("POST", f"{V1}/environments/{{name}}/packages/reset"): {A.FILE_DELETE},
@@ -71,6 +69,8 @@ RECORDED_IF_CHANGED: dict[tuple[str, str], set[audit.Action]] = {
     ("POST", f"{V1}/jobs/cancel-many"): {A.JOB_CANCEL_MANY},
     ("POST", f"{V1}/jobs/remove-many"): {A.JOB_REMOVE_MANY},
     ("POST", f"{V1}/jobs"): {A.JOB_SUBMIT},  # with the key of one that was submitted
+    ("POST", f"{V1}/sessions"): {A.SESSION_START},
+    ("POST", f"{V1}/setups/{{setup_id}}/start"): {A.SESSION_START},
     **{
         ("PUT", f"{V1}/{kind}/shares/{whom}"): {A.SHARE_ADD}
         for kind in ("jobs/{job_id}", "sessions/{session_id}")

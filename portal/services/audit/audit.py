@@ -4,7 +4,7 @@ Looking it up is services/audit/audit_search.py, letting go of what is old
 services/audit/audit_keeping.py.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from portal.models import AuditEvent, User
+from portal.models import AuditEvent, Job, User
 
 log = structlog.get_logger(__name__)
 
@@ -157,6 +157,12 @@ def record(
         )
     )
     log.info("audit", action=action.value, actor=name, target=about, ip=ip[:45])
+
+
+def of_job(action: Action, job: Job, by: User, ip: str) -> Callable[[AsyncSession, object], None]:
+    """What `change` is to write down beside a change that concerns a job or a session."""
+    target = f"{job.user.username}/{job.name}"
+    return lambda db, _row: record(db, action, actor=by, target=target, ip=ip)
 
 
 def _clean(text: str) -> str:

@@ -5,27 +5,25 @@ that wrote it submits it; when that comes to no certain end (Slurm or the portal
 stays as it is and the reconcile loop submits it once it is certain that Slurm hasn't got it.
 """
 
-import asyncio
-import hashlib
-import json
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import asdict
 
 import structlog
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import undefer
 
 from portal.db import utcnow
 from portal.errors import Conflict, LimitReached, NotFound, PortalError
 from portal.models import BatchJob, JobState, User, Wanted, new_id
 from portal.parts import Parts
+from portal.services import once
 from portal.services.audit import audit
 from portal.services.changes import RECONCILE
 from portal.services.jobs import recipes
 from portal.services.jobs.recipes import Recipe, Wish
 from portal.services.limits import allowances
+from portal.services.once import Once
 from portal.services.slurm import launch
 from portal.services.store import change
 from spawner.errors import LauncherUnavailable, SpawnerError, Unreachable
@@ -45,39 +43,38 @@ async def create(
     Raises InvalidInput with the fields, Conflict for a key that came with another wish,
     LimitReached, and what submitting raises while it is certain that Slurm has no job.
     """
-    digest = _digest(wish)
-    if key is not None and (found := await _of_key(parts, user, key)) is not None:
-        return await _same(parts, found, digest)
+    asked = Once.of(asdict(wish), key)
+    if (found := await asked.earlier(parts, BatchJob, user)) is not None:
+        return await _same(parts, found)
     job_id = new_id()
     recipe = await recipes.prepare(parts, user, wish, job_id)
-    row = _row(parts, user, wish, recipe, job_id, digest, key)
-    async with parts.db.session() as db:
-        try:
-            await allowances.check_room(db, user, recipe.allowance, jobs=row.array_size or 1)
-        except LimitReached:
-            found = await _of_key(parts, user, key) if key is not None else None
-            if found is None:
-                raise
-            return await _same(parts, found, digest)  # it is this one that is there meanwhile
-        db.add(row)
-        detail = {"template": recipe.template, "resources": recipe.kept_resources}
-        target = f"{user.username}/{recipe.name}"
-        audit.record(db, audit.Action.JOB_SUBMIT, actor=user, target=target, detail=detail, ip=ip)
-        try:
-            await db.commit()
-        except IntegrityError:
-            await db.rollback()
-            found = await _of_key(parts, user, key) if key is not None else None
-            if found is None:
-                raise
-            return await _same(parts, found, digest)
+    row = _row(parts, user, wish, recipe, job_id, asked)
+    try:
+        await _insert(parts, user, row, recipe, ip)
+    except (LimitReached, IntegrityError):
+        found = await asked.earlier(parts, BatchJob, user)
+        if found is None:
+            raise
+        return await _same(parts, found)  # it is this one that is there meanwhile
     parts.changes.notify(user.id)
-    await _submitted(parts, await with_script(parts, row))
+    whole = await with_script(parts, row)
+    await once.submitted(parts, job_id, _first_try(parts, whole), ANSWER_WITHIN_S)
     return await get(parts, user, job_id)
 
 
+async def _insert(parts: Parts, user: User, row: BatchJob, recipe: Recipe, ip: str) -> None:
+    """Write the row. Raises LimitReached, and IntegrityError for a key that is there already."""
+    detail = {"template": recipe.template, "resources": recipe.kept_resources}
+    target = f"{user.username}/{recipe.name}"
+    async with parts.db.session() as db:
+        await allowances.check_room(db, user, recipe.allowance, jobs=row.array_size or 1)
+        db.add(row)
+        audit.record(db, audit.Action.JOB_SUBMIT, actor=user, target=target, detail=detail, ip=ip)
+        await db.commit()
+
+
 def _row(
-    parts: Parts, user: User, wish: Wish, recipe: Recipe, job_id: str, digest: str, key: str | None
+    parts: Parts, user: User, wish: Wish, recipe: Recipe, job_id: str, asked: Once
 ) -> BatchJob:
     rendered = recipe.rendered
     tasks = [
@@ -97,8 +94,8 @@ def _row(
         script=rendered.script,
         source=wish.script,
         files=dict(rendered.files),
-        body_hash=digest,
-        idempotency_key=key,
+        body_hash=asked.digest,
+        idempotency_key=asked.key,
         logdir=_checked_logdir(wish.logdir, recipe.workdir) or rendered.logdir,
         workdir=recipe.workdir,
         array_size=rendered.array,
@@ -115,43 +112,14 @@ def _checked_logdir(logdir: str | None, home: str) -> str | None:
     return launch.checked_path("logdir", logdir, home)
 
 
-def _digest(wish: Wish) -> str:
-    """The same for the same wish: what an Idempotency-Key stands for."""
-    text = json.dumps(asdict(wish), sort_keys=True, default=str)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-async def _of_key(parts: Parts, user: User, key: str) -> BatchJob | None:
-    query = select(BatchJob).where(BatchJob.owner_id == user.id, BatchJob.idempotency_key == key)
-    async with parts.db.session() as db:
-        return (await db.scalars(query)).first()
-
-
-async def _same(parts: Parts, found: BatchJob, digest: str) -> BatchJob:
-    if found.body_hash != digest:
-        raise Conflict("This Idempotency-Key has been used for another job.")
-    if found.id in parts.submitting:
-        await _wait(parts, found.id)
-        return await get(parts, found.user, found.id)
-    return found
+async def _same(parts: Parts, found: BatchJob) -> BatchJob:
+    if found.id not in parts.submitting:
+        return found
+    await once.wait(parts, found.id, ANSWER_WITHIN_S)
+    return await get(parts, found.user, found.id)
 
 
 # --- submitting ---------------------------------------------------------------------------------
-
-
-async def _submitted(parts: Parts, row: BatchJob) -> None:
-    """Submit in a task of its own, which goes on if the request is given up, and wait for it."""
-    parts.submitting[row.id] = asyncio.create_task(_first_try(parts, row), name=f"submit {row.id}")
-    await _wait(parts, row.id)
-
-
-async def _wait(parts: Parts, job_id: str) -> None:
-    """Until the submission is over, or the request must be answered. Raises what Slurm refused."""
-    task = parts.submitting.get(job_id)
-    if task is not None:
-        done, _ = await asyncio.wait({task}, timeout=ANSWER_WITHIN_S)
-        if done and (refused := task.result()) is not None:
-            raise refused
 
 
 async def _first_try(parts: Parts, row: BatchJob) -> PortalError | None:
@@ -284,7 +252,7 @@ async def cancel(parts: Parts, job: BatchJob, *, by: User, ip: str = "") -> Batc
         row.reason = row.advice = None  # why it waited is no longer what matters
         row.stop_requested_at = row.stop_requested_at or utcnow()
 
-    event = _event(audit.Action.JOB_CANCEL, job, by, ip)
+    event = audit.of_job(audit.Action.JOB_CANCEL, job, by, ip)
     changed = await change(parts.db, BatchJob, job.id, apply, event)
     parts.changes.notify(job.user_id, job.id, RECONCILE)
     return changed or job
@@ -298,14 +266,6 @@ async def remove(parts: Parts, job: BatchJob, *, by: User, ip: str = "") -> None
             raise Conflict(NOT_ENDED)
         row.removed_at = utcnow()
 
-    event = _event(audit.Action.JOB_REMOVE, job, by, ip)
+    event = audit.of_job(audit.Action.JOB_REMOVE, job, by, ip)
     await change(parts.db, BatchJob, job.id, apply, event)
     parts.changes.notify(job.user_id)
-
-
-def _event(
-    action: audit.Action, job: BatchJob, by: User, ip: str
-) -> Callable[[AsyncSession, BatchJob], None]:
-    """What `change` writes down beside the change."""
-    target = f"{job.user.username}/{job.name}"
-    return lambda db, _row: audit.record(db, action, actor=by, target=target, ip=ip)

@@ -12,18 +12,19 @@ from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.db import utcnow
-from portal.errors import Conflict, FieldError, NotFound, invalid_input
+from portal.errors import Conflict, FieldError, LimitReached, NotFound, PortalError, invalid_input
 from portal.models import Job, JobState, Session, User, Wanted, new_id
 from portal.parts import Parts
+from portal.services import once
 from portal.services.audit import audit
 from portal.services.catalog.available import availability
 from portal.services.changes import RECONCILE
 from portal.services.jobs.logs import CHUNK, LogPlace, read_piece
 from portal.services.limits import allowances
 from portal.services.limits.limit_rules import Allowance
+from portal.services.once import Once
 from portal.services.sessions import starters
 from portal.services.slurm import launch
 from portal.services.store import change
@@ -35,6 +36,7 @@ from spawner.model import Resources
 NAME = re.compile(r"^[a-z](?:[a-z0-9]|-(?=[a-z0-9])){0,29}$")
 NAME_RULE = "Use 1 to 30 lowercase letters, digits and single hyphens, beginning with a letter."
 PAGE = 50
+NO_KEY = Once()
 
 
 async def create(
@@ -45,14 +47,18 @@ async def create(
     wanted: dict[str, Any],
     name: str | None = None,
     starter: str | None = None,
+    asked: Once = NO_KEY,
     ip: str = "",
 ) -> Session:
     """Start a session; `wanted` are the resources that were named, the rest is filled in. `starter`
-    is a notebook of the environment's for JupyterLab to open with.
+    is a notebook of the environment's for JupyterLab to open with. The same wish that is `asked`
+    under the same key is the same session.
 
     Raises InvalidInput with the fields, Conflict for a name in use, LimitReached, and what
     launching raises.
     """
+    if (found := await earlier(parts, user, asked)) is not None:
+        return found
     if name is not None and not NAME.match(name):
         raise invalid_input([FieldError("name", NAME_RULE)])
     launch.check_slurm_answers(parts)
@@ -63,15 +69,57 @@ async def create(
     resources, allowed = await allowances.fit(parts, user, resources, named(wanted))
     home = await _home(parts, user)
     opens = await starters.lay_out(parts, user, chosen.name, starter) if starter else None
-    session = await _insert(parts, user, allowed, name, chosen.name, resources, home, opens, ip)
+
+    def row(given: str) -> Session:
+        session_id = new_id()
+        return Session(
+            id=session_id,
+            user_id=user.id,
+            owner_id=user.id,
+            name=given,
+            environment=chosen.name,
+            resources=launch.kept(resources),
+            cluster=parts.settings.cluster_name,
+            logdir=launch.session_logdir(home, given, session_id),
+            base_url=f"/user/{user.username}/{given}/",
+            opens=opens,
+            body_hash=asked.digest,
+            idempotency_key=asked.key,
+        )
+
+    try:
+        session = await _insert(parts, user, allowed, name, row, asked, ip)
+    except (LimitReached, IntegrityError):
+        found = await earlier(parts, user, asked)
+        if found is None:
+            raise
+        return found  # it is this one that is there meanwhile
     parts.changes.notify(user.id)
+    await once.submitted(parts, session.id, _first_try(parts, session))
+    return await get(parts, user, session.id)
+
+
+async def earlier(parts: Parts, user: User, asked: Once) -> Session | None:
+    """The session that an earlier request with the same key has started; one that is still being
+    submitted is waited for, and raises what it was refused with. Raises Conflict as `Once` does."""
+    found = await asked.earlier(parts, Session, user)
+    if found is None or found.id not in parts.submitting:
+        return found
+    await once.wait(parts, found.id)
+    return await get(parts, user, found.id)
+
+
+async def _first_try(parts: Parts, session: Session) -> PortalError | None:
+    """Submit a new row; returns what it was refused with."""
     try:
         await launch.submit_session(parts, session)
     except SpawnerError as error:
         await _undo(parts, session, error)
-        raise launch.explained(error) from error
-    parts.changes.notify(user.id)
-    return await get(parts, user, session.id)
+        return launch.explained(error)
+    finally:
+        parts.submitting.pop(session.id, None)
+        parts.changes.notify(session.user_id, session.id, RECONCILE)
+    return None
 
 
 def usable_environment(parts: Parts, name: str) -> Environment:
@@ -157,7 +205,7 @@ async def stop(parts: Parts, session: Session, *, by: User, ip: str = "") -> Ses
         row.state = JobState.STOPPING
         row.stop_requested_at = row.stop_requested_at or utcnow()
 
-    event = _event(action, session, by, ip)
+    event = audit.of_job(action, session, by, ip)
     changed = await change(parts.db, Session, session.id, apply, event)
     parts.changes.notify(session.user_id, session.id)
     parts.changes.notify(RECONCILE)
@@ -172,17 +220,9 @@ async def remove(parts: Parts, session: Session, *, by: User, ip: str = "") -> N
             raise Conflict("This session has not ended yet. Stop it first.")
         row.removed_at = utcnow()
 
-    event = _event(audit.Action.SESSION_REMOVE, session, by, ip)
+    event = audit.of_job(audit.Action.SESSION_REMOVE, session, by, ip)
     await change(parts.db, Session, session.id, apply, event)
     parts.changes.notify(session.user_id)
-
-
-def _event(
-    action: audit.Action, session: Session, by: User, ip: str
-) -> Callable[[AsyncSession, Session], None]:
-    """What `change` writes down beside the change."""
-    target = f"{session.user.username}/{session.name}"
-    return lambda db, _row: audit.record(db, action, actor=by, target=target, ip=ip)
 
 
 def log_place(job: Job, stream: str) -> LogPlace:
@@ -210,31 +250,19 @@ async def _insert(
     user: User,
     allowed: Allowance,
     name: str | None,
-    environment: str,
-    resources: Resources,
-    home: str,
-    opens: str | None,
+    make: Callable[[str], Session],
+    asked: Once,
     ip: str,
 ) -> Session:
-    """Write the row; picks a free name unless one was given. Raises Conflict, LimitReached."""
+    """Write the row that `make` makes of a name; picks a free one unless one was given. Raises
+    Conflict, LimitReached, and IntegrityError for a key that is there already."""
     while True:
         given = name or await _free_name(parts, user)
-        session_id = new_id()
-        row = Session(
-            id=session_id,
-            user_id=user.id,
-            name=given,
-            environment=environment,
-            resources=launch.kept(resources),
-            cluster=parts.settings.cluster_name,
-            logdir=launch.session_logdir(home, given, session_id),
-            base_url=f"/user/{user.username}/{given}/",
-            opens=opens,
-        )
+        row = make(given)
         async with parts.db.session() as db:
             await allowances.check_room(db, user, allowed, sessions=1)
             db.add(row)
-            detail = {"environment": environment, "resources": launch.kept(resources)}
+            detail = {"environment": row.environment, "resources": row.resources}
             audit.record(
                 db, audit.Action.SESSION_START, actor=user,
                 target=f"{user.username}/{given}", detail=detail, ip=ip,
@@ -242,6 +270,9 @@ async def _insert(
             try:
                 await db.commit()
             except IntegrityError as error:
+                await db.rollback()
+                if await asked.earlier(parts, Session, user) is not None:
+                    raise
                 if name is None:
                     continue  # another tab took the free name in between
                 text = (
@@ -273,6 +304,7 @@ async def _undo(parts: Parts, session: Session, error: SpawnerError) -> None:
             row.state = JobState.STOPPING
             row.stop_requested_at = row.removed_at = utcnow()
             row.name, row.reason = row.id, error.message
+            row.idempotency_key = None  # asked for again, it is to be tried again
 
         await change(parts.db, Session, session.id, apply)
     else:

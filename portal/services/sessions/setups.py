@@ -17,6 +17,7 @@ from portal.errors import Conflict, FieldError, InvalidInput, NotFound, invalid_
 from portal.models import JobState, Session, Setup, User
 from portal.parts import Parts
 from portal.services.catalog.available import availability
+from portal.services.once import Once
 from portal.services.sessions import sessions
 from portal.services.slurm import launch
 from portal.services.slurm.feasible import impossible
@@ -114,11 +115,17 @@ async def delete(parts: Parts, user: User, setup_id: str) -> None:
             await db.commit()
 
 
-async def start(parts: Parts, user: User, setup_id: str, *, ip: str = "") -> Session:
-    """A session with what a setup says. Raises what starting one raises."""
+async def start(
+    parts: Parts, user: User, setup_id: str, *, key: str | None = None, ip: str = ""
+) -> Session:
+    """A session with what a setup says; the same one for the same key, even if the setup has been
+    changed or deleted since. Raises what starting one raises."""
+    asked = Once.of({"setup": setup_id}, key)
+    if (found := await sessions.earlier(parts, user, asked)) is not None:
+        return found
     setup = await get(parts, user, setup_id)
     session = await sessions.create(
-        parts, user, environment=setup.environment, wanted=setup.resources, ip=ip
+        parts, user, environment=setup.environment, wanted=setup.resources, asked=asked, ip=ip
     )
 
     def apply(row: Setup) -> None:

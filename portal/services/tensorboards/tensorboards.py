@@ -92,7 +92,7 @@ async def want(
         row.logdir = chosen or row.logdir
         _begin_anew(row, fresh_run, None)
 
-    event = _event(audit.Action.TENSORBOARD_START, parent, user, ip)
+    event = audit.of_job(audit.Action.TENSORBOARD_START, parent, user, ip)
 
     def also(db: AsyncSession, row: Tensorboard) -> None:
         if row.run_id == fresh_run[0]:
@@ -124,7 +124,7 @@ async def ensure(parts: Parts, parent: Job, user: User) -> Tensorboard:
 
 async def unwant(parts: Parts, board: Tensorboard, user: User, ip: str = "") -> None:
     """End a TensorBoard."""
-    event = _event(audit.Action.TENSORBOARD_STOP, board.parent, user, ip)
+    event = audit.of_job(audit.Action.TENSORBOARD_STOP, board.parent, user, ip)
     await _stop(parts, board, None, also=event)
 
 
@@ -369,14 +369,6 @@ async def _insert(parts: Parts, parent: Job, user: User, logdir: str | None) -> 
                 raise Conflict("This TensorBoard is being made. Please try again.") from error
             return found
     return board
-
-
-def _event(
-    action: audit.Action, parent: Job, user: User, ip: str
-) -> Callable[[AsyncSession, Tensorboard], None]:
-    """What `change` writes down beside the change."""
-    target = f"{parent.user.username}/{parent.name}"
-    return lambda db, _row: audit.record(db, action, actor=user, target=target, ip=ip)
 
 
 def parent_logdir(parent: Job) -> str:

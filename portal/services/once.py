@@ -1,0 +1,68 @@
+"""One wish, one row: what an Idempotency-Key stands for, and submissions that outlive the request
+that began them.
+
+A request may come twice, because its answer was lost on the network or a button was clicked twice.
+Whoever comes second waits for the first one's submission, and gets what it got.
+"""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlalchemy import select
+
+from portal.errors import Conflict, PortalError
+from portal.models import BatchJob, Session, User
+from portal.parts import Parts
+
+Row = TypeVar("Row", BatchJob, Session)
+
+OTHER_WISH = "This Idempotency-Key has been used for something else."
+
+
+@dataclass(frozen=True)
+class Once:
+    """A wish's digest, the same for the same wish, and the key that it came with."""
+
+    digest: str = ""
+    key: str | None = None
+
+    @classmethod
+    def of(cls, wish: Any, key: str | None) -> "Once":
+        text = json.dumps(wish, sort_keys=True, default=str)
+        return cls(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), key)
+
+    async def earlier(self, parts: Parts, kind: type[Row], user: User) -> Row | None:
+        """What this key has made for this user. Raises Conflict if that was another wish's."""
+        if self.key is None:
+            return None
+        mine = kind.owner_id == user.id, kind.idempotency_key == self.key
+        async with parts.db.session() as db:
+            found = (await db.scalars(select(kind).where(*mine))).first()
+        if found is not None and found.body_hash != self.digest:
+            raise Conflict(OTHER_WISH)
+        return found
+
+
+async def submitted(
+    parts: Parts,
+    row_id: str,
+    first_try: Coroutine[Any, Any, PortalError | None],
+    within_s: float | None = None,
+) -> None:
+    """Submit in a task of its own, which goes on if the request is given up, and wait for it.
+    `first_try` returns what was refused, and takes the row out of `parts.submitting`."""
+    parts.submitting[row_id] = asyncio.create_task(first_try, name=f"submit {row_id}")
+    await wait(parts, row_id, within_s)
+
+
+async def wait(parts: Parts, row_id: str, within_s: float | None = None) -> None:
+    """Until a submission is over, or the request must be answered. Raises what was refused."""
+    task = parts.submitting.get(row_id)
+    if task is not None:
+        done, _ = await asyncio.wait({task}, timeout=within_s)
+        if done and (refused := task.result()) is not None:
+            raise refused

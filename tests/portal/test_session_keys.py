@@ -1,0 +1,156 @@
+"""An Idempotency-Key makes a session that is asked for twice one session."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from tests.portal import job_world as stage
+from tests.portal.job_world import World, job_world
+from tests.portal.slapd import Slapd
+
+pytestmark = pytest.mark.anyio
+
+KERNEL = 'kernel: {{argv: [python3, "{{connection_file}}"]}}'
+SMALL = {"environment": "plain", "resources": {"cpus": 1, "partition": "cpu"}}
+
+
+@pytest.fixture(scope="module")
+async def world(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stage, "ENVIRONMENT", stage.ENVIRONMENT + KERNEL)
+        async with job_world(slapd, tmp_path_factory.mktemp("keys")) as world:
+            yield world
+
+
+@pytest.fixture(autouse=True)
+async def clean(world: World) -> AsyncIterator[None]:
+    """No session is left over, and launchers take what they get."""
+    yield
+    world.agents.mood = "takes"
+    for who in ("alice", "bob"):
+        for session in await live(world, who):
+            await world.ask("DELETE", f"/sessions/{session['id']}", who=who)
+
+
+async def start(world: World, key: str | None = None, who: str = "alice", **more: Any) -> Any:
+    return await world.ask("POST", "/sessions", {**SMALL, **more}, who, key)
+
+
+async def live(world: World, who: str = "alice") -> list[Any]:
+    found = (await world.ask("GET", "/sessions?state=live", who=who)).body["items"]
+    return [session for session in found if session["state"] != "stopping"]
+
+
+async def saved(world: World, name: str) -> str:
+    """The address of a setup."""
+    made = await world.ask("POST", "/setups", {"name": name, **SMALL})
+    assert made.status == 201, made
+    return f"/setups/{made.body['id']}"
+
+
+async def test_the_same_wish_is_the_same_session(world: World) -> None:
+    first = await start(world, "k1", name="mine")
+    again = await start(world, "k1", name="mine")
+    assert (first.status, again.status) == (201, 201)
+    assert again.body["id"] == first.body["id"]
+    assert [session["id"] for session in await live(world)] == [first.body["id"]]
+
+
+async def test_without_a_key_each_is_one_of_its_own(world: World) -> None:
+    first, again = await start(world), await start(world)
+    assert first.body["id"] != again.body["id"]
+
+
+async def test_two_at_once_are_one(world: World) -> None:
+    found = await asyncio.gather(*(start(world, "k2") for _ in range(4)))
+    assert {answer.status for answer in found} == {201}
+    assert len({answer.body["id"] for answer in found}) == 1
+    assert len(await live(world)) == 1
+
+
+async def test_another_wish_is_refused(world: World) -> None:
+    await start(world, "k3")
+    for other in ({"name": "other"}, {"resources": {"cpus": 2, "partition": "cpu"}}):
+        refused = await start(world, "k3", **other)
+        assert (refused.status, refused.slug) == (409, "conflict")
+    where = await saved(world, "Usual")
+    assert (await world.ask("POST", f"{where}/start", key="k3")).status == 409
+    assert len(await live(world)) == 1
+
+
+async def test_another_user_and_a_job_have_keys_of_their_own(world: World) -> None:
+    mine, theirs = await start(world, "k4"), await start(world, "k4", who="bob")
+    assert (mine.status, theirs.status) == (201, 201)
+    assert mine.body["id"] != theirs.body["id"]
+    assert (await world.submit(key="k4")).status == 201
+
+
+@pytest.mark.parametrize("mood", ["refuses", "silent"])
+async def test_after_a_refusal_the_key_is_free(world: World, mood: Any) -> None:
+    world.agents.mood = mood
+    refused = await start(world, f"k5 {mood}")
+    assert refused.status >= 400
+    world.agents.mood = "takes"
+    taken = await start(world, f"k5 {mood}")
+    assert taken.status == 201
+    assert [session["id"] for session in await live(world)] == [taken.body["id"]]
+
+
+@pytest.mark.parametrize("key", ["x" * 201])
+async def test_one_that_is_none(world: World, key: str) -> None:
+    assert (await start(world, key)).status == 422
+    assert await live(world) == []
+
+
+@pytest.mark.parametrize("then", ["takes", "refuses"])
+async def test_who_asks_again_waits_for_a_slow_slurm(world: World, then: Any) -> None:
+    world.agents.go_on.clear()
+    world.agents.mood = "hangs"
+    asked = [asyncio.create_task(start(world, f"slow {then}")) for _ in range(3)]
+    try:
+        async with asyncio.timeout(30):
+            while not world.parts.submitting:
+                await asyncio.sleep(0.01)
+        assert (await world.ask("GET", "/me")).status == 200, "others are answered meanwhile"
+    finally:
+        world.agents.mood = then
+        world.agents.go_on.set()
+    found = await asyncio.gather(*asked)
+    if then == "takes":
+        assert {answer.status for answer in found} == {201}
+        assert len({answer.body["id"] for answer in found}) == 1
+    else:
+        assert {answer.status for answer in found} == {422}
+        assert await live(world) == []
+
+
+async def test_who_gave_up_has_started_it(world: World) -> None:
+    world.agents.go_on.clear()
+    world.agents.mood = "hangs"
+    given_up = asyncio.create_task(start(world, "k6"))
+    try:
+        async with asyncio.timeout(30):
+            while not world.parts.submitting:
+                await asyncio.sleep(0.01)
+        given_up.cancel()
+        again = asyncio.create_task(start(world, "k6"))
+    finally:
+        world.agents.go_on.set()
+    assert (await again).status == 201
+    assert len(await live(world)) == 1
+
+
+async def test_a_setup_started_twice_is_started_once(world: World) -> None:
+    where = await saved(world, "Twice")
+    first = await world.ask("POST", f"{where}/start", key="k7")
+    await world.ask("PATCH", where, {"resources": {"cpus": 2}})
+    again = await world.ask("POST", f"{where}/start", key="k7")
+    await world.ask("DELETE", where)
+    gone = await world.ask("POST", f"{where}/start", key="k7")
+    assert [answer.status for answer in (first, again, gone)] == [201, 201, 201]
+    assert len({answer.body["id"] for answer in (first, again, gone)}) == 1
+    assert (await world.ask("POST", f"{where}/start", key="k8")).status == 404
