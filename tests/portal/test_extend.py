@@ -308,7 +308,7 @@ class TestNode:
         assert (shown["name"], shown["node"], shown["state"]) == ("s1", "node03", "running")
         assert shown["extension"] == {"minutes": 240, "reason": None}
         assert answer.body["pages"] == {
-            "home": "http://127.0.0.1:8000/",
+            "session": f"http://127.0.0.1:8000/sessions/{session.session_id}",
             "tensorboard": f"http://127.0.0.1:8000/sessions/{session.session_id}/tensorboard",
             "run_notebook": "http://127.0.0.1:8000/jobs/new",
         }

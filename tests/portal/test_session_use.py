@@ -25,7 +25,7 @@ TOLD = {
     "ages_s": [30, 20], "step_s": 10, "memory_mb": [100, 150.5], "cpus": [None, 1.25],
     "memory_limit_mb": 2048, "gpus": [GPU],
 }  # fmt: skip
-NOTHING_YET = {
+NOTHING_YET: dict[str, Any] = {
     "told_at": None, "step_s": None, "at": [], "memory_mb": [], "cpus": [],
     "memory_limit_mb": None, "gpus": None, "total": None,
 }  # fmt: skip

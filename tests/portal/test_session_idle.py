@@ -1,0 +1,130 @@
+"""A session in which nothing runs: told by its node program, said to its owner, never ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, update
+
+from portal.db import utcnow
+from portal.models import JobState, SessionUse, Wanted
+from portal.services.sessions import uses
+from tests.portal.slapd import Slapd
+from tests.portal.test_extend import Extending, extending
+from tests.portal.test_session_use import TOLD
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+HOUR_S = 3600
+AN_HOUR_AGO = NOW - timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    ("before", "idle_s", "minutes", "expected"),
+    [
+        (None, None, 60, None),
+        (None, HOUR_S - 1, 60, None),
+        (None, HOUR_S, 60, AN_HOUR_AGO),
+        (None, HOUR_S, 0, None),
+        (NOW - timedelta(hours=2), None, 60, None),
+        # the same rest, told a little later each time, doesn't seem to begin at another moment
+        (AN_HOUR_AGO - timedelta(seconds=7), HOUR_S, 60, AN_HOUR_AGO - timedelta(seconds=7)),
+        # another, of which the first telling was lost
+        (NOW - timedelta(hours=3), 2 * HOUR_S, 60, NOW - timedelta(hours=2)),
+    ],
+)
+def test_when_a_rest_is_worth_a_word(
+    before: datetime | None, idle_s: int | None, minutes: int, expected: datetime | None
+) -> None:
+    assert uses.warned_of(before, idle_s, NOW, minutes) == expected
+
+
+@pytest.fixture(scope="module")
+async def kept(slapd: Slapd, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Extending]:
+    async with extending(slapd, tmp_path_factory.mktemp("idle")) as made:
+        yield made
+
+
+@pytest.fixture
+async def session(kept: Extending) -> Extending:
+    """One that runs, and that nobody has told anything of."""
+    await kept.change(state=JobState.RUNNING, wanted=Wanted.RUN)
+    async with kept.world.portal.app.state.db.session() as db:
+        await db.execute(delete(SessionUse))
+        await db.commit()
+    return kept
+
+
+async def tell(session: Extending, idle_s: int | None) -> None:
+    """As the node program does, some time after it did so before."""
+    await shift(session, timedelta(minutes=1))
+    assert (await session.node("POST", "use", {**TOLD, "idle_s": idle_s})).status == 200
+
+
+async def shift(session: Extending, by: timedelta) -> None:
+    """As if the last time had been so long ago."""
+    async with session.world.portal.app.state.db.session() as db:
+        await db.execute(update(SessionUse).values(told_at=utcnow() - by))
+        await db.commit()
+
+
+async def idle_since(session: Extending) -> Any:
+    """What the API says, which is the same wherever a session is shown."""
+    one = (await session.world.ask("GET", f"/sessions/{session.session_id}")).body
+    (listed,) = (await session.world.ask("GET", "/sessions")).body["items"]
+    in_jupyterlab = await session.node("GET", "facts")
+    if in_jupyterlab.status == 200:
+        assert in_jupyterlab.body["session"]["idle_since"] == one["idle_since"]
+    assert listed["idle_since"] == one["idle_since"]
+    return one["idle_since"]
+
+
+@pytest.mark.anyio
+async def test_its_owner_is_told_until_something_runs_again(session: Extending) -> None:
+    assert await idle_since(session) is None
+    await tell(session, HOUR_S - 60)
+    assert await idle_since(session) is None
+    await tell(session, HOUR_S)
+    first = await idle_since(session)
+    assert abs(datetime.fromisoformat(first) - utcnow() + timedelta(hours=1)) < timedelta(minutes=1)
+    await tell(session, HOUR_S + 5)
+    assert await idle_since(session) == first
+    await tell(session, None)
+    assert await idle_since(session) is None
+
+
+@pytest.mark.anyio
+async def test_open_pages_hear_of_it_when_it_begins_and_when_it_ends(session: Extending) -> None:
+    parts = session.world.parts
+    me = (await session.world.ask("GET", "/me")).body["id"]
+    async with parts.changes.listen(me) as listener:
+        for idle_s, news in ((5, False), (HOUR_S, True), (HOUR_S + 30, False), (None, True)):
+            await tell(session, idle_s)
+            await asyncio.sleep(0)
+            assert await listener.wait(0.01) is news, idle_s
+
+
+@pytest.mark.anyio
+async def test_of_a_program_that_has_fallen_silent_nothing_is_said(session: Extending) -> None:
+    await tell(session, HOUR_S)
+    await shift(session, uses.SILENT)
+    assert await idle_since(session) is None
+
+
+@pytest.mark.anyio
+async def test_nothing_is_ended_for_it_nor_said_of_what_ends(session: Extending) -> None:
+    await tell(session, 100 * HOUR_S)
+    shown = (await session.world.ask("GET", f"/sessions/{session.session_id}")).body
+    assert (shown["state"], shown["idle_since"] is None) == ("running", False)
+    await session.change(state=JobState.STOPPING)
+    assert await idle_since(session) is None
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("wrong", [-1, 1.5, "long", 10**12])
+async def test_what_is_no_time_is_not_taken(session: Extending, wrong: Any) -> None:
+    assert (await session.node("POST", "use", {**TOLD, "idle_s": wrong})).status == 422
+    assert await idle_since(session) is None
