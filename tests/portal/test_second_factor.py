@@ -1,22 +1,16 @@
-"""The second factor: set up, asked for, used once, replaced, required, and reset by an admin."""
+"""The second factor: set up, replaced, required, and reset by an admin."""
 
-import asyncio
 import base64
-import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 import pytest
-from sqlalchemy import select, update
 
 from portal.api.deps import identity
 from portal.db import utcnow
 from portal.models import (
     AccessToken,
     AuditEvent,
-    HalfLogin,
     RecoveryCode,
     Role,
     SecondFactor,
@@ -26,29 +20,22 @@ from portal.models import (
 from portal.services.audit.audit import Action
 from portal.services.login import second_factor, totp
 from portal.services.sessions.gate import look
-from tests.portal.conftest import Answer, Browser, Portal, RunPortal
+from tests.portal.conftest import Browser, Portal, RunPortal
+from tests.portal.second_factor_world import (
+    FOREIGN,
+    HERE,
+    Clock,
+    change,
+    cookie,
+    enrol,
+    give,
+    logged_in,
+    rows,
+)
 from tests.portal.slapd import PASSWORD
 from tests.portal.test_routes import asked_paths
 
 pytestmark = pytest.mark.anyio
-HERE = "/api/v1/second-factor"
-FOREIGN = "http://evil.example"
-
-
-class Clock:
-    """The portal's clock for codes, which stands still: no code grows old while a test runs."""
-
-    def __init__(self) -> None:
-        self.now_s = time.time()
-
-    def __call__(self) -> datetime:
-        return datetime.fromtimestamp(self.now_s, UTC)
-
-    def code(self, secret: bytes, skew: int = 0) -> str:
-        return totp.code_at(secret, totp.step_at(self.now_s) + skew)
-
-    def next_step(self) -> None:
-        self.now_s += totp.STEP_S
 
 
 @pytest.fixture
@@ -58,60 +45,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-class App:
-    """Somebody's authenticator app, and the recovery codes they wrote down."""
-
-    def __init__(self, clock: Clock, secret: bytes, recovery: list[str]) -> None:
-        self.clock, self.secret, self.recovery = clock, secret, recovery
-
-    def code(self, skew: int = 0) -> str:
-        return self.clock.code(self.secret, skew)
-
-    def next_code(self) -> str:
-        """A code that wasn't used yet."""
-        self.clock.next_step()
-        return self.code()
-
-
-async def enrol(browser: Browser, clock: Clock) -> App:
-    begun = await browser.post(f"{HERE}/enrolment")
-    assert begun.status == 201, begun
-    secret = base64.b32decode(begun.body["secret"])
-    done = await browser.post(f"{HERE}/confirm", {"code": clock.code(secret)})
-    assert done.status == 200, done
-    return App(clock, secret, done.body["codes"])
-
-
-async def give(browser: Browser, code: str) -> Answer:
-    return await browser.post("/api/v1/login/second-factor", {"code": code})
-
-
-async def rows(portal: Portal, table: Any) -> list[Any]:
-    async with portal.app.state.db.session() as db:
-        return list((await db.scalars(select(table))).all())
-
-
-async def change(portal: Portal, table: Any, **values: Any) -> None:
-    async with portal.app.state.db.session() as db:
-        await db.execute(update(table).values(**values))
-        await db.commit()
-
-
-@asynccontextmanager
-async def logged_in(portal: Portal, username: str) -> AsyncIterator[Browser]:
-    async with portal.browser() as browser:
-        assert (await browser.login(username)).status == 200
-        yield browser
-
-
 @pytest.fixture
 async def alice(portal: Portal) -> AsyncIterator[Browser]:
     async with logged_in(portal, "alice") as browser:
         yield browser
-
-
-def cookie(browser: Browser) -> str:
-    return next((morsel.value for morsel in browser.http.cookie_jar), "")
 
 
 class TestEnrolment:
@@ -190,134 +127,6 @@ class TestEnrolment:
         answer = await give(alice, app.next_code())
         assert answer.status == 503
         assert "administrator can reset it" in answer.body["detail"]
-
-
-class TestLogin:
-    async def test_a_code_completes_it(self, portal: Portal, clock: Clock) -> None:
-        async with logged_in(portal, "alice") as browser:
-            app = await enrol(browser, clock)
-        async with portal.browser() as browser:
-            answer = await browser.login("alice")
-            assert (answer.status, answer.body["second_factor"]) == (200, "required")
-            assert "Max-Age=300" in answer.headers["Set-Cookie"]
-            half = cookie(browser)
-            assert (await browser.get("/api/v1/me")).status == 401
-            done = await give(browser, app.next_code())
-            assert (done.status, done.body["second_factor"]) == (200, "none")
-            assert cookie(browser) not in {half, ""}
-            assert (await browser.get("/api/v1/me")).status == 200
-            assert await rows(portal, HalfLogin) == []
-
-    async def test_half_a_login_opens_nothing(self, portal: Portal, clock: Clock) -> None:
-        async with logged_in(portal, "carol") as browser:
-            await enrol(browser, clock)
-        async with portal.browser() as browser:
-            assert (await browser.login("carol")).body["second_factor"] == "required"
-            for method, path in [*asked_paths(identity), ("GET", HERE)]:
-                answer = await browser.send(method, path, json={} if method != "GET" else None)
-                assert (answer.status, answer.slug) == (401, "login-required"), (method, path)
-            for path in ("/internal/whoami", "/user/carol/s1/lab", "/tensorboard/x/"):
-                assert (await browser.get(path)).status == 401, path
-            found = await look(portal.app.state.db, portal.settings, cookie(browser), "s1")
-            assert found == (None, None)
-
-    async def test_a_code_is_good_once(self, portal: Portal, clock: Clock) -> None:
-        async with logged_in(portal, "alice") as browser:
-            app = await enrol(browser, clock)
-            await browser.login("alice")
-            assert (await give(browser, app.code())).slug == "wrong-code"  # it confirmed
-            code = app.next_code()
-            assert (await give(browser, code)).status == 200
-            await browser.login("alice")
-            assert (await give(browser, code)).slug == "wrong-code"
-
-    async def test_the_same_code_twice_at_once_is_good_once(
-        self, portal: Portal, clock: Clock
-    ) -> None:
-        async with logged_in(portal, "alice") as browser:
-            app = await enrol(browser, clock)
-        async with portal.browser() as one, portal.browser() as two:
-            await one.login("alice")
-            await two.login("alice")
-            code = app.next_code()
-            answers = await asyncio.gather(give(one, code), give(two, code))
-            assert sorted(answer.status for answer in answers) == [200, 401]
-
-    async def test_clocks_may_differ_by_one_step(self, portal: Portal, clock: Clock) -> None:
-        async with logged_in(portal, "alice") as browser:
-            app = await enrol(browser, clock)
-            for skew in (-2, 2):
-                clock.now_s += 300
-                await browser.login("alice")
-                assert (await give(browser, app.code(skew))).status == 401, skew
-            for skew in (-1, 1):
-                clock.now_s += 300
-                await browser.login("alice")
-                assert (await give(browser, app.code(skew))).status == 200, skew
-
-    async def test_a_recovery_code_is_good_once(self, portal: Portal, clock: Clock) -> None:
-        async with logged_in(portal, "alice") as browser:
-            app = await enrol(browser, clock)
-            for typed, status in ((app.recovery[0].upper(), 200), (app.recovery[0], 401)):
-                await browser.login("alice")
-                assert (await give(browser, typed)).status == status
-            assert (await give(browser, app.recovery[1])).status == 200
-            assert (await browser.get(HERE)).body["recovery_codes_left"] == 8
-        async with logged_in(portal, "bob") as bob:
-            bobs = await enrol(bob, clock)
-            await bob.login("bob")
-            assert (await give(bob, app.recovery[2])).status == 401
-            assert (await give(bob, bobs.recovery[0])).status == 200
-
-    async def test_it_is_over_after_five_minutes(self, portal: Portal, clock: Clock) -> None:
-        async with logged_in(portal, "alice") as browser:
-            app = await enrol(browser, clock)
-            await browser.login("alice")
-            await change(portal, HalfLogin, expires_at=utcnow() - timedelta(seconds=1))
-            assert (await give(browser, app.next_code())).slug == "login-required"
-
-    async def test_it_can_be_given_up(self, portal: Portal, clock: Clock) -> None:
-        async with logged_in(portal, "alice") as browser:
-            app = await enrol(browser, clock)
-            await browser.login("alice")
-            assert (await browser.post("/api/v1/logout")).status == 204
-            assert await rows(portal, HalfLogin) == []
-            assert (await give(browser, app.next_code())).status == 401
-
-    async def test_a_disabled_person_gets_no_further(self, portal: Portal, clock: Clock) -> None:
-        async with logged_in(portal, "alice") as browser:
-            app = await enrol(browser, clock)
-            await browser.login("alice")
-            await change(portal, User, disabled_at=utcnow())
-            assert (await give(browser, app.next_code())).status == 401
-
-    async def test_codes_are_limited_and_the_password_forgives_none(
-        self, run_portal: RunPortal, clock: Clock
-    ) -> None:
-        async with (
-            run_portal(login_attempts=3) as portal,
-            logged_in(portal, "alice") as browser,
-        ):
-            app = await enrol(browser, clock)
-            for _ in range(3):
-                assert (await browser.login("alice")).status == 200
-                assert (await give(browser, "000000x")).status == 401
-            await browser.login("alice")
-            refused = await give(browser, app.next_code())
-            assert (refused.status, refused.slug) == (429, "too-many-attempts")
-            assert int(refused.headers["Retry-After"]) > 0
-
-    async def test_attempts_at_once_count_as_those_one_by_one(
-        self, run_portal: RunPortal, clock: Clock
-    ) -> None:
-        async with (
-            run_portal(login_attempts=3) as portal,
-            logged_in(portal, "alice") as browser,
-        ):
-            await enrol(browser, clock)
-            await browser.login("alice")
-            answers = await asyncio.gather(*(give(browser, "000000x") for _ in range(9)))
-            assert sorted(answer.status for answer in answers) == [401] * 3 + [429] * 6
 
 
 class TestKeeping:
