@@ -2,151 +2,39 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import hashlib
 import json
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from sqlalchemy.exc import OperationalError
 
 from portal import check
-from portal.db import utcnow
-from portal.models import AuditEvent, ImageImport, ImportState, JobState, Session, User, Wanted
-from portal.services.catalog import importing
+from portal.models import ImageImport
 from tests import registry as registries
 from tests.portal.conftest import Browser, MakeSettings, Portal, RunPortal
-from tests.registry import Registry, Relay
+from tests.portal.image_world import (
+    IMAGES,
+    IMPORTS,
+    admin_of,
+    ask,
+    audit_of,
+    availability,
+    nothing_is_left,
+    until,
+)
+from tests.registry import Registry
+
+pytest_plugins = ["tests.portal.image_fixtures"]
 
 pytestmark = pytest.mark.anyio
-
-IMAGES = "/api/v1/admin/catalog/images"
-IMPORTS = f"{IMAGES}/imports"
-PATIENCE_S = 120
-BALLAST_BYTES = 2_000_000
-ENVIRONMENT = """
-title: Small
-language: python
-version: "3.11"
-runtime: apptainer
-image: small.sif
-"""
-
-
-@pytest.fixture(scope="module")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
-    with registries.running(tmp_path_factory.mktemp("registry")) as running:
-        running.push("team/small")
-        yield running
-
-
-@pytest.fixture
-def relay(registry: Registry) -> Iterator[Relay]:
-    with Relay(registry.port) as relay:
-        yield relay
-
-
-@pytest.fixture
-def imported(tmp_path: Path) -> Path:
-    folder = tmp_path / "imported"
-    folder.mkdir()
-    return folder
-
-
-@asynccontextmanager
-async def admin_of(portal: Portal, name: str = "carol") -> AsyncIterator[Browser]:
-    async with portal.browser() as browser:
-        assert (await browser.login(name)).status == 200
-        yield browser
-
-
-@pytest.fixture
-async def site(
-    run_portal: RunPortal, registry: Registry, relay: Relay, imported: Path, tmp_path: Path
-) -> AsyncIterator[Portal]:
-    """A portal that may import, whose own catalog waits for small.sif."""
-    environments = tmp_path / "catalog" / "environments"
-    environments.mkdir(parents=True)
-    (environments / "small.yaml").write_text(ENVIRONMENT)
-    async with run_portal(
-        image_import_dir=imported,
-        catalog_dir=tmp_path / "catalog",
-        image_import_plain_registries=[registry.host, relay.host],
-    ) as portal:
-        yield portal
 
 
 @pytest.fixture
 async def carol(site: Portal) -> AsyncIterator[Browser]:
     async with admin_of(site) as browser:
         yield browser
-
-
-async def ask(browser: Browser, reference: str, file: str, **more: Any) -> Any:
-    answer = await browser.post(IMAGES, {"reference": reference, "file": file, **more})
-    assert answer.status == 202, answer
-    return answer.body
-
-
-async def until(browser: Browser, import_id: str, *states: str) -> Any:
-    """The import once it is in one of these states."""
-    async with asyncio.timeout(PATIENCE_S):
-        while True:
-            found = (await browser.get(f"{IMPORTS}/{import_id}")).body
-            if found["state"] in states:
-                return found
-            assert found["state"] in {"queued", "running"}, found
-            await asyncio.sleep(0.05)
-
-
-async def fetching(browser: Browser, import_id: str) -> Any:
-    """The import once some of it has come."""
-    async with asyncio.timeout(PATIENCE_S):
-        while True:
-            found = await until(browser, import_id, "queued", "running")
-            if found["bytes_done"]:
-                return found
-            await asyncio.sleep(0.05)
-
-
-def processes_of(place: Path) -> list[str]:
-    """The command lines that name this folder."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                words = (entry / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if str(place).encode() in words:
-                found.append(words.replace(b"\0", b" ").decode(errors="replace"))
-    return found
-
-
-def nothing_is_left(site: Portal, imported: Path) -> bool:
-    """No half-made file, no folder of work, no process."""
-    work = site.settings.state_dir / "imports"
-    hidden = [path for path in imported.iterdir() if path.name.startswith(".")]
-    folders = [path for path in work.iterdir() if path.is_dir()]
-    return not hidden and not folders and not processes_of(imported)
-
-
-async def audit_of(site: Portal) -> list[tuple[str, str, str]]:
-    from sqlalchemy import select
-
-    async with site.app.state.db.session() as db:
-        rows = await db.scalars(select(AuditEvent).order_by(AuditEvent.id))
-        found = [(row.action, row.actor, row.target) for row in rows]
-    return [row for row in found if row[0].startswith("image.")]
-
-
-async def availability(browser: Browser) -> bool:
-    items = (await browser.get("/api/v1/environments")).body["items"]
-    return bool(next(item for item in items if item["name"] == "small")["available"])
 
 
 async def test_an_image_becomes_a_file_and_its_environment_can_be_used(
@@ -247,146 +135,6 @@ async def test_what_is_asked_for_is_checked_first(
     (imported / "theirs.sif").touch()
     assert (await carol.send("DELETE", f"{IMAGES}/theirs.sif")).status == 409
     assert (await carol.send("DELETE", f"{IMAGES}/none.sif")).status == 404
-
-
-async def test_a_cancelled_import_leaves_nothing(
-    site: Portal, carol: Browser, registry: Registry, relay: Relay, imported: Path
-) -> None:
-    registry.push("team/large", ballast_bytes=BALLAST_BYTES)
-    relay.hold_after(BALLAST_BYTES // 2)
-    asked = await ask(carol, f"docker://{relay.host}/team/large", "large.sif")
-    twice = {"reference": asked["reference"], "file": "large.sif"}
-    assert (await carol.post(IMAGES, twice)).status == 409
-    shown = await fetching(carol, asked["id"])
-    assert (shown["phase"], shown["bytes_total"]) == ("fetching", None)
-    assert processes_of(imported)
-    assert (await carol.get(IMAGES)).body["items"] == []  # half a file isn't shown
-    answer = await carol.post(f"{IMPORTS}/{asked['id']}/cancel")
-    assert answer.status == 202
-    assert (await until(carol, asked["id"], "cancelled"))["reason"] is None
-    assert (await carol.post(f"{IMPORTS}/{asked['id']}/cancel")).status == 409
-    async with asyncio.timeout(PATIENCE_S):
-        while not nothing_is_left(site, imported):
-            await asyncio.sleep(0.05)
-
-
-async def test_only_some_run_at_once_and_waiting_ones_can_be_cancelled(
-    carol: Browser, registry: Registry, relay: Relay
-) -> None:
-    registry.push("team/large", ballast_bytes=BALLAST_BYTES)
-    relay.hold_after(BALLAST_BYTES // 2)
-    reference = f"docker://{relay.host}/team/large"
-    asked = [(await ask(carol, reference, f"l{number}.sif"))["id"] for number in range(3)]
-    for import_id in asked[:2]:
-        await until(carol, import_id, "running")
-    assert (await carol.get(f"{IMPORTS}/{asked[2]}")).body["state"] == "queued"
-    assert (await carol.post(f"{IMPORTS}/{asked[2]}/cancel")).body["state"] == "cancelled"
-    relay.release()
-    for import_id in asked[:2]:
-        await until(carol, import_id, "done")
-    shown = (await carol.get(IMPORTS)).body["items"]
-    assert [row["state"] for row in shown] == ["cancelled", "done", "done"]
-
-
-async def test_an_import_goes_on_after_the_portal_s_end(
-    run_portal: RunPortal, registry: Registry, relay: Relay, imported: Path
-) -> None:
-    registry.push("team/large", ballast_bytes=BALLAST_BYTES)
-    relay.hold_after(BALLAST_BYTES // 2)
-    settings = {"image_import_dir": imported, "image_import_plain_registries": [relay.host]}
-    async with run_portal(**settings) as portal, admin_of(portal) as browser:
-        asked = await ask(browser, f"docker://{relay.host}/team/large", "large.sif")
-        await fetching(browser, asked["id"])
-    assert processes_of(imported) == []
-    relay.release()
-    async with run_portal(**settings) as portal, admin_of(portal) as browser:
-        await until(browser, asked["id"], "done")
-        assert nothing_is_left(portal, imported)
-
-
-async def test_what_a_killed_portal_left_is_settled_at_the_next_start(
-    run_portal: RunPortal, imported: Path
-) -> None:
-    """Killed after the file was put in its place, and after a cancellation was asked for."""
-    begun = {"state": ImportState.RUNNING, "reference": "docker://x", "requested_by": "carol"}
-    async with run_portal() as portal, portal.app.state.db.session() as db:  # it imports nothing
-        whole = ImageImport(
-            **begun, file="whole.sif", started_at=utcnow(), size_bytes=5, sha256="0" * 64
-        )
-        unwanted = ImageImport(**begun, file="unwanted.sif", wanted=Wanted.STOP)
-        db.add_all([whole, unwanted])
-        await db.commit()
-    (imported / "whole.sif").write_text("whole")
-    (imported / ".import-of-old.sif").touch()
-    async with run_portal(image_import_dir=imported) as portal, admin_of(portal) as browser:
-        await until(browser, whole.id, "done")
-        await until(browser, unwanted.id, "cancelled")
-        assert [image["file"] for image in (await browser.get(IMAGES)).body["items"]] == [
-            "whole.sif"
-        ]
-        assert nothing_is_left(portal, imported)
-
-
-async def test_what_can_not_be_removed_or_written_down_does_not_stay_under_way(
-    site: Portal,
-    carol: Browser,
-    registry: Registry,
-    imported: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    settle, refused = importing.Importer._settle, list[str]()
-
-    def full(folder: Path) -> None:
-        raise OSError(f"{folder} can't be removed")
-
-    async def once_refused(self: importing.Importer, import_id: str, apply: Any) -> Any:
-        if apply is importing._done and import_id not in refused:
-            refused.append(import_id)
-            raise OperationalError("COMMIT", {}, Exception("disk full"))
-        return await settle(self, import_id, apply)
-
-    monkeypatch.setattr(importing, "_remove_folder", full)
-    monkeypatch.setattr(importing, "ROUND_S", 0.2)
-    monkeypatch.setattr(importing.Importer, "_settle", once_refused)
-    asked = await ask(carol, f"docker://{registry.host}/team/small", "small.sif")
-    await until(carol, asked["id"], "done")
-    assert refused == [asked["id"]]
-    assert (imported / "small.sif").exists()
-
-
-async def test_one_that_says_it_runs_and_does_not_can_be_cancelled(
-    site: Portal, carol: Browser
-) -> None:
-    async with site.app.state.db.session() as db:
-        row = ImageImport(
-            reference="docker://x", file="x.sif", requested_by="carol", state=ImportState.RUNNING
-        )
-        db.add(row)
-        await db.commit()
-    assert (await carol.post(f"{IMPORTS}/{row.id}/cancel")).status == 202
-    assert (await until(carol, row.id, "cancelled"))["reason"] is None
-
-
-async def test_an_image_in_use_stays(
-    site: Portal, carol: Browser, registry: Registry, imported: Path
-) -> None:
-    reference = f"docker://{registry.host}/team/small"
-    await until(carol, (await ask(carol, reference, "small.sif"))["id"], "done")
-    async with site.app.state.db.session() as db:
-        user = User(username="alice")
-        db.add(user)
-        await db.flush()
-        session = Session(
-            user_id=user.id, name="s", environment="small", state=JobState.RUNNING, logdir="/"
-        )
-        db.add(session)
-        await db.commit()
-    refused = await carol.send("DELETE", f"{IMAGES}/small.sif")
-    assert (refused.status, refused.slug) == (409, "conflict")
-    assert refused.body["detail"].startswith("1 session would lose this image")
-    replace = {"reference": reference, "file": "small.sif", "replace": True}
-    assert (await carol.post(IMAGES, replace)).status == 409
-    assert (imported / "small.sif").exists()
 
 
 async def test_credentials_are_used_and_never_shown(
