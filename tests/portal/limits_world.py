@@ -1,0 +1,48 @@
+"""A portal with limits, and Slurm's accounting played, which a test leaves as it was at first."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from sqlalchemy import delete
+
+from portal.models import Association, GroupLeader, Job, Limit
+from tests.portal.accounting_world import FakeAccounting
+from tests.portal.conftest import Answer
+from tests.portal.job_world import World
+
+ALICE = "/admin/limits/person/alice"
+BASE = ("research", "alice", "")
+
+
+@asynccontextmanager
+async def put_back(shared: World) -> AsyncIterator[World]:
+    """Without limits, and with Slurm's accounting as it was at first."""
+    yield shared
+    first = FakeAccounting()
+    accounting = shared.accounting
+    accounting.go_on.set()
+    slurm = shared.portal.app.state.slurm_limits
+    async with slurm.between_rounds(), shared.parts.db.session() as db:
+        for table in (Limit, Association, GroupLeader):
+            await db.execute(delete(table))
+        await db.commit()
+        for name in ("rows", "told", "mood", "busy", "times", "used"):
+            setattr(accounting, name, getattr(first, name))
+        accounting.go_on = asyncio.Event()
+    for job in [*shared.slurm.shown]:
+        del shared.slurm.shown[job]
+    async with shared.parts.db.session() as db:
+        for name in ("batch_jobs", "sessions", "jobs"):
+            await db.execute(delete(Job.metadata.tables[name]))
+        await db.commit()
+
+
+async def put(world: World, path: str, who: str = "carol", **body: Any) -> Answer:
+    """Over whatever is there."""
+    found = await world.ask("GET", path, who="carol")
+    version = found.body["version"] if found.status == 200 else None
+    return await world.ask("PUT", path, {"version": version, **body}, who)
