@@ -118,7 +118,7 @@ class Process:
         while view:
             view = view[self.stdin.write(view) :]
 
-    def receive(self, bound_s: float = 20.0) -> Any:
+    def receive(self, bound_s: float = 120.0) -> Any:
         assert select.select([self.stdout], [], [], bound_s)[0], "no answer"
         return json.loads(self.stdout.readline())
 

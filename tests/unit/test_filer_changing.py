@@ -251,7 +251,8 @@ class TestDeletingForGood:
     def test_ten_thousand_folders_in_each_other(self, filer: Filer) -> None:
         deepen(filer.home, 10_000)
         assert filer.ask("delete", "d", permanent=False, number=UUID)["done"]
-        assert filer.ask("empty_trash", ids=None, older_s=0)["done"]
+        while not filer.ask("empty_trash", ids=None, older_s=0)["done"]:
+            pass  # in as many requests as a busy machine takes
         assert list((filer.home / ".portal-trash").iterdir()) == []
 
     def test_wide_ones_and_closed_ones(self, filer: Filer) -> None:
