@@ -1,5 +1,6 @@
 /** The portal's one error shape (RFC 9457 problem details) as an exception with a sentence to show. */
 
+import { t } from '@lingui/core/macro';
 import { said } from '@/i18n/said';
 
 export type Slug =
@@ -33,8 +34,7 @@ export class ApiError extends Error {
   }
 }
 
-export const OFFLINE_MESSAGE =
-  "The portal doesn't answer. Check your network connection; your sessions keep running meanwhile.";
+export const OFFLINE_MESSAGE = t`The portal doesn't answer. Check your network connection; your sessions keep running meanwhile.`;
 
 /** `Retry-After` as seconds: it may be a number of seconds or a date (RFC 9110, 10.2.3). */
 export function retryAfterSeconds(header: string | null, nowMs: number): number | null {
@@ -70,14 +70,13 @@ export function toApiError(status: number, body: unknown, retryAfterS: number | 
     text(problem.detail) ??
     text(problem.title) ??
     (status >= 500
-      ? 'The portal has a problem just now. Try again in a minute.'
-      : `The portal refused this (${status}).`);
+      ? t`The portal has a problem just now. Try again in a minute.`
+      : t`The portal refused this (${status}).`);
   return new ApiError(status, slug, detail, fieldProblems(problem.errors), retryAfterS, problem);
 }
 
 /** The portal's own words for it are for those who log in: that it isn't their password. */
-const DIRECTORY_SILENT =
-  "The directory doesn't answer at the moment, so nothing was changed there. Try again in a few minutes.";
+const DIRECTORY_SILENT = t`The directory doesn't answer at the moment, so nothing was changed there. Try again in a few minutes.`;
 
 /** What to show for anything a request may throw. */
 export function sentence(error: unknown): string {
@@ -92,7 +91,7 @@ const WRONG = 'The username or the password is wrong';
 /** For those who were logged in and gave their password again: only it can be wrong. */
 export function wrongPassword(error: unknown): string | undefined {
   const refused = error instanceof ApiError && error.slug === 'wrong-credentials';
-  return refused && error.more.title === WRONG ? 'This is not your password.' : undefined;
+  return refused && error.more.title === WRONG ? t`This is not your password.` : undefined;
 }
 
 /** The message for one field; `resources.cpus` and `body.resources.cpus` both answer to `cpus`. */

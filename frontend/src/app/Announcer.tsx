@@ -1,5 +1,6 @@
 import { VisuallyHidden } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
+import { sentences } from '@/i18n/lists';
 import { announcements, jobAnnouncements } from '@/live/announce';
 import { useLive } from '@/live/store';
 
@@ -15,7 +16,7 @@ export function Announcer() {
       ...jobAnnouncements(before.current.jobs, jobs),
     ];
     before.current = { sessions, jobs };
-    if (news.length > 0) setText(news.join(' '));
+    if (news.length > 0) setText(sentences(news));
   }, [sessions, jobs]);
   return (
     <VisuallyHidden role="status" aria-live="polite">

@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import { AnnouncementBanners } from '@/features/announcements/AnnouncementBanners';
 import { TimeShort } from '@/features/sessions/TimeShort';
 import { useLive } from '@/live/store';
@@ -21,8 +22,10 @@ export function Banners() {
       <div role="status" className={classes.status}>
         {staleSince && !lost && (
           <Notice tone="warning">
-            Slurm has not answered since <Time at={staleSince} />. What you see is the last known
-            state; running sessions go on.
+            <Trans>
+              Slurm has not answered since <Time at={staleSince} />. What you see is the last known
+              state; running sessions go on.
+            </Trans>
           </Notice>
         )}
       </div>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
 import { seesAdmin } from '@/features/account/roles';
 import { UserMenu } from '@/features/account/UserMenu';
@@ -21,22 +23,22 @@ export function Header() {
           <span className={classes.product}>Data Scientist Portal</span>
         </Link>
         {cluster && <span className={classes.cluster}>{cluster}</span>}
-        <nav className={classes.nav} aria-label="Main">
+        <nav className={classes.nav} aria-label={t`Main`}>
           <Link to="/" className={link} activeOptions={{ exact: true }}>
-            Home
+            <Trans>Home</Trans>
           </Link>
           <Link to="/jobs" className={link}>
-            Jobs
+            <Trans>Jobs</Trans>
           </Link>
           <Link to="/files" className={link}>
-            Files
+            <Trans>Files</Trans>
           </Link>
           <Link to="/cluster" className={link}>
-            Cluster
+            <Trans>Cluster</Trans>
           </Link>
           {seesAdmin(me) && (
             <Link to="/admin" className={link}>
-              Admin
+              <Trans>Admin</Trans>
             </Link>
           )}
         </nav>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { queryClient } from '@/app/queries';
@@ -48,11 +50,11 @@ const hasNoNetwork = (): boolean => !navigator.onLine;
 function lostWords(offline: boolean, known: boolean): string {
   if (offline)
     return known
-      ? 'Your device has no network connection. What you see is the last known state; your sessions and jobs go on.'
-      : 'Your device has no network connection, so there is nothing to show yet. Your sessions and jobs go on.';
+      ? t`Your device has no network connection. What you see is the last known state; your sessions and jobs go on.`
+      : t`Your device has no network connection, so there is nothing to show yet. Your sessions and jobs go on.`;
   return known
-    ? "The portal doesn't answer. What you see is the last known state; your sessions and jobs go on."
-    : "The portal doesn't answer, so there is nothing to show yet. Your sessions and jobs go on.";
+    ? t`The portal doesn't answer. What you see is the last known state; your sessions and jobs go on.`
+    : t`The portal doesn't answer, so there is nothing to show yet. Your sessions and jobs go on.`;
 }
 
 /** That nothing new reaches this page, and when that is tried again. */
@@ -81,10 +83,10 @@ function NextTry() {
   return (
     <span className={classes.next}>
       <span aria-hidden="true">
-        {seconds > 0 ? `Trying again in ${seconds} s` : 'Trying again…'}
+        {seconds > 0 ? t`Trying again in ${seconds} s` : t`Trying again…`}
       </span>
       <Button variant="default" size="compact-sm" onClick={() => live.reopen()}>
-        Try now
+        <Trans>Try now</Trans>
       </Button>
     </span>
   );

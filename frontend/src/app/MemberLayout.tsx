@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import '@/app/styles-shell';
 import { Notifications } from '@mantine/notifications';
 import { Outlet } from '@tanstack/react-router';
@@ -21,7 +22,7 @@ export function MemberLayout() {
     <ReauthProvider>
       <LoginAgain />
       <a className={classes.skip} href="#main">
-        Skip to the page
+        <Trans>Skip to the page</Trans>
       </a>
       <Header />
       <div className={classes.column}>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { Logo } from '@/ui/Logo';
@@ -10,13 +12,17 @@ export function NotFoundPage() {
     <div className={classes.center}>
       <Stack align="flex-start" gap="md" maw={440}>
         <Logo size={44} />
-        <PageTitle tab="Page not found">There is nothing at this address</PageTitle>
+        <PageTitle tab={t`Page not found`}>
+          <Trans>There is nothing at this address</Trans>
+        </PageTitle>
         <Text c="dimmed">
-          The link may be old, or a letter got lost. Everything of yours is reached from the home
-          page.
+          <Trans>
+            The link may be old, or a letter got lost. Everything of yours is reached from the home
+            page.
+          </Trans>
         </Text>
         <Button component={Link} to="/">
-          Go to the home page
+          <Trans>Go to the home page</Trans>
         </Button>
       </Stack>
     </div>

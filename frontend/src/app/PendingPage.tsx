@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Loader } from '@mantine/core';
 import classes from './plain.module.css';
 
@@ -5,7 +6,7 @@ import classes from './plain.module.css';
 export function PendingPage() {
   return (
     <div className={classes.center}>
-      <Loader aria-label="Loading" />
+      <Loader aria-label={t`Loading`} />
     </div>
   );
 }

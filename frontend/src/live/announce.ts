@@ -1,43 +1,47 @@
 /** Sentences for a screen reader when something changed by itself. Pure. */
+import { t } from '@lingui/core/macro';
 import type { Job, Session } from '@/api/types';
+import { said } from '@/i18n/said';
 
 function sessionSentence(session: Session): string {
-  const { name } = session;
+  const { name, node } = session;
+  const reason = said(session.reason);
   switch (session.state) {
     case 'submitting':
-      return `Session ${name} is being submitted.`;
+      return t`Session ${name} is being submitted.`;
     case 'queued':
-      return `Session ${name} is waiting in the queue.`;
+      return t`Session ${name} is waiting in the queue.`;
     case 'starting':
-      return `Session ${name} is starting${session.node ? ` on ${session.node}` : ''}.`;
+      return node ? t`Session ${name} is starting on ${node}.` : t`Session ${name} is starting.`;
     case 'running':
-      return `Session ${name} is ready.`;
+      return t`Session ${name} is ready.`;
     case 'suspended':
-      return `Session ${name} is suspended.`;
+      return t`Session ${name} is suspended.`;
     case 'stopping':
-      return `Session ${name} is stopping.`;
+      return t`Session ${name} is stopping.`;
     case 'ended':
-      return `Session ${name} has ended. ${session.reason ?? ''}`.trim();
+      return reason ? t`Session ${name} has ended. ${reason}` : t`Session ${name} has ended.`;
   }
 }
 
 function jobSentence(job: Job): string {
-  const { name } = job;
+  const { name, node } = job;
+  const reason = said(job.reason);
   switch (job.state) {
     case 'submitting':
-      return `Job ${name} is being submitted.`;
+      return t`Job ${name} is being submitted.`;
     case 'queued':
-      return `Job ${name} is waiting in the queue.`;
+      return t`Job ${name} is waiting in the queue.`;
     case 'starting':
-      return `Job ${name} is starting.`;
+      return t`Job ${name} is starting.`;
     case 'running':
-      return `Job ${name} is running${job.node ? ` on ${job.node}` : ''}.`;
+      return node ? t`Job ${name} is running on ${node}.` : t`Job ${name} is running.`;
     case 'suspended':
-      return `Job ${name} is suspended.`;
+      return t`Job ${name} is suspended.`;
     case 'stopping':
-      return `Job ${name} is ending.`;
+      return t`Job ${name} is ending.`;
     case 'ended':
-      return `Job ${name} has ended. ${job.reason ?? ''}`.trim();
+      return reason ? t`Job ${name} has ended. ${reason}` : t`Job ${name} has ended.`;
   }
 }
 

@@ -1,7 +1,10 @@
+import { t } from '@lingui/core/macro';
 import { Button, Group, Modal, Stack } from '@mantine/core';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { ApiError, sentence } from '@/api/problem';
 import { useWithPassword } from '@/features/account/reauth';
+import { sentences } from '@/i18n/lists';
+import { said } from '@/i18n/said';
 import { Cancelled } from './complain';
 import { focusPageIfLost } from './focus';
 import { Notice } from './Notice';
@@ -49,7 +52,7 @@ export function DialogShell({ title, opened, onClose, children, size = 'md' }: S
       onClose={onClose}
       title={title}
       size={size}
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      closeButtonProps={{ 'aria-label': t`Close` }}
       onExitTransitionEnd={focusPageIfLost}
     >
       {children}
@@ -65,7 +68,7 @@ export function ConfirmForm({
   children,
   danger,
   disabled,
-  keep = 'Cancel',
+  keep = t`Cancel`,
 }: FormProps) {
   const withPassword = useWithPassword();
   const [busy, setBusy] = useState(false);
@@ -112,5 +115,7 @@ export function ConfirmForm({
 /** A dialog has no place at each field, so what is wrong with them is said together. */
 function whole(error: unknown): string {
   const fields = error instanceof ApiError ? error.fields : [];
-  return fields.length === 0 ? sentence(error) : fields.map(({ message }) => message).join(' ');
+  return fields.length === 0
+    ? sentence(error)
+    : sentences(fields.map(({ message }) => said(message)));
 }

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { notifications } from '@mantine/notifications';
 import { sentence } from '@/api/problem';
 
@@ -9,7 +10,7 @@ export function complain(error: unknown): void {
   if (error instanceof Cancelled) return;
   notifications.show({
     color: 'red',
-    title: 'That did not work',
+    title: t`That did not work`,
     message: sentence(error),
     autoClose: 10_000,
     role: 'alert',

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Input, Textarea } from '@mantine/core';
 import { type RefObject, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import classes from './Code.module.css';
@@ -12,7 +13,7 @@ interface Props {
   error: string | undefined;
 }
 
-const LEAVING = 'Tab indents. To leave the editor with the keyboard, press Escape, then Tab.';
+const LEAVING = t`Tab indents. To leave the editor with the keyboard, press Escape, then Tab.`;
 const EXACT = { autoComplete: 'off', autoCapitalize: 'none', spellCheck: false } as const;
 
 interface Loaded {
