@@ -1,7 +1,7 @@
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { PageTitle } from '@/app/PageTitle';
+import { useAnySession } from '@/features/session/useAnySession';
 import { stateWords } from '@/features/sessions/words';
-import { useSession } from '@/live/store';
 import { StateChip } from '@/ui/StateChip';
 import classes from './LogPage.module.css';
 import { LogView } from './LogView';
@@ -12,7 +12,7 @@ export function LogPage() {
   const { id } = useParams({ from: '/member/sessions/$id/log' });
   const { stream = 'stderr' } = useSearch({ from: '/member/sessions/$id/log' });
   const navigate = useNavigate();
-  const session = useSession(id);
+  const { session } = useAnySession(id);
   const choose = (value: Stream): void => {
     const search = value === 'stdout' ? { stream: value } : {};
     void navigate({ to: '/sessions/$id/log', params: { id }, search, replace: true });

@@ -1,5 +1,4 @@
 import { Skeleton } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { ApiError, sentence } from '@/api/problem';
 import type { Session } from '@/api/types';
@@ -9,7 +8,6 @@ import logClasses from '@/features/log/LogPage.module.css';
 import { Notebooks } from '@/features/sessions/Notebooks';
 import { StartSteps } from '@/features/sessions/StartSteps';
 import { stateWords } from '@/features/sessions/words';
-import { useLive, useSession } from '@/live/store';
 import { Fold } from '@/ui/Fold';
 import { Notice } from '@/ui/Notice';
 import { StateChip } from '@/ui/StateChip';
@@ -18,17 +16,14 @@ import { FactBoxes } from './FactBoxes';
 import { LogSection } from './LogSection';
 import { Now } from './Now';
 import { Packages } from './Packages';
-import { sessionQuery } from './queries';
 import classes from './SessionPage.module.css';
 import { UseSection } from './UseSection';
+import { useAnySession } from './useAnySession';
 
 /** Everything about one session. */
 export function SessionPage() {
   const { id } = useParams({ from: '/member/sessions/$id' });
-  const known = useSession(id);
-  const loaded = useLive((s) => s.sessions !== null);
-  const { data, error } = useQuery({ ...sessionQuery(id), enabled: loaded && !known });
-  const session = known ?? data;
+  const { session, error } = useAnySession(id);
   if (session) return <Detail key={session.id} session={session} />;
   if (error instanceof ApiError && error.status === 404) return <NotFoundPage />;
   if (error) return <Notice tone="error">{sentence(error)}</Notice>;
