@@ -18,3 +18,12 @@ export function focusPageIfLost(): void {
       document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
   });
 }
+
+const ABOVE_THE_PAGE = '[role="dialog"],[role="menu"]';
+
+/** Whether a key is for a dialog or a menu above the page: one that is open, or the one that it has
+ * just closed. */
+export function isForDialog({ target }: KeyboardEvent): boolean {
+  if (target instanceof Element && target.closest(ABOVE_THE_PAGE) !== null) return true;
+  return document.querySelector(ABOVE_THE_PAGE) !== null;
+}

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect } from 'react';
 import { MaybeTerm } from '@/features/glossary/Term';
 import { memoryText, plural } from '@/features/sessions/words';
+import { isForDialog } from '@/ui/focus';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './Cluster.module.css';
@@ -22,7 +23,7 @@ interface Props {
 export function NodeDetails({ node, seen, close }: Props) {
   useEffect(() => {
     const key = (event: KeyboardEvent): void => {
-      if (event.key === 'Escape' && !event.defaultPrevented) close();
+      if (event.key === 'Escape' && !event.defaultPrevented && !isForDialog(event)) close();
     };
     window.addEventListener('keydown', key);
     return () => window.removeEventListener('keydown', key);

@@ -1,6 +1,7 @@
 import { type ComponentType, useEffect, useRef, useState } from 'react';
 import { router } from '@/app/router';
 import { complain } from '@/ui/complain';
+import { isForDialog } from '@/ui/focus';
 import { isTyping, NOTHING_PRESSED, press, type Wish } from './keys';
 import { show, singleKeysCount, useOpened, type Which } from './opened';
 import { isPaletteKey } from './paletteKeys';
@@ -40,13 +41,11 @@ function Brought({ which }: { which: Which }) {
   return Found && <Found opened={opened} />;
 }
 
-const inDialog = (): boolean => document.querySelector('[role="dialog"],[role="menu"]') !== null;
-
 function useKeys(): void {
   const pressed = useRef(NOTHING_PRESSED);
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      if (event.defaultPrevented || event.isComposing || inDialog()) return;
+      if (event.defaultPrevented || event.isComposing || isForDialog(event)) return;
       if (isPaletteKey(event)) {
         event.preventDefault();
         show('palette');
