@@ -15,7 +15,6 @@ const SHOWN = [
 export type Shown = (typeof SHOWN)[number];
 
 const ORDERS = ['oldest', 'name', 'name_down', 'ended'] as const;
-export type JobOrder = 'newest' | (typeof ORDERS)[number];
 
 /** Stands for the jobs of no template; no template can be called so. */
 export const NO_TEMPLATE = '-';
