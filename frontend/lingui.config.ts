@@ -4,7 +4,8 @@ import { formatter } from '@lingui/format-po';
 /**
  * The pages speak English in their sources; what they say in another language stands beside them, a
  * catalogue for each feature and one for what all share. Without the lines where a text stands: they
- * would change with every edit.
+ * would change with every edit. The catalogues' names begin with a word, because the extractor passes
+ * over a folder in which nothing but languages' names stand.
  */
 export default defineConfig({
   sourceLocale: 'en',
@@ -12,12 +13,12 @@ export default defineConfig({
   format: formatter({ origins: false }),
   catalogs: [
     {
-      path: '<rootDir>/src/features/{name}/{locale}',
+      path: '<rootDir>/src/features/{name}/words.{locale}',
       include: ['<rootDir>/src/features/{name}'],
       exclude: ['**/*.test.ts', '**/*.test.tsx'],
     },
     {
-      path: '<rootDir>/src/i18n/{locale}',
+      path: '<rootDir>/src/i18n/words.{locale}',
       include: ['api', 'app', 'i18n', 'lib', 'live', 'ui'].map((each) => `<rootDir>/src/${each}`),
       exclude: ['**/*.test.ts', '**/*.test.tsx'],
     },

@@ -1,4 +1,4 @@
-import { locale } from '.';
+import { currentLanguage, locale } from '.';
 
 /** "a", "a and b", "a, b, and c": as the page's language joins them. */
 export const together = (items: readonly string[]): string =>
@@ -7,3 +7,7 @@ export const together = (items: readonly string[]): string =>
 /** "a or b". */
 export const either = (items: readonly string[]): string =>
   new Intl.ListFormat(locale(), { type: 'disjunction' }).format(items);
+
+/** Sentences one after the other: only some languages put a space between them. */
+export const sentences = (each: readonly string[]): string =>
+  each.join(currentLanguage() === 'zh' ? '' : ' ');

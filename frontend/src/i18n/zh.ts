@@ -3,7 +3,7 @@ import type { Messages } from '@lingui/core';
 
 export { default as said } from './said.zh.json';
 
-const catalogues = import.meta.glob<{ messages: Messages }>(['./zh.po', '../features/*/zh.po'], {
+const catalogues = import.meta.glob<{ messages: Messages }>(['./words.zh.po', '../features/*/words.zh.po'], {
   eager: true,
 });
 
