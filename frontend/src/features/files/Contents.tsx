@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useState } from 'react';
 import { Notice } from '@/ui/Notice';
 import { NotebookCells } from './NotebookCells';
@@ -12,7 +14,9 @@ export function Contents({ at, preview }: { at: At; preview: Preview }) {
     <>
       <Kind at={at} preview={preview} />
       {preview.truncated && (
-        <p className={classes.quiet}>This is only the beginning. Download it to see the rest.</p>
+        <p className={classes.quiet}>
+          <Trans>This is only the beginning. Download it to see the rest.</Trans>
+        </p>
       )}
     </>
   );
@@ -20,12 +24,21 @@ export function Contents({ at, preview }: { at: At; preview: Preview }) {
 
 function Kind({ at, preview }: { at: At; preview: Preview }) {
   const { kind, text, table, notebook } = preview;
-  if (kind === 'empty') return <p className={classes.quiet}>This file is empty.</p>;
+  if (kind === 'empty')
+    return (
+      <p className={classes.quiet}>
+        <Trans>This file is empty.</Trans>
+      </p>
+    );
   if (kind === 'image') return <Image at={at} version={preview.version} />;
   if (kind === 'csv' && table) return <Rows table={table} />;
   if (kind === 'notebook' && notebook) return <NotebookCells notebook={notebook} />;
   if (text !== null && text !== undefined) return <Plain text={text} />;
-  return <p className={classes.quiet}>This kind of file has no preview.</p>;
+  return (
+    <p className={classes.quiet}>
+      <Trans>This kind of file has no preview.</Trans>
+    </p>
+  );
 }
 
 /** Scrolled text has to be reachable by keyboard. */
@@ -41,7 +54,11 @@ export function Plain({ text, className = '' }: { text: string; className?: stri
 function Image({ at, version }: { at: At; version: string }) {
   const [broken, setBroken] = useState(false);
   if (broken)
-    return <Notice tone="warning">This image can’t be shown. Download it to look at it.</Notice>;
+    return (
+      <Notice tone="warning">
+        <Trans>This image can’t be shown. Download it to look at it.</Trans>
+      </Notice>
+    );
   return (
     <img
       className={classes.image}
@@ -55,7 +72,7 @@ function Image({ at, version }: { at: At; version: string }) {
 function Rows({ table }: { table: Table }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
-    <section className={classes.scroll} tabIndex={0} aria-label="Rows">
+    <section className={classes.scroll} tabIndex={0} aria-label={t`Rows`}>
       <table>
         <thead>
           <tr>

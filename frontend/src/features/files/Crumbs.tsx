@@ -1,4 +1,6 @@
+import { t } from '@lingui/core/macro';
 import { Link, useSearch } from '@tanstack/react-router';
+import { said } from '@/i18n/said';
 import classes from './Files.module.css';
 import { readable, steps } from './paths';
 import { EXACT, goTo } from './search';
@@ -7,9 +9,9 @@ import type { Root } from './shapes';
 /** The way from the root to here. */
 export function Crumbs({ root, path }: { root: Root; path: string }) {
   const search = useSearch({ from: '/member/files' });
-  const way = [{ name: root.title, path: '' }, ...steps(path)];
+  const way = [{ name: said(root.title), path: '' }, ...steps(path)];
   return (
-    <nav aria-label="Folder">
+    <nav aria-label={t`Folder`}>
       <ol className={classes.crumbs}>
         {way.map((step) => (
           <li key={step.path}>

@@ -1,6 +1,9 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { ApiError } from '@/api/problem';
+import { said } from '@/i18n/said';
 import { ConfirmForm, DialogShell } from '@/ui/ConfirmDialog';
 import { complain } from '@/ui/complain';
 import { makeFolder, move, remove } from './actions';
@@ -26,10 +29,10 @@ interface Props {
 }
 
 const TITLES = {
-  folder: 'New folder',
-  rename: 'Rename',
-  move: 'Move to',
-  forever: 'Delete for good?',
+  folder: t`New folder`,
+  rename: t`Rename`,
+  move: t`Move to`,
+  forever: t`Delete for good?`,
 };
 
 export function FileDialogs(props: Props) {
@@ -64,12 +67,12 @@ function NewFolder({ root, path, close }: { root: string; path: string; close: (
   return (
     <ConfirmForm
       onClose={close}
-      button="Make it"
+      button={t`Make it`}
       disabled={problem !== null}
       act={() => makeFolder({ root, path: join(path, name) })}
     >
       <TextInput
-        label="Name"
+        label={t`Name`}
         value={name}
         onChange={(event) => setName(event.currentTarget.value)}
         error={name === '' ? undefined : problem}
@@ -89,6 +92,7 @@ interface RenameProps {
 
 function Rename({ root, entry, close, done }: RenameProps) {
   const [name, setName] = useState(entry.name);
+  const shown = readable(entry.name);
   const problem = nameProblem(name);
   const rename = async (): Promise<void> => {
     if (name !== entry.name)
@@ -96,9 +100,9 @@ function Rename({ root, entry, close, done }: RenameProps) {
     done();
   };
   return (
-    <ConfirmForm onClose={close} button="Rename" disabled={problem !== null} act={rename}>
+    <ConfirmForm onClose={close} button={t`Rename`} disabled={problem !== null} act={rename}>
       <TextInput
-        label="New name"
+        label={t`New name`}
         value={name}
         onChange={(event) => setName(event.currentTarget.value)}
         onFocus={({ currentTarget }) => currentTarget.setSelectionRange(0, stemLength(name))}
@@ -108,7 +112,7 @@ function Rename({ root, entry, close, done }: RenameProps) {
       />
       {!entry.name_is_text && (
         <Text size="sm" c="dimmed">
-          Some bytes of this name are no text (“{readable(entry.name)}”). Give it a new one.
+          <Trans>Some bytes of this name are no text (“{shown}”). Give it a new one.</Trans>
         </Text>
       )}
     </ConfirmForm>
@@ -125,7 +129,8 @@ interface ForeverProps {
 /** Where there is no trash. */
 function Forever({ root, paths, close, done }: ForeverProps) {
   const [first = ''] = paths;
-  const what = paths.length === 1 ? `“${readable(nameOf(first))}”` : `${paths.length} things`;
+  const name = readable(nameOf(first));
+  const count = paths.length;
   const act = async (): Promise<void> => {
     const { failed } = await remove(root, paths, true);
     done();
@@ -135,14 +140,20 @@ function Forever({ root, paths, close, done }: ForeverProps) {
         new ApiError(
           409,
           'not-deleted',
-          `${readable(nameOf(problem.path))}: ${problem.error.detail}`,
+          t`${{ name: readable(nameOf(problem.path)) }}: ${{ reason: said(problem.error.detail) }}`,
         ),
       );
   };
   return (
-    <ConfirmForm onClose={close} button="Delete for good" danger keep="Keep" act={act}>
+    <ConfirmForm onClose={close} button={t`Delete for good`} danger keep={t`Keep`} act={act}>
       <Text size="sm">
-        There can be no trash here, so {what} can’t be brought back once deleted.
+        {count === 1 ? (
+          <Trans>There can be no trash here, so “{name}” can’t be brought back once deleted.</Trans>
+        ) : (
+          <Trans>
+            There can be no trash here, so {count} things can’t be brought back once deleted.
+          </Trans>
+        )}
       </Text>
     </ConfirmForm>
   );

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
@@ -5,6 +7,7 @@ import { useEffect } from 'react';
 import { sentence } from '@/api/problem';
 import { PageTitle } from '@/app/PageTitle';
 import { useMe } from '@/features/account/useMe';
+import { said } from '@/i18n/said';
 import { Notice } from '@/ui/Notice';
 import classes from './Files.module.css';
 import { FolderView } from './FolderView';
@@ -27,9 +30,11 @@ export function FilesPage() {
   return (
     <>
       <div className={classes.head}>
-        <PageTitle tab="Files">Files</PageTitle>
+        <PageTitle tab={t`Files`}>
+          <Trans>Files</Trans>
+        </PageTitle>
       </div>
-      {asked.isPending && <Skeleton height={320} radius="lg" aria-label="Loading" />}
+      {asked.isPending && <Skeleton height={320} radius="lg" aria-label={t`Loading`} />}
       {asked.error && !asked.data && (
         <TryAgain error={sentence(asked.error)} again={() => void asked.refetch()} />
       )}
@@ -40,7 +45,8 @@ export function FilesPage() {
 
 function Inside({ roots }: { roots: Roots }) {
   const search = useSearch({ from: '/member/files' });
-  const root = search.root ? roots.items.find(({ name }) => name === search.root) : roots.items[0];
+  const wanted = search.root;
+  const root = wanted ? roots.items.find(({ name }) => name === wanted) : roots.items[0];
   return (
     <>
       <div className={classes.head}>
@@ -53,7 +59,7 @@ function Inside({ roots }: { roots: Roots }) {
         <Contents root={root} roots={roots} />
       ) : (
         <Paper className={classes.empty}>
-          There is no place “{search.root}” here. Choose one of those above.
+          <Trans>There is no place “{wanted}” here. Choose one of those above.</Trans>
         </Paper>
       )}
     </>
@@ -64,10 +70,10 @@ function Contents({ root, roots }: { root: Root; roots: Roots }) {
   const search = useSearch({ from: '/member/files' });
   return (
     <div className={classes.stack}>
-      {root.problem && <Notice tone="warning">{root.problem}</Notice>}
+      {root.problem && <Notice tone="warning">{said(root.problem)}</Notice>}
       {roomOf(root)?.level === 'full' && (
         <Notice tone="warning">
-          Nothing more fits here. Delete something, then empty the trash.
+          <Trans>Nothing more fits here. Delete something, then empty the trash.</Trans>
         </Notice>
       )}
       {search.trash ? (
@@ -87,7 +93,7 @@ function Places({ roots, root }: { roots: Roots; root: Root | undefined }) {
     return { 'data-here': is, ...(is ? { 'aria-current': 'page' as const } : {}) };
   };
   return (
-    <nav aria-label="Places">
+    <nav aria-label={t`Places`}>
       <ul className={classes.places}>
         {roots.items.map(({ name, title }) => (
           <li key={name}>
@@ -99,7 +105,7 @@ function Places({ roots, root }: { roots: Roots; root: Root | undefined }) {
               {...here(name, false)}
               preload={false}
             >
-              {title}
+              {said(title)}
             </Link>
           </li>
         ))}
@@ -113,7 +119,7 @@ function Places({ roots, root }: { roots: Roots; root: Root | undefined }) {
               {...here(root.name, true)}
               preload={false}
             >
-              Trash
+              <Trans>Trash</Trans>
             </Link>
           </li>
         )}

@@ -1,8 +1,10 @@
 // biome-ignore-all lint/a11y/useSemanticElements: rows out of sight aren't drawn; a table would need them
 // biome-ignore-all lint/a11y/useFocusableInteractive: the grid has the focus, see aria-activedescendant
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, UnstyledButton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { type KeyboardEvent, type MouseEvent, useEffect, useRef } from 'react';
+import { type KeyboardEvent, type MouseEvent, type ReactNode, useEffect, useRef } from 'react';
 import { Time } from '@/ui/Time';
 import { FileIcon } from './FileIcon';
 import classes from './Files.module.css';
@@ -64,19 +66,19 @@ export function FolderGrid(props: Props) {
           <div className={classes.check} role="columnheader">
             <input
               type="checkbox"
-              aria-label="Select all"
+              aria-label={t`Select all`}
               checked={chosenAll}
               onChange={() => select(chosenAll ? none(selection) : all(selection, entries))}
             />
           </div>
           <Head column="name" search={props.search}>
-            Name
+            <Trans>Name</Trans>
           </Head>
           <Head column="size" search={props.search} className={classes.size}>
-            Size
+            <Trans>Size</Trans>
           </Head>
           <Head column="modified" search={props.search} className={classes.when}>
-            Changed
+            <Trans context="when a file was">Changed</Trans>
           </Head>
         </div>
       </div>
@@ -145,7 +147,7 @@ interface HeadProps {
   column: Sort;
   search: FilesSearch;
   className?: string | undefined;
-  children: string;
+  children: ReactNode;
 }
 
 function Head({ column, search, className, children }: HeadProps) {
@@ -196,7 +198,7 @@ function Row({ entry, row, root, search, entries, selection, select, acts }: Row
       <div role="gridcell" className={classes.check}>
         <input
           type="checkbox"
-          aria-label={`Select ${name}`}
+          aria-label={t`Select ${name}`}
           tabIndex={-1}
           checked={chosen}
           onClick={(event) => event.stopPropagation()}
@@ -226,8 +228,16 @@ function Row({ entry, row, root, search, entries, selection, select, acts }: Row
             {name}
           </UnstyledButton>
         )}
-        {entry.is_link && <span className={classes.mark}>link</span>}
-        {!entry.readable && <span className={classes.mark}>locked</span>}
+        {entry.is_link && (
+          <span className={classes.mark}>
+            <Trans context="a file">link</Trans>
+          </span>
+        )}
+        {!entry.readable && (
+          <span className={classes.mark}>
+            <Trans context="a file">locked</Trans>
+          </span>
+        )}
       </div>
       <div role="gridcell" className={classes.size}>
         {entry.size_bytes === null || isFolder(entry) ? '–' : sizeText(entry.size_bytes)}

@@ -1,8 +1,12 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Checkbox, Paper, Skeleton } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo, useState } from 'react';
 import { sentence } from '@/api/problem';
+import { locale } from '@/i18n';
+import { said } from '@/i18n/said';
 import { Notice } from '@/ui/Notice';
 import { SearchField } from '@/ui/SearchField';
 import { Crumbs } from './Crumbs';
@@ -108,13 +112,13 @@ function Listing(props: Props) {
         <State {...props} asked={asked} count={entries.length} />
         {first?.real && <RealPlace real={first.real} search={search} />}
         {entries.length > 0 && (
-          <div className={classes.drop} data-says="Drop to upload here" {...drop}>
+          <div className={classes.drop} data-says={t`Drop to upload here`} {...drop}>
             <FolderGrid
               root={root.name}
               search={search}
               entries={entries}
               total={first?.total ?? entries.length}
-              label={path === '' ? root.title : readable(nameOf(path))}
+              label={path === '' ? said(root.title) : readable(nameOf(path))}
               selection={selection}
               select={select}
               more={more}
@@ -133,7 +137,7 @@ function Listing(props: Props) {
           </div>
         )}
         {first && entries.length === 0 && (
-          <div className={classes.drop} data-says="Drop to upload here" {...drop}>
+          <div className={classes.drop} data-says={t`Drop to upload here`} {...drop}>
             <Empty search={search} writable={writable} />
           </div>
         )}
@@ -154,13 +158,15 @@ function Listing(props: Props) {
 type Asking = ReturnType<typeof useFolder>['asked'];
 
 function State({ asked, count }: Props & { asked: Asking; count: number }) {
-  if (asked.isPending) return <Skeleton height={320} radius="lg" aria-label="Loading" />;
+  if (asked.isPending) return <Skeleton height={320} radius="lg" aria-label={t`Loading`} />;
   return (
     <>
       {asked.error && <TryAgain error={sentence(asked.error)} again={() => void asked.refetch()} />}
       {asked.data?.pages[0]?.complete === false && count > 0 && (
         <Notice tone="warning">
-          This folder is so large that not all of it could be gone through. Look for a name.
+          <Trans>
+            This folder is so large that not all of it could be gone through. Look for a name.
+          </Trans>
         </Notice>
       )}
     </>
@@ -175,7 +181,7 @@ function Filter({ search }: { search: FilesSearch }) {
     <search className={classes.bar}>
       <SearchField
         className={classes.find}
-        label="Find by name in this folder"
+        label={t`Find by name in this folder`}
         value={q ?? ''}
         onSearch={(text) =>
           void navigate({
@@ -186,7 +192,7 @@ function Filter({ search }: { search: FilesSearch }) {
         }
       />
       <Checkbox
-        label="Hidden files"
+        label={t`Hidden files`}
         checked={hidden ?? false}
         onChange={(event) =>
           void navigate({
@@ -213,11 +219,13 @@ function RealPlace({
 }) {
   return (
     <Notice tone="info">
-      A link led here. To change something,{' '}
-      <Link to="/files" search={goTo(search, real.root, real.path)} preload={false}>
-        go to the folder itself
-      </Link>
-      .
+      <Trans>
+        A link led here. To change something,{' '}
+        <Link to="/files" search={goTo(search, real.root, real.path)} preload={false}>
+          go to the folder itself
+        </Link>
+        .
+      </Trans>
     </Notice>
   );
 }
@@ -229,17 +237,17 @@ function Empty({ search, writable }: { search: FilesSearch; writable: boolean })
     <Paper className={classes.empty}>
       <span>
         {q
-          ? `No name in this folder has “${q}” in it.`
+          ? t`No name in this folder has “${q}” in it.`
           : writable
-            ? 'Nothing is here yet. Drop files here, or use the buttons above.'
-            : 'Nothing is here.'}
+            ? t`Nothing is here yet. Drop files here, or use the buttons above.`
+            : t`Nothing is here.`}
       </span>
       {q && (
         <Button
           variant="default"
           onClick={() => void navigate({ to: '/files', search: rest, replace: true })}
         >
-          Show everything
+          <Trans>Show everything</Trans>
         </Button>
       )}
     </Paper>
@@ -248,13 +256,14 @@ function Empty({ search, writable }: { search: FilesSearch; writable: boolean })
 
 function Foot({ asked, count, chosen }: { asked: Asking; count: number; chosen: number }) {
   const total = asked.data?.pages[0]?.total ?? 0;
-  const numbers = (n: number): string => n.toLocaleString('en');
-  const said = count < total ? `${numbers(count)} of ${numbers(total)}` : numbers(total);
+  const entries = plural(total, { one: '# entry', other: '# entries' });
+  const shown = count.toLocaleString(locale());
+  const listed = count < total ? t`${shown} of ${entries}` : entries;
+  const selected = chosen.toLocaleString(locale());
   return (
     <div className={classes.foot}>
       <span className={classes.quiet} role="status">
-        {count > 0 && `${said} ${total === 1 ? 'entry' : 'entries'}`}
-        {chosen > 0 && `, ${numbers(chosen)} selected`}
+        {count > 0 && (chosen > 0 ? t`${listed}, ${selected} selected` : listed)}
       </span>
       {asked.hasNextPage && (
         <Button
@@ -262,7 +271,7 @@ function Foot({ asked, count, chosen }: { asked: Asking; count: number; chosen: 
           loading={asked.isFetchingNextPage}
           onClick={() => void asked.fetchNextPage()}
         >
-          Show more
+          <Trans>Show more</Trans>
         </Button>
       )}
     </div>

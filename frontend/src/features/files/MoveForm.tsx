@@ -1,7 +1,10 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { NativeSelect, Skeleton, Text, UnstyledButton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ApiError, sentence } from '@/api/problem';
+import { said } from '@/i18n/said';
 import { ConfirmForm } from '@/ui/ConfirmDialog';
 import { Notice } from '@/ui/Notice';
 import { move } from './actions';
@@ -27,6 +30,9 @@ export function MoveForm({ from, roots, entries, close, done }: Props) {
   const into = left.find(
     (entry) => entry.kind === 'folder' && to.root === from.root && isWithin(to.path, entry.path),
   );
+  const count = left.length;
+  const name = readable(left[0]?.name ?? '');
+  const place = to.path === '' ? title(roots, to.root) : readable(to.path);
   const act = async (): Promise<void> => {
     let rest = left;
     for (const entry of left) {
@@ -42,33 +48,52 @@ export function MoveForm({ from, roots, entries, close, done }: Props) {
     done();
   };
   return (
-    <ConfirmForm onClose={close} button="Move here" disabled={same || into !== undefined} act={act}>
+    <ConfirmForm
+      onClose={close}
+      button={t`Move here`}
+      disabled={same || into !== undefined}
+      act={act}
+    >
       {roots.items.length > 1 && (
         <NativeSelect
-          label="Place"
+          label={t`Place`}
           value={to.root}
           onChange={(event) => setTo({ root: event.currentTarget.value, path: '' })}
-          data={roots.items.map(({ name, title }) => ({ value: name, label: title }))}
+          data={roots.items.map(({ name, title }) => ({ value: name, label: said(title) }))}
         />
       )}
       <Text size="sm">
-        Move{' '}
-        {left.length === 1 && left[0] ? `“${readable(left[0].name)}”` : `${left.length} things`} to{' '}
-        <b>{to.path === '' ? title(roots, to.root) : readable(to.path)}</b>
+        {count === 1 ? (
+          <Trans>
+            Move “{name}” to <b>{place}</b>
+          </Trans>
+        ) : (
+          <Trans>
+            Move {count} things to <b>{place}</b>
+          </Trans>
+        )}
       </Text>
       <Folders at={to} go={(path) => setTo({ root: to.root, path })} />
-      {into && <Notice tone="warning">A folder can’t be moved into itself.</Notice>}
+      {into && (
+        <Notice tone="warning">
+          <Trans>A folder can’t be moved into itself.</Trans>
+        </Notice>
+      )}
     </ConfirmForm>
   );
 }
 
 const title = (roots: Roots, root: string): string =>
-  roots.items.find(({ name }) => name === root)?.title ?? root;
+  said(roots.items.find(({ name }) => name === root)?.title ?? root);
 
 /** Says of several which one it was. */
 const named = (entry: Entry, error: unknown): unknown =>
   error instanceof ApiError
-    ? new ApiError(error.status, error.slug, `${readable(entry.name)}: ${error.message}`)
+    ? new ApiError(
+        error.status,
+        error.slug,
+        t`${{ name: readable(entry.name) }}: ${{ reason: said(error.message) }}`,
+      )
     : error;
 
 function Folders({ at, go }: { at: At; go: (path: string) => void }) {
@@ -77,10 +102,12 @@ function Folders({ at, go }: { at: At; go: (path: string) => void }) {
   return (
     <>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
-      <ul className={classes.pick} aria-label="Folders">
+      <ul className={classes.pick} aria-label={t`Folders`}>
         {at.path !== '' && (
           <li>
-            <UnstyledButton onClick={() => go(folderOf(at.path))}>↑ One folder up</UnstyledButton>
+            <UnstyledButton onClick={() => go(folderOf(at.path))}>
+              <Trans>↑ One folder up</Trans>
+            </UnstyledButton>
           </li>
         )}
         {folders.map((entry) => (
@@ -91,9 +118,11 @@ function Folders({ at, go }: { at: At; go: (path: string) => void }) {
             </UnstyledButton>
           </li>
         ))}
-        {isPending && <Skeleton height={120} aria-label="Loading" />}
+        {isPending && <Skeleton height={120} aria-label={t`Loading`} />}
         {data && folders.length === 0 && (
-          <li className={classes.quiet}>No folders in here; it can still be moved to.</li>
+          <li className={classes.quiet}>
+            <Trans>No folders in here; it can still be moved to.</Trans>
+          </li>
         )}
       </ul>
     </>

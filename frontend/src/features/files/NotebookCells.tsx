@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Plain } from './Contents';
 import classes from './Preview.module.css';
 import type { Cell, CellOutput, Notebook } from './shapes';
@@ -5,10 +7,14 @@ import type { Cell, CellOutput, Notebook } from './shapes';
 /** A notebook's cells, to read. */
 export function NotebookCells({ notebook }: { notebook: Notebook }) {
   if (notebook.cells.length === 0)
-    return <p className={classes.quiet}>This notebook has no cells.</p>;
+    return (
+      <p className={classes.quiet}>
+        <Trans>This notebook has no cells.</Trans>
+      </p>
+    );
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
-    <section className={classes.cells} tabIndex={0} aria-label="Cells">
+    <section className={classes.cells} tabIndex={0} aria-label={t`Cells`}>
       {notebook.cells.map((cell, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: cells never change their places
         <CellView key={at} cell={cell} />
@@ -19,7 +25,11 @@ export function NotebookCells({ notebook }: { notebook: Notebook }) {
 
 function CellView({ cell }: { cell: Cell }) {
   const label =
-    cell.kind === 'code' ? `In [${cell.execution_count ?? ' '}]` : cell.kind === 'raw' ? 'Raw' : '';
+    cell.kind === 'code'
+      ? `In [${cell.execution_count ?? ' '}]`
+      : cell.kind === 'raw'
+        ? t`Raw`
+        : '';
   return (
     <div className={classes.cell}>
       {label && <span className={classes.quiet}>{label}</span>}
@@ -40,7 +50,11 @@ function Output({ output }: { output: CellOutput }) {
   const { kind, text, data_b64: data, image_type: type } = output;
   if (kind === 'image' && data && type && IMAGES.includes(type))
     return (
-      <img className={classes.image} src={`data:${type};base64,${data}`} alt="Output of the cell" />
+      <img
+        className={classes.image}
+        src={`data:${type};base64,${data}`}
+        alt={t`Output of the cell`}
+      />
     );
   return <Plain text={text ?? ''} className={kind === 'error' ? classes.error : ''} />;
 }

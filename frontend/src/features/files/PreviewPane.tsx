@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, CloseButton, Paper, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
@@ -35,7 +37,7 @@ export function PreviewPane({ at, maxTextBytes }: Props) {
     <Paper
       component="section"
       className={classes.pane}
-      aria-label="Preview"
+      aria-label={t`Preview`}
       onKeyDown={(event) => {
         const typing = event.target instanceof HTMLTextAreaElement;
         if (event.key === 'Escape' && !typing) close();
@@ -48,10 +50,10 @@ export function PreviewPane({ at, maxTextBytes }: Props) {
           </h2>
           {entry && <Facts entry={entry} />}
         </div>
-        <CloseButton aria-label="Close the preview" onClick={close} />
+        <CloseButton aria-label={t`Close the preview`} onClick={close} />
       </div>
       {error && <TryAgain error={sentence(error)} again={() => void asked.refetch()} />}
-      {asked.isPending && <Skeleton height={200} mt="md" aria-label="Loading" />}
+      {asked.isPending && <Skeleton height={200} mt="md" aria-label={t`Loading`} />}
       {entry && <Inside at={at} entry={entry} maxTextBytes={maxTextBytes} />}
     </Paper>
   );
@@ -62,8 +64,10 @@ function Facts({ entry }: { entry: Entry }) {
   return (
     <p className={classes.quiet}>
       {size}
-      {entry.owner} · {(entry.mode & 0o7777).toString(8).padStart(3, '0')} · changed{' '}
-      <Time at={entry.modified_at} />
+      {entry.owner} · {(entry.mode & 0o7777).toString(8).padStart(3, '0')} ·{' '}
+      <Trans>
+        changed <Time at={entry.modified_at} />
+      </Trans>
     </p>
   );
 }
@@ -75,9 +79,17 @@ function Inside({ at, entry, maxTextBytes }: Props & { entry: Entry }) {
     enabled: isFile(entry) && entry.readable && !editing,
   });
   if (!isFile(entry))
-    return <p className={classes.quiet}>This is no file that could be shown or downloaded.</p>;
+    return (
+      <p className={classes.quiet}>
+        <Trans>This is no file that could be shown or downloaded.</Trans>
+      </p>
+    );
   if (!entry.readable)
-    return <p className={classes.quiet}>Its permissions don’t let you read it.</p>;
+    return (
+      <p className={classes.quiet}>
+        <Trans>Its permissions don’t let you read it.</Trans>
+      </p>
+    );
   if (editing) return <TextEditor at={at} close={() => edit(false)} />;
   const { data: preview, error } = looked;
   const editable =
@@ -90,16 +102,16 @@ function Inside({ at, entry, maxTextBytes }: Props & { entry: Entry }) {
     <>
       <div className={classes.acts}>
         <Button component="a" href={downloadAddress(at)} download variant="default" size="sm">
-          Download
+          <Trans>Download</Trans>
         </Button>
         {editable && (
           <Button variant="default" size="sm" onClick={() => edit(true)}>
-            Edit
+            <Trans>Edit</Trans>
           </Button>
         )}
       </div>
       {error && <TryAgain error={sentence(error)} again={() => void looked.refetch()} />}
-      {looked.isPending && <Skeleton height={200} aria-label="Loading" />}
+      {looked.isPending && <Skeleton height={200} aria-label={t`Loading`} />}
       {preview && <Contents at={at} preview={preview} />}
     </>
   );

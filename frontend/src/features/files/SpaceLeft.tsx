@@ -1,4 +1,6 @@
+import { t } from '@lingui/core/macro';
 import { Progress } from '@mantine/core';
+import { said } from '@/i18n/said';
 import classes from './SpaceLeft.module.css';
 import type { Space } from './shapes';
 import { type Measure, roomOf } from './sizes';
@@ -13,12 +15,13 @@ const COLORS: Record<Measure['level'], string> = {
 export function SpaceLeft({ title, space }: { title: string; space: Space }) {
   const room = roomOf(space);
   if (!room) return null;
+  const place = said(title);
   return (
     <div className={classes.room}>
       <p className={classes.text}>{room.quotaText}</p>
-      {room.quota && <Bar label={`Your quota in ${title}`} measure={room.quota} />}
+      {room.quota && <Bar label={t`Your quota in ${place}`} measure={room.quota} />}
       {room.disk && <p className={classes.text}>{room.disk.text}</p>}
-      {room.disk && !room.quota && <Bar label={`The disk of ${title}`} measure={room.disk} />}
+      {room.disk && !room.quota && <Bar label={t`The disk of ${place}`} measure={room.disk} />}
     </div>
   );
 }

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Group, Skeleton, Stack, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useBlocker } from '@tanstack/react-router';
@@ -29,7 +31,7 @@ export function TextEditor({ at, close }: Props) {
   if (asked.data) return <Editor at={at} close={close} read={asked.data} />;
   if (asked.error)
     return <TryAgain error={sentence(asked.error)} again={() => void asked.refetch()} />;
-  return <Skeleton height={200} mt="md" aria-label="Loading" />;
+  return <Skeleton height={200} mt="md" aria-label={t`Loading`} />;
 }
 
 interface Draft {
@@ -86,7 +88,9 @@ function Editor({ at, close, read }: Props & { read: FileText }) {
     <Stack gap="sm" mt="md" onKeyDown={keys}>
       {draft.ends === 'mixed' && (
         <Notice tone="warning">
-          The lines of this file end in different ways. Saving makes them all end alike.
+          <Trans>
+            The lines of this file end in different ways. Saving makes them all end alike.
+          </Trans>
         </Notice>
       )}
       {problem !== null && <Notice tone="error">{sentence(problem)}</Notice>}
@@ -108,7 +112,7 @@ function Editor({ at, close, read }: Props & { read: FileText }) {
       )}
       <Textarea
         className={classes.editor}
-        label={theirs ? 'Yours' : 'Text'}
+        label={theirs ? t`Yours` : t({ message: 'Text', context: 'of a file' })}
         value={draft.text}
         onChange={(event) => setDraft({ ...draft, text: event.currentTarget.value })}
         rows={20}
@@ -118,14 +122,14 @@ function Editor({ at, close, read }: Props & { read: FileText }) {
       />
       <Group justify="flex-end">
         <Button variant="default" onClick={close}>
-          {changed ? 'Don’t save' : 'Close'}
+          {changed ? t`Don’t save` : t`Close`}
         </Button>
         <Button
           loading={busy}
           disabled={!changed || theirs !== null}
           onClick={() => void save(draft.version)}
         >
-          Save
+          <Trans>Save</Trans>
         </Button>
       </Group>
     </Stack>
@@ -143,14 +147,16 @@ interface QuickerProps {
 function Quicker({ theirs, busy, take, keep }: QuickerProps) {
   return (
     <div className={classes.both}>
-      <p className={classes.quiet}>What is in the file now:</p>
+      <p className={classes.quiet}>
+        <Trans>What is in the file now:</Trans>
+      </p>
       <Plain text={theirs.text} />
       <Group>
         <Button variant="default" onClick={take}>
-          Take this, drop mine
+          <Trans>Take this, drop mine</Trans>
         </Button>
         <Button variant="default" loading={busy} onClick={keep}>
-          Replace it with mine
+          <Trans>Replace it with mine</Trans>
         </Button>
       </Group>
     </div>
@@ -163,7 +169,7 @@ function useStay(unsaved: boolean): void {
     shouldBlockFn: ({ next }) =>
       unsaved &&
       next.pathname !== '/login' &&
-      !window.confirm('What you changed in this file isn’t saved. Leave it?'),
+      !window.confirm(t`What you changed in this file isn’t saved. Leave it?`),
     enableBeforeUnload: unsaved,
   });
 }

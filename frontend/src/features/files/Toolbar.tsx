@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import { useRef } from 'react';
 import { Icon } from '@/ui/icons';
@@ -26,7 +28,7 @@ interface Props {
 export function Toolbar({ root, path, writable, filled, chosen, ask, remove }: Props) {
   const [only] = chosen.length === 1 ? chosen : [];
   return (
-    <div className={classes.bar} role="toolbar" aria-label="Files">
+    <div className={classes.bar} role="toolbar" aria-label={t`Files`}>
       {writable && chosen.length === 0 && (
         <>
           <UploadButton root={root} path={path} />
@@ -35,13 +37,13 @@ export function Toolbar({ root, path, writable, filled, chosen, ask, remove }: P
             leftSection={<Icon name="plus" />}
             onClick={() => ask({ what: 'folder' })}
           >
-            New folder
+            <Trans>New folder</Trans>
           </Button>
         </>
       )}
       {filled && chosen.length === 0 && (
         <Button variant="default" component="a" href={archiveAddress({ root, path })} download>
-          Download all
+          <Trans>Download all</Trans>
         </Button>
       )}
       {chosen.length > 0 && (
@@ -49,14 +51,14 @@ export function Toolbar({ root, path, writable, filled, chosen, ask, remove }: P
           <Download root={root} path={path} chosen={chosen} />
           {only && (
             <Button variant="default" onClick={() => ask({ what: 'rename', entry: only })}>
-              Rename
+              <Trans>Rename</Trans>
             </Button>
           )}
           <Button variant="default" onClick={() => ask({ what: 'move', entries: chosen })}>
-            Move
+            <Trans>Move</Trans>
           </Button>
           <Button variant="default" leftSection={<Icon name="trash" />} onClick={remove}>
-            Delete
+            <Trans>Delete</Trans>
           </Button>
         </>
       )}
@@ -68,13 +70,15 @@ function UploadButton({ root, path }: { root: string; path: string }) {
   const field = useRef<HTMLInputElement>(null);
   return (
     <>
-      <Button onClick={() => field.current?.click()}>Upload</Button>
+      <Button onClick={() => field.current?.click()}>
+        <Trans>Upload</Trans>
+      </Button>
       <input
         ref={field}
         type="file"
         multiple
         hidden
-        aria-label="Files to upload"
+        aria-label={t`Files to upload`}
         onChange={({ currentTarget }) => {
           uploads.add(root, path, [...(currentTarget.files ?? [])]);
           currentTarget.value = '';
@@ -96,12 +100,12 @@ function Download({ root, path, chosen }: Pick<Props, 'root' | 'path' | 'chosen'
   if (address.length > LONGEST_ADDRESS || chosen.length > MOST_NAMES)
     return (
       <span className={classes.quiet}>
-        Too many to download together: select fewer, or none to get the whole folder.
+        <Trans>Too many to download together: select fewer, or none to get the whole folder.</Trans>
       </span>
     );
   return (
     <Button variant="default" component="a" href={address} download>
-      {only && isFile(only) ? 'Download' : 'Download as zip'}
+      {only && isFile(only) ? t`Download` : t`Download as zip`}
     </Button>
   );
 }

@@ -1,7 +1,10 @@
+import { t } from '@lingui/core/macro';
+import { Plural, Trans } from '@lingui/react/macro';
 import { Button, Paper, Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
+import { said } from '@/i18n/said';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
@@ -25,26 +28,36 @@ export function TrashView({ root, days }: { root: Root; days: number }) {
   const [asking, ask] = useState<readonly TrashItem[] | 'all' | null>(null);
   const { data, error } = asked;
   const items = data?.items ?? [];
+  const place = said(root.title);
   return (
     <>
       <div className={classes.head}>
         <p className={classes.quiet}>
-          What you delete in {root.title} stays here for {days} days and counts for your quota.
+          <Trans>
+            What you delete in {place} stays here for{' '}
+            <Plural value={days} one="# day" other="# days" /> and counts for your quota.
+          </Trans>
         </p>
         {items.length > 0 && (
           <Button variant="default" leftSection={<Icon name="trash" />} onClick={() => ask('all')}>
-            Empty the trash
+            <Trans>Empty the trash</Trans>
           </Button>
         )}
       </div>
       {error && <TryAgain error={sentence(error)} again={() => void asked.refetch()} />}
-      {asked.isPending && <Skeleton height={240} radius="lg" aria-label="Loading" />}
+      {asked.isPending && <Skeleton height={240} radius="lg" aria-label={t`Loading`} />}
       {data && !data.complete && (
-        <Notice tone="warning">There is more in the trash than can be shown.</Notice>
+        <Notice tone="warning">
+          <Trans>There is more in the trash than can be shown.</Trans>
+        </Notice>
       )}
-      {data && items.length === 0 && <Paper className={classes.empty}>The trash is empty.</Paper>}
+      {data && items.length === 0 && (
+        <Paper className={classes.empty}>
+          <Trans>The trash is empty.</Trans>
+        </Paper>
+      )}
       {items.length > 0 && (
-        <Paper component="ul" className={classes.lines} aria-label="Trash">
+        <Paper component="ul" className={classes.lines} aria-label={t`Trash`}>
           {items.slice(0, most).map((item) => (
             <Line key={item.id} root={root} item={item} forever={() => ask([item])} />
           ))}
@@ -53,22 +66,24 @@ export function TrashView({ root, days }: { root: Root; days: number }) {
       {items.length > most && (
         <div>
           <Button variant="default" onClick={() => setMost(most + AT_FIRST)}>
-            Show more
+            <Trans>Show more</Trans>
           </Button>
         </div>
       )}
       <ConfirmDialog
-        title={asking === 'all' ? 'Empty the trash?' : 'Delete for good?'}
+        title={asking === 'all' ? t`Empty the trash?` : t`Delete for good?`}
         opened={asking !== null}
         onClose={() => ask(null)}
-        button="Delete for good"
-        keep="Keep"
+        button={t`Delete for good`}
+        keep={t`Keep`}
         danger
         act={() =>
           emptyTrash(root.name, asking === 'all' ? null : (asking ?? []).map(({ id }) => id))
         }
       >
-        <Text size="sm">It can’t be brought back after that.</Text>
+        <Text size="sm">
+          <Trans>It can’t be brought back after that.</Trans>
+        </Text>
       </ConfirmDialog>
     </>
   );
@@ -78,14 +93,16 @@ function Line({ root, item, forever }: { root: Root; item: TrashItem; forever: (
   const { busy, change } = useChange();
   const name = readable(nameOf(item.path));
   const folder = folderOf(item.path);
+  const place = folder === '' ? said(root.title) : readable(folder);
   return (
     <li className={classes.line}>
       <FileIcon entry={{ kind: item.kind, target_kind: null }} />
       <div className={classes.what}>
         <b>{name}</b>
         <p className={classes.quiet}>
-          from {folder === '' ? root.title : readable(folder)} · deleted{' '}
-          <Time at={item.deleted_at} />
+          <Trans>
+            from {place} · deleted <Time at={item.deleted_at} />
+          </Trans>
           {item.size_bytes !== null && item.kind === 'file' && ` · ${sizeText(item.size_bytes)}`}
         </p>
       </div>
@@ -94,18 +111,18 @@ function Line({ root, item, forever }: { root: Root; item: TrashItem; forever: (
           variant="default"
           size="compact-sm"
           loading={busy}
-          aria-label={`Bring back ${name}`}
+          aria-label={t`Bring back ${name}`}
           onClick={() => change(() => restore(root.name, [item.id]))}
         >
-          Bring back
+          <Trans>Bring back</Trans>
         </Button>
         <Button
           variant="default"
           size="compact-sm"
-          aria-label={`Delete ${name} for good`}
+          aria-label={t`Delete ${name} for good`}
           onClick={forever}
         >
-          Delete
+          <Trans>Delete</Trans>
         </Button>
       </div>
     </li>

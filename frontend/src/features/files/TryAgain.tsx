@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import { Notice } from '@/ui/Notice';
 import classes from './Files.module.css';
@@ -9,7 +10,7 @@ export function TryAgain({ error, again }: { error: string; again: () => void })
       <Notice tone="error">{error}</Notice>
       <div>
         <Button variant="default" onClick={again}>
-          Try again
+          <Trans>Try again</Trans>
         </Button>
       </div>
     </div>

@@ -1,6 +1,9 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Paper, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useRef, useState, useSyncExternalStore } from 'react';
+import { said } from '@/i18n/said';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
@@ -19,16 +22,21 @@ export function UnfinishedUploads({ roots }: { roots: Roots }) {
   const here = useSyncExternalStore(uploads.subscribe, uploads.snapshot);
   const [dropping, drop] = useState<Upload | null>(null);
   const others = asked.data?.items.filter((upload) => !here.some((item) => isOf(item, upload)));
+  const name = dropping && shownName(dropping);
   return (
     <>
       {others && others.length > 0 && (
-        <Paper component="section" className={classes.uploads} aria-label="Unfinished uploads">
+        <Paper component="section" className={classes.uploads} aria-label={t`Unfinished uploads`}>
           <div className={classes.line}>
             <div className={classes.what}>
-              <b>Unfinished uploads</b>
+              <b>
+                <Trans>Unfinished uploads</Trans>
+              </b>
               <p className={classes.quiet}>
-                Choose the same file, and the upload goes on where it stopped. One that another tab
-                is sending just now shows here too.
+                <Trans>
+                  Choose the same file, and the upload goes on where it stopped. One that another
+                  tab is sending just now shows here too.
+                </Trans>
               </p>
             </div>
           </div>
@@ -40,15 +48,17 @@ export function UnfinishedUploads({ roots }: { roots: Roots }) {
         </Paper>
       )}
       <ConfirmDialog
-        title="Give this upload up?"
+        title={t`Give this upload up?`}
         opened={dropping !== null}
         onClose={() => drop(null)}
-        button="Give up"
-        keep="Keep"
+        button={t`Give up`}
+        keep={t`Keep`}
         danger
         act={() => (dropping ? dropUpload(dropping.id) : Promise.resolve())}
       >
-        <Text size="sm">What has come of “{dropping && shownName(dropping)}” is deleted.</Text>
+        <Text size="sm">
+          <Trans>What has come of “{name}” is deleted.</Trans>
+        </Text>
       </ConfirmDialog>
     </>
   );
@@ -69,6 +79,7 @@ const shownName = (upload: Upload): string => readable(nameOf(upload.path));
 function Line({ upload, roots, drop }: LineProps) {
   const [problem, setProblem] = useState<string | null>(null);
   const name = shownName(upload);
+  const came = cameText(upload);
   const { root, offset } = upload;
   const goOn = (file: File): void => {
     if (root === null) return;
@@ -82,7 +93,9 @@ function Line({ upload, roots, drop }: LineProps) {
         <b>{name}</b>
         <p className={classes.quiet}>{placeText(upload, roots)}</p>
         <p className={classes.quiet}>
-          {cameText(upload)} Begun <Time at={upload.created_at} />.
+          <Trans>
+            {came} Begun <Time at={upload.created_at} />.
+          </Trans>
         </p>
         {problem && <Notice tone="error">{problem}</Notice>}
       </div>
@@ -91,10 +104,10 @@ function Line({ upload, roots, drop }: LineProps) {
         <Button
           variant="default"
           size="compact-sm"
-          aria-label={`Give up the upload of ${name}`}
+          aria-label={t`Give up the upload of ${name}`}
           onClick={drop}
         >
-          Give up
+          <Trans>Give up</Trans>
         </Button>
       </div>
     </li>
@@ -102,16 +115,17 @@ function Line({ upload, roots, drop }: LineProps) {
 }
 
 function placeText({ root, path }: Upload, roots: Roots): string {
-  const place = roots.items.find(({ name }) => name === root);
-  if (!place) return 'Its place isn’t shown here any more.';
-  const folder = folderOf(path);
-  return folder === '' ? `in ${place.title}` : `in ${place.title}, ${readable(folder)}`;
+  const found = roots.items.find(({ name }) => name === root);
+  if (!found) return t`Its place isn’t shown here any more.`;
+  const place = said(found.title);
+  const folder = readable(folderOf(path));
+  return folder === '' ? t`in ${place}` : t`in ${place}, ${folder}`;
 }
 
 const cameText = ({ offset, size_bytes: size }: Upload): string =>
   offset === null
-    ? 'Its folder can’t be reached now.'
-    : `${sizeText(offset)} of ${sizeText(size)} have come.`;
+    ? t`Its folder can’t be reached now.`
+    : t`${{ part: sizeText(offset) }} of ${{ whole: sizeText(size) }} have come.`;
 
 function GoOn({ name, goOn }: { name: string; goOn: (file: File) => void }) {
   const field = useRef<HTMLInputElement>(null);
@@ -120,16 +134,16 @@ function GoOn({ name, goOn }: { name: string; goOn: (file: File) => void }) {
       <Button
         variant="default"
         size="compact-sm"
-        aria-label={`Go on with the upload of ${name}`}
+        aria-label={t`Go on with the upload of ${name}`}
         onClick={() => field.current?.click()}
       >
-        Go on
+        <Trans>Go on</Trans>
       </Button>
       <input
         ref={field}
         type="file"
         hidden
-        aria-label={`The file ${name}`}
+        aria-label={t`The file ${name}`}
         onChange={({ currentTarget }) => {
           const [file] = currentTarget.files ?? [];
           if (file) goOn(file);

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Paper, Progress } from '@mantine/core';
 import { useSyncExternalStore } from 'react';
 import classes from './Files.module.css';
@@ -12,17 +14,16 @@ export function UploadList() {
   const shown = items.filter(({ state }) => state !== 'gone');
   if (shown.length === 0) return null;
   const over = shown.filter(isOver).length;
+  const count = shown.length;
   return (
-    <Paper component="section" className={classes.uploads} aria-label="Uploads">
+    <Paper component="section" className={classes.uploads} aria-label={t`Uploads`}>
       <div className={classes.line}>
         <b className={classes.what} role="status">
-          {over === shown.length
-            ? 'The uploads are over.'
-            : `Uploading: ${over} of ${shown.length} done`}
+          {over === count ? t`The uploads are over.` : t`Uploading: ${over} of ${count} done`}
         </b>
         {over > 0 && (
           <Button variant="default" size="compact-sm" onClick={uploads.clear}>
-            Clear
+            <Trans>Clear</Trans>
           </Button>
         )}
       </div>
@@ -36,35 +37,35 @@ export function UploadList() {
 }
 
 const WORDS: Record<UploadState, string> = {
-  waiting: 'waits for its turn',
-  beginning: 'begins',
-  asking: 'the name is taken',
+  waiting: t`waits for its turn`,
+  beginning: t({ message: 'begins', context: 'an upload' }),
+  asking: t`the name is taken`,
   sending: '',
-  finishing: 'is being checked',
-  paused: 'paused',
-  done: 'done',
-  failed: 'failed',
-  gone: 'given up',
+  finishing: t`is being checked`,
+  paused: t({ message: 'paused', context: 'an upload' }),
+  done: t({ message: 'done', context: 'an upload' }),
+  failed: t({ message: 'failed', context: 'an upload' }),
+  gone: t`given up`,
 };
 
 /** By itself, or when somebody says so: that is the difference people want to know. */
 const stateWords = ({ state, waitsForNetwork }: Item): string =>
-  state === 'paused' && waitsForNetwork ? 'goes on by itself' : WORDS[state];
+  state === 'paused' && waitsForNetwork ? t`goes on by itself` : WORDS[state];
 
 function Line({ item }: { item: Item }) {
   const name = readable(nameOf(item.path));
   const percent = percentOf(item);
-  const words = item.state === 'sending' ? `${percent} %` : stateWords(item);
+  const words = item.state === 'sending' ? t`${percent} %` : stateWords(item);
+  const reason = item.state === 'asking' ? null : item.message;
   return (
     <li className={classes.line}>
       <div className={classes.what}>
         <b>{name}</b>{' '}
         <span className={classes.quiet}>
-          {sizeText(item.sizeBytes)} · {words}
-          {item.message && item.state !== 'asking' && `: ${item.message}`}
+          {sizeText(item.sizeBytes)} · {reason ? t`${words}: ${reason}` : words}
         </span>
         {!isOver(item) && (
-          <Progress value={percent} size="sm" mt={4} aria-label={`Progress of ${name}`} />
+          <Progress value={percent} size="sm" mt={4} aria-label={t`Progress of ${name}`} />
         )}
       </div>
       <Acts item={item} name={name} />
@@ -77,7 +78,7 @@ function Acts({ item, name }: { item: Item; name: string }) {
     <Button
       variant="default"
       size="compact-sm"
-      aria-label={`${label}: ${name}`}
+      aria-label={t`${label}: ${name}`}
       onClick={() => uploads.tell(item.key, event)}
     >
       {label}
@@ -88,16 +89,16 @@ function Acts({ item, name }: { item: Item; name: string }) {
   const other = anotherName(nameOf(path));
   return (
     <div className={classes.acts}>
-      {state === 'asking' && item.replaceable && act('Replace', { type: 'replace' })}
+      {state === 'asking' && item.replaceable && act(t`Replace`, { type: 'replace' })}
       {state === 'asking' &&
-        act(`Keep both as “${readable(other)}”`, {
+        act(t`Keep both as “${{ name: readable(other) }}”`, {
           type: 'rename',
           path: join(folderOf(path), other),
         })}
-      {state === 'paused' && act('Go on', { type: 'resume' })}
+      {state === 'paused' && act(t`Go on`, { type: 'resume' })}
       {(state === 'sending' || state === 'waiting') &&
-        act('Pause', { type: 'pause', message: null })}
-      {act('Cancel', { type: 'cancel' })}
+        act(t`Pause`, { type: 'pause', message: null })}
+      {act(t`Cancel`, { type: 'cancel' })}
     </div>
   );
 }

@@ -1,8 +1,10 @@
 /** What one can do with files. Each act leaves the lists as they then are. */
+import { t } from '@lingui/core/macro';
 import type { InfiniteData } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import { ApiError } from '@/api/problem';
 import { queryClient } from '@/app/queries';
+import { said } from '@/i18n/said';
 import { folderOf } from './paths';
 import { folderKey, ROOTS_KEY, SPACE_KEY, trashKey, UPLOADS_KEY } from './queries';
 import type { At, Entry, FolderPage, Problem, TextIn } from './shapes';
@@ -94,8 +96,10 @@ export async function restore(root: string, ids: readonly string[]): Promise<voi
   }
   const [first] = problems;
   if (!first) return;
-  const others = problems.length > 1 ? ` (and ${problems.length - 1} more)` : '';
-  throw new ApiError(409, 'not-restored', first.detail + others);
+  const reason = said(first.detail);
+  const others = problems.length - 1;
+  const whole = others > 0 ? t`${reason} (and ${others} more)` : reason;
+  throw new ApiError(409, 'not-restored', whole);
 }
 
 /** Empties the trash, or takes some things out of it for good. A large one takes several requests. */

@@ -1,4 +1,5 @@
 /** Paths below a root ("a/b.txt", "" is the root itself) and the names in them. */
+import { t } from '@lingui/core/macro';
 
 /** A byte of a name that is no UTF-8 comes as one of these characters; see docs/files.md. */
 const BYTE_FIRST = 0xef80;
@@ -57,12 +58,13 @@ export function nameBytes(name: string): number {
 
 /** Why this can't be a name, or null if it can. */
 export function nameProblem(name: string): string | null {
-  if (name.trim() === '') return 'Give it a name.';
-  if (name === '.' || name === '..') return `“${name}” is not a name; choose another.`;
-  if (name.includes('/')) return 'A name can’t have “/” in it.';
-  if (name.includes('\0')) return 'A name can’t have that character in it.';
-  if (nameBytes(name) > MOST_NAME_BYTES)
-    return `This name is too long: ${nameBytes(name)} bytes, ${MOST_NAME_BYTES} are possible.`;
+  if (name.trim() === '') return t`Give it a name.`;
+  if (name === '.' || name === '..') return t`“${name}” is not a name; choose another.`;
+  if (name.includes('/')) return t`A name can’t have “/” in it.`;
+  if (name.includes('\0')) return t`A name can’t have that character in it.`;
+  const bytes = nameBytes(name);
+  if (bytes > MOST_NAME_BYTES)
+    return t`This name is too long: ${bytes} bytes, ${{ most: MOST_NAME_BYTES }} are possible.`;
   return null;
 }
 

@@ -1,4 +1,5 @@
 /** Sends one chunk. XMLHttpRequest, because only it tells how much has left. */
+import { t } from '@lingui/core/macro';
 import { ApiError, OFFLINE_MESSAGE, toApiError } from '@/api/problem';
 
 /** A connection that is gone without a word: nothing leaves, and no answer comes, for so long. */
@@ -33,7 +34,7 @@ export function sendChunk(
       progress(event.loaded);
     };
     request.onerror = () => reject(new ApiError(0, 'offline', OFFLINE_MESSAGE));
-    request.onabort = () => reject(new ApiError(0, 'aborted', 'It was stopped.'));
+    request.onabort = () => reject(new ApiError(0, 'aborted', t`It was stopped.`));
     request.onloadend = () => window.clearTimeout(stalled);
     request.onload = () => {
       const body = readJson(request.responseText);

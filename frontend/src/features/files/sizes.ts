@@ -1,11 +1,13 @@
 /** Words and shares for sizes. Sizes are bytes, shown in units of 1024 as `ls -h` and `quota` do. */
+import { t } from '@lingui/core/macro';
+import { locale } from '@/i18n';
 import type { Space } from './shapes';
 
 const UNITS = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 
 /** "0 bytes", "812 bytes", "1.4 KiB", "23 GiB". */
 export function sizeText(bytes: number): string {
-  if (bytes < 1024) return bytes === 1 ? '1 byte' : `${bytes} bytes`;
+  if (bytes < 1024) return bytes === 1 ? t`1 byte` : t`${bytes} bytes`;
   let value = bytes;
   let unit = -1;
   do {
@@ -46,15 +48,16 @@ export function roomOf({ quota, free_bytes: free, total_bytes: total }: Space): 
   return {
     disk,
     quota: own,
-    quotaText: own?.text ?? (quota ? unlimitedText(quota.used_bytes) : 'Your quota isn’t known.'),
+    quotaText: own?.text ?? (quota ? unlimitedText(quota.used_bytes) : t`Your quota isn’t known.`),
     level: LEVELS[Math.max(...levels)] ?? 'fine',
   };
 }
 
-const unlimitedText = (used: number): string => `You use ${sizeText(used)}; no quota limits you.`;
+const unlimitedText = (used: number): string =>
+  t`You use ${{ used: sizeText(used) }}; no quota limits you.`;
 
 function diskRoom(free: number, total: number): Measure {
-  const text = `${sizeText(free)} of ${sizeText(total)} are free on this disk.`;
+  const text = t`${{ free: sizeText(free) }} of ${{ total: sizeText(total) }} are free on this disk.`;
   const percent = Math.min(100, Math.floor(((total - free) / total) * 100));
   return { text, percent, level: free === 0 ? 'full' : percent >= TIGHT ? 'tight' : 'fine' };
 }
@@ -65,20 +68,24 @@ function quotaRoom(quota: NonNullable<Space['quota']>): Measure | null {
   const measures: Measure[] = [];
   if (mostBytes !== null)
     measures.push(
-      measured(bytes, mostBytes, `You use ${sizeText(bytes)} of your ${sizeText(mostBytes)}.`),
+      measured(
+        bytes,
+        mostBytes,
+        t`You use ${{ used: sizeText(bytes) }} of your ${{ most: sizeText(mostBytes) }}.`,
+      ),
     );
   if (mostFiles !== null && used_files !== null)
     measures.push(
       measured(
         used_files,
         mostFiles,
-        `You have ${counted(used_files)} of your ${counted(mostFiles)} files.`,
+        t`You have ${{ used: counted(used_files) }} of your ${{ most: counted(mostFiles) }} files.`,
       ),
     );
   return measures.toSorted((one, other) => other.percent - one.percent)[0] ?? null;
 }
 
-const counted = (count: number): string => count.toLocaleString('en');
+const counted = (count: number): string => count.toLocaleString(locale());
 
 function measured(used: number, most: number, text: string): Measure {
   const percent = most > 0 ? Math.min(100, Math.floor((used / most) * 100)) : 100;

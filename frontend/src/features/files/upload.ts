@@ -4,6 +4,7 @@
  * From beginning it may come to `asking` (the name is taken), from anywhere on the way to `paused`
  * (by the person, or because nothing answers), `failed` or `gone` (cancelled). */
 
+import { t } from '@lingui/core/macro';
 import type { Upload } from './shapes';
 
 export type UploadState =
@@ -95,12 +96,13 @@ export function notTheSame(
   file: Pick<File, 'name' | 'size' | 'lastModified'>,
 ): string | null {
   const name = upload.path.slice(upload.path.lastIndexOf('/') + 1);
+  const { name: chosen } = file;
   if (file.size !== upload.size_bytes)
-    return `“${file.name}” is not as large as what was begun. Choose the file that was begun.`;
+    return t`“${chosen}” is not as large as what was begun. Choose the file that was begun.`;
   if (file.lastModified > Date.parse(upload.created_at))
-    return `“${file.name}” was changed after its upload began. Give that up and begin it again.`;
+    return t`“${chosen}” was changed after its upload began. Give that up and begin it again.`;
   if (file.name !== name && !file.name.endsWith(extension(name)))
-    return `“${file.name}” is another kind of file. Choose the file that was begun.`;
+    return t`“${chosen}” is another kind of file. Choose the file that was begun.`;
   return null;
 }
 

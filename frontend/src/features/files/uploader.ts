@@ -1,9 +1,11 @@
 /** The uploads of this tab. They go on while one looks at other pages; each chunk is asked for again
  * when the network was lost. Two at a time. */
+import { t } from '@lingui/core/macro';
 import { api, unwrap } from '@/api/client';
 import { lostLogin } from '@/api/lostLogin';
 import { ApiError, sentence } from '@/api/problem';
 import { queryClient } from '@/app/queries';
+import { said } from '@/i18n/said';
 import { onPersonLeaves } from '@/lib/leaving';
 import { dropUpload, refresh } from './actions';
 import { folderOf } from './paths';
@@ -202,17 +204,17 @@ const passes = ({ status, slug }: ApiError): boolean =>
 function refused(key: number, error: unknown): void {
   if (!(error instanceof ApiError)) {
     // a file that can't be read any more: it was moved or changed after it was chosen
-    apply(key, { type: 'fail', message: 'The file could not be read on your computer.' });
+    apply(key, { type: 'fail', message: t`The file could not be read on your computer.` });
   } else if (error.slug === 'aborted') return;
   else if (error.slug === 'file-exists') {
     const replaceable = error.more.replaceable === true;
-    apply(key, { type: 'taken', replaceable, message: error.message });
+    apply(key, { type: 'taken', replaceable, message: said(error.message) });
   } else if (error.slug === 'wrong-offset') {
     // what the portal has is asked for when it begins again
     apply(key, { type: 'lost', message: sentence(error) });
     apply(key, { type: 'resume' });
   } else if (error.status === 401) {
-    apply(key, { type: 'pause', message: 'Your login has ended. Go on once you are back.' });
+    apply(key, { type: 'pause', message: t`Your login has ended. Go on once you are back.` });
     void lostLogin.ask().then((again) => {
       if (again) uploads.tell(key, { type: 'resume' });
     });

@@ -1,6 +1,9 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Group } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { ApiError } from '@/api/problem';
+import { said } from '@/i18n/said';
 import { complain } from '@/ui/complain';
 import { useChange } from '@/ui/useChange';
 import { remove, restore } from './actions';
@@ -23,7 +26,11 @@ export function useDeleting(root: string, ask: (asked: Asked) => void, done: () 
       const [other] = failed.filter(({ error }) => error.type !== NO_TRASH);
       if (other)
         complain(
-          new ApiError(409, 'not-deleted', `${readable(other.path)}: ${other.error.detail}`),
+          new ApiError(
+            409,
+            'not-deleted',
+            t`${{ name: readable(other.path) }}: ${{ reason: said(other.error.detail) }}`,
+          ),
         );
       if (trashless.length > 0) ask({ what: 'forever', paths: trashless.map(({ path }) => path) });
     });
@@ -32,14 +39,20 @@ export function useDeleting(root: string, ask: (asked: Asked) => void, done: () 
 
 function offerUndo(root: string, paths: readonly string[], ids: readonly string[]): void {
   const [first = ''] = paths;
-  const what =
-    paths.length === 1 ? `“${readable(nameOf(first))}” is` : `${paths.length} things are`;
+  const name = readable(nameOf(first));
+  const count = paths.length;
   const id = notifications.show({
     autoClose: UNDO_MS,
     role: 'status',
     message: (
       <Group justify="space-between" wrap="nowrap">
-        <span>{what} in the trash.</span>
+        <span>
+          {count === 1 ? (
+            <Trans>“{name}” is in the trash.</Trans>
+          ) : (
+            <Trans>{count} things are in the trash.</Trans>
+          )}
+        </span>
         <Button
           variant="light"
           size="compact-sm"
@@ -48,7 +61,7 @@ function offerUndo(root: string, paths: readonly string[], ids: readonly string[
             void restore(root, ids).catch(complain);
           }}
         >
-          Undo
+          <Trans>Undo</Trans>
         </Button>
       </Group>
     ),

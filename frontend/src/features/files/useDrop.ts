@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { type DragEvent, useState } from 'react';
 import { ApiError } from '@/api/problem';
 import { complain } from '@/ui/complain';
@@ -26,7 +27,7 @@ export function useDrop(root: string, path: string, writable: boolean) {
       const { files, folders } = dropped(event.dataTransfer);
       uploads.add(root, path, files);
       if (folders > 0)
-        complain(new ApiError(0, 'folder', 'Folders can’t be dropped here: upload a zip of it.'));
+        complain(new ApiError(0, 'folder', t`Folders can’t be dropped here: upload a zip of it.`));
     },
   };
 }
