@@ -20,7 +20,7 @@ export const renewCodes = async (code: string): Promise<string[]> =>
 export const turnOff = (code: string): Promise<unknown> =>
   unwrap(api.POST('/api/v1/second-factor/turn-off', { body: { code } }));
 
-export const ENROLMENT_REQUIRED = 'second-factor-enrolment-required';
+const ENROLMENT_REQUIRED = 'second-factor-enrolment-required';
 
 /** Whether a refusal means that nothing works before a second factor has been set up. */
 export const needsEnrolment = (error: unknown): boolean =>

@@ -17,7 +17,7 @@ const WORDS = new Map([
 const UNCHANGED = new Set(['uid', 'gid']);
 
 /** `gpus_by_type` → "GPUs by type". */
-export function nameText(name: string): string {
+function nameText(name: string): string {
   const text = name
     .split('_')
     .map((word) => WORDS.get(word) ?? word)

@@ -2,7 +2,7 @@
 import { type LogOf, readLog, type Stream } from './source';
 
 /** What the portal sends at most at once. */
-export const PIECE_BYTES = 128 * 1024;
+const PIECE_BYTES = 128 * 1024;
 
 /** What stands for a byte that is no UTF-8; at the very beginning of a piece it is the rest of a
  * character that began before. */

@@ -19,12 +19,12 @@ export interface Finding {
   more: boolean;
 }
 
-export const NOTHING_FOUND: Finding = { found: [], more: false };
+const NOTHING_FOUND: Finding = { found: [], more: false };
 
 const textOf = (pieces: readonly Piece[]): string => pieces.map(({ text }) => text).join('');
 
 /** Where a line has it, small or capital letters; not overlapping. */
-export function inLine(line: string, wanted: string): { start: number; end: number }[] {
+function inLine(line: string, wanted: string): { start: number; end: number }[] {
   const [hay, needle] = [line.toLowerCase(), wanted.toLowerCase()];
   // Few letters change their length with their case: then places can't be told, so compare as it is.
   const [where, what] = hay.length === line.length ? [hay, needle] : [line, wanted];

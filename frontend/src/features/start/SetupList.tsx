@@ -91,7 +91,7 @@ function RenameDialog({ setup, opened, onClose }: RenameProps) {
   );
 }
 
-export const MAX_SETUP_NAME = 60;
+const MAX_SETUP_NAME = 60;
 
 export function SetupNameField(props: { value: string; onChange: (name: string) => void }) {
   return (

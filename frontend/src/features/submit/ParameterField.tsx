@@ -1,6 +1,5 @@
 import { Checkbox, NativeSelect, NumberInput, Textarea, TextInput } from '@mantine/core';
 import { choiceKey, type Field, rangeText, type Typed } from './fields';
-import classes from './SubmitPage.module.css';
 
 interface Props {
   field: Field;
@@ -72,7 +71,6 @@ export function ParameterField({ field, value, problem, onChange }: Props) {
         <Textarea
           {...common}
           {...EXACT}
-          classNames={{ input: classes.exact }}
           value={value}
           onChange={onText}
           rows={Math.min(10, Math.max(3, value.split('\n').length))}

@@ -13,8 +13,7 @@ export interface UsageSearch {
 
 const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
 
-export const isMonth = (value: unknown): value is string =>
-  typeof value === 'string' && MONTH.test(value);
+const isMonth = (value: unknown): value is string => typeof value === 'string' && MONTH.test(value);
 
 export function readUsageSearch(search: Record<string, unknown>): UsageSearch {
   const q = search.q ?? search.person ?? search.group;
