@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import classes from './People.module.css';
 import type { Capabilities } from './shapes';
 import { absences } from './words';
@@ -10,7 +11,9 @@ export function Absences({ capabilities }: { capabilities: Pick<Capabilities, 'm
     <div className={classes.absent}>
       {lines.map(({ what, why }) => (
         <p key={why}>
-          In this directory the portal can't {what}. {why}
+          <Trans>
+            In this directory the portal can't {what}. {why}
+          </Trans>
         </p>
       ))}
     </div>

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Loader, UnstyledButton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useAct } from '@/features/sessions/useAct';
@@ -50,7 +51,7 @@ function Chip({ name, to, onRemove, label }: ChipProps) {
       {onRemove && (
         <UnstyledButton
           className={classes.remove}
-          aria-label={label ?? `Remove ${name}`}
+          aria-label={label ?? t`Remove ${name}`}
           disabled={busy}
           onClick={() => void act(() => onRemove(name))}
         >

@@ -1,6 +1,9 @@
+import { Plural, Trans } from '@lingui/react/macro';
 import { Button, Loader } from '@mantine/core';
+import type { ReactNode } from 'react';
 import { mayChange } from '@/features/account/roles';
 import { useMe } from '@/features/account/useMe';
+import { said } from '@/i18n/said';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
 import { useChange } from '@/ui/useChange';
@@ -12,18 +15,28 @@ import { hasOtherNumber, isClosing, loginOf } from './words';
 /** Why somebody can't do anything here, since when, and what is still to be done about it. */
 export function Closing({ person }: { person: Person }) {
   const leaving = person.directory_wants === 'deleted';
+  const { username } = person;
+  const login = loginOf(person);
   return (
     <>
       {person.deleted_at && (
         <Notice tone="info">
-          Deleted <Time at={person.deleted_at} />. What they did stays in the audit.
+          <Trans>
+            Deleted <Time at={person.deleted_at} />. What they did stays in the audit.
+          </Trans>
         </Notice>
       )}
-      {leaving && <Notice tone="warning">{loginOf(person)} is being deleted.</Notice>}
+      {leaving && (
+        <Notice tone="warning">
+          <Trans>{login} is being deleted.</Trans>
+        </Notice>
+      )}
       {!person.deleted_at && person.missing_since && (
         <Notice tone="warning">
-          The directory has not known {person.username} since <Time at={person.missing_since} />.
-          Nobody can log in with this name.
+          <Trans>
+            The directory has not known {username} since <Time at={person.missing_since} />. Nobody
+            can log in with this name.
+          </Trans>
         </Notice>
       )}
       {person.disabled && !person.deleted_at && !leaving && <Disabled person={person} />}
@@ -34,28 +47,50 @@ export function Closing({ person }: { person: Person }) {
 }
 
 function Disabled({ person }: { person: Person }) {
-  if (!person.disabled_at)
+  const { disabled_at: at, disabled_by: by, disabled_why: why } = person;
+  if (!at)
     return (
       <Notice tone="warning">
-        Switched off in the directory, not by the portal. “Enable” switches it on again there.
+        <Trans>
+          Switched off in the directory, not by the portal. “Enable” switches it on again there.
+        </Trans>
       </Notice>
     );
-  return (
-    <Notice tone="warning">
-      Disabled{person.disabled_by && ` by ${person.disabled_by}`}, <Time at={person.disabled_at} />
-      {person.disabled_why ? `: ${person.disabled_why}` : '.'}
-    </Notice>
+  return <Notice tone="warning">{disabledText(<Time at={at} />, by, why)}</Notice>;
+}
+
+function disabledText(when: ReactNode, by: string | null, why: string | null): ReactNode {
+  if (by && why)
+    return (
+      <Trans>
+        Disabled by {by}, {when}: {why}
+      </Trans>
+    );
+  if (by)
+    return (
+      <Trans>
+        Disabled by {by}, {when}.
+      </Trans>
+    );
+  return why ? (
+    <Trans>
+      Disabled, {when}: {why}
+    </Trans>
+  ) : (
+    <Trans>Disabled, {when}.</Trans>
   );
 }
 
 function OtherNumber({ person }: { person: Person }) {
   const me = useMe();
   const { busy, change } = useChange();
-  const { username, uid } = person;
+  const { username, uid, known_uid: known } = person;
   return (
     <Notice tone="warning">
-      The directory gives {username} the number {uid} now; the portal knows {person.known_uid}. This
-      may be somebody else with an old name, so nobody is let in with it.
+      <Trans>
+        The directory gives {username} the number {uid} now; the portal knows {known}. This may be
+        somebody else with an old name, so nobody is let in with it.
+      </Trans>
       {mayChange(me) && uid !== null && (
         <div className={classes.inNotice}>
           <Button
@@ -64,7 +99,7 @@ function OtherNumber({ person }: { person: Person }) {
             loading={busy}
             onClick={() => change(() => confirmNumber(username, uid))}
           >
-            It is the same person
+            <Trans>It is the same person</Trans>
           </Button>
         </div>
       )}
@@ -79,7 +114,7 @@ function Progress({ person }: { person: Person }) {
         <Loader size="xs" aria-hidden="true" />
         <ul className={classes.sentences}>
           {person.closing.map((sentence) => (
-            <li key={sentence}>{sentence}</li>
+            <li key={sentence}>{said(sentence)}</li>
           ))}
         </ul>
       </div>
@@ -89,10 +124,21 @@ function Progress({ person }: { person: Person }) {
   const left = person.disabled_jobs === 'leave' && jobs > 0;
   return (
     <p className={classes.quiet} role="status">
-      Everything of theirs was closed <Time at={person.closed_at} />
-      {left &&
-        `, but for ${jobs === 1 ? 'one job that is' : `${jobs} jobs that are`} left to end by ${jobs === 1 ? 'itself' : 'themselves'}`}
-      .
+      {left ? (
+        <Trans>
+          Everything of theirs was closed <Time at={person.closed_at} />, but for{' '}
+          <Plural
+            value={jobs}
+            one="one job that is left to end by itself"
+            other="# jobs that are left to end by themselves"
+          />
+          .
+        </Trans>
+      ) : (
+        <Trans>
+          Everything of theirs was closed <Time at={person.closed_at} />.
+        </Trans>
+      )}
     </p>
   );
 }

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { ConfirmForm, DialogShell } from '@/ui/ConfirmDialog';
@@ -18,32 +20,34 @@ type Files = 'keep' | 'archive' | 'delete';
 /** What can be done with the files, and why the rest can't. */
 function filesChoices(person: Person) {
   const choice = (value: 'archive' | 'delete', title: string, about: string) => {
+    const setting = `home_${value}_command`;
     const missing = !person.home_tasks.includes(value)
-      ? `The portal has no command for this: whoever runs it can set home_${value}_command.`
+      ? t`The portal has no command for this: whoever runs it can set ${setting}.`
       : person.home === null
-        ? 'The portal doesn’t know where they are.'
+        ? t`The portal doesn’t know where they are.`
         : null;
     return { value, title, about: missing ?? about, disabled: missing !== null };
   };
   return [
     {
       value: 'keep',
-      title: 'Keep the files',
-      about: 'The home directory stays as it is; its number belongs to nobody then.',
+      title: t`Keep the files`,
+      about: t`The home directory stays as it is; its number belongs to nobody then.`,
     },
-    choice('archive', 'Put them away', 'The site’s own command puts the home directory away.'),
+    choice('archive', t`Put them away`, t`The site’s own command puts the home directory away.`),
     choice(
       'delete',
-      'Delete the files',
-      'The site’s own command removes the home directory. This can’t be undone.',
+      t`Delete the files`,
+      t`The site’s own command removes the home directory. This can’t be undone.`,
     ),
   ] as const;
 }
 
 /** Asks what becomes of files and jobs, and for the user name, typed, before somebody is deleted. */
 export function DeleteDialog({ person, opened, onClose }: Props) {
+  const { username } = person;
   return (
-    <DialogShell title={`Delete ${person.username}?`} opened={opened} onClose={onClose} size="lg">
+    <DialogShell title={t`Delete ${username}?`} opened={opened} onClose={onClose} size="lg">
       <Body person={person} onClose={onClose} />
     </DialogShell>
   );
@@ -60,25 +64,35 @@ function Body({ person, onClose }: Omit<Props, 'opened'>) {
     <ConfirmForm
       onClose={onClose}
       act={() => deletePerson(username, { files, jobs: ending, confirm: confirm.trim() })}
-      button="Delete"
+      button={t`Delete`}
       danger
       disabled={confirm.trim() !== username}
     >
       <Text size="sm">
-        Everything of {username} closes at once, as when an account is disabled; then{' '}
-        {here
-          ? 'the entry leaves the directory and all groups'
-          : 'the portal’s own account of them goes. The directory stays as it is'}
-        . What they did stays in the audit. Disabling can be undone, this can’t.
+        {here ? (
+          <Trans>
+            Everything of {username} closes at once, as when an account is disabled; then the entry
+            leaves the directory and all groups. What they did stays in the audit. Disabling can be
+            undone, this can’t.
+          </Trans>
+        ) : (
+          <Trans>
+            Everything of {username} closes at once, as when an account is disabled; then the
+            portal’s own account of them goes. The directory stays as it is. What they did stays in
+            the audit. Disabling can be undone, this can’t.
+          </Trans>
+        )}
       </Text>
-      <Choices label="Files" value={files} onChange={setFiles} choices={filesChoices(person)} />
+      <Choices label={t`Files`} value={files} onChange={setFiles} choices={filesChoices(person)} />
       {files === 'keep' ? (
         <JobsPolicyChoice value={jobs} onChange={setJobs} jobs={person.live.jobs} />
       ) : (
-        <Text size="sm">Batch jobs are cancelled: they would go on without their files.</Text>
+        <Text size="sm">
+          <Trans>Batch jobs are cancelled: they would go on without their files.</Trans>
+        </Text>
       )}
       <TextInput
-        label={`To be sure, type ${username}`}
+        label={t`To be sure, type ${username}`}
         value={confirm}
         onChange={(event) => setConfirm(event.currentTarget.value)}
         autoComplete="off"

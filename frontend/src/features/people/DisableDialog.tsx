@@ -1,6 +1,8 @@
+import { t } from '@lingui/core/macro';
+import { Plural, Trans } from '@lingui/react/macro';
 import { Text, Textarea } from '@mantine/core';
 import { useState } from 'react';
-import { plural } from '@/features/sessions/words';
+import { said } from '@/i18n/said';
 import { ConfirmForm, DialogShell } from '@/ui/ConfirmDialog';
 import { disablePerson } from './actions';
 import { type JobsPolicy, JobsPolicyChoice } from './JobsPolicyChoice';
@@ -17,8 +19,9 @@ const MOST_WORDS = 500;
 
 /** Asks why and what becomes of the jobs, and says what happens at once. */
 export function DisableDialog({ person, opened, onClose }: Props) {
+  const { username } = person;
   return (
-    <DialogShell title={`Disable ${person.username}?`} opened={opened} onClose={onClose}>
+    <DialogShell title={t`Disable ${username}?`} opened={opened} onClose={onClose}>
       <Body person={person} onClose={onClose} />
     </DialogShell>
   );
@@ -27,30 +30,53 @@ export function DisableDialog({ person, opened, onClose }: Props) {
 function Body({ person, onClose }: Omit<Props, 'opened'>) {
   const [why, setWhy] = useState('');
   const [jobs, setJobs] = useState<JobsPolicy>('cancel');
+  const { username } = person;
   const { sessions } = person.live;
+  const directory = can(person.capabilities, 'disable');
+  const reason = said(person.capabilities.missing.disable);
   return (
     <ConfirmForm
       onClose={onClose}
-      act={() => disablePerson(person.username, { why: why.trim(), jobs })}
-      button="Disable"
+      act={() => disablePerson(username, { why: why.trim(), jobs })}
+      button={t`Disable`}
       danger
     >
       <Text size="sm">
-        At once: nothing in the portal works for {person.username} any more,{' '}
-        {sessions > 0 ? `${plural(sessions, 'session')} and ` : ''}all open notebooks and
-        TensorBoards close, access tokens are refused, and nobody can log in with this name
-        {can(person.capabilities, 'disable') ? ', here or by ssh' : ' here'}. Files stay as they
-        are. You can enable the account again at any time.
+        {directory ? (
+          <Trans>
+            At once: nothing in the portal works for {username} any more,{' '}
+            <Plural
+              value={sessions}
+              _0="all open notebooks and TensorBoards close"
+              one="# session and all open notebooks and TensorBoards close"
+              other="# sessions and all open notebooks and TensorBoards close"
+            />
+            , access tokens are refused, and nobody can log in with this name, here or by ssh. Files
+            stay as they are. You can enable the account again at any time.
+          </Trans>
+        ) : (
+          <Trans>
+            At once: nothing in the portal works for {username} any more,{' '}
+            <Plural
+              value={sessions}
+              _0="all open notebooks and TensorBoards close"
+              one="# session and all open notebooks and TensorBoards close"
+              other="# sessions and all open notebooks and TensorBoards close"
+            />
+            , access tokens are refused, and nobody can log in with this name here. Files stay as
+            they are. You can enable the account again at any time.
+          </Trans>
+        )}
       </Text>
-      {!can(person.capabilities, 'disable') && (
+      {!directory && (
         <Text size="sm" c="dimmed">
-          The directory itself is left as it is: {person.capabilities.missing.disable}
+          <Trans>The directory itself is left as it is: {reason}</Trans>
         </Text>
       )}
       <JobsPolicyChoice value={jobs} onChange={setJobs} jobs={person.live.jobs} />
       <Textarea
-        label="Why, for whoever looks next"
-        description="Administrators and viewers see it; it stays in the audit."
+        label={t`Why, for whoever looks next`}
+        description={t`Administrators and viewers see it; it stays in the audit.`}
         value={why}
         onChange={(event) => setWhy(event.currentTarget.value)}
         maxLength={MOST_WORDS}

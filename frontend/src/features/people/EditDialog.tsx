@@ -1,9 +1,12 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useRef, useState } from 'react';
 import { ApiError, fieldMessage, sentence } from '@/api/problem';
 import { useWithPassword } from '@/features/account/reauth';
+import { sentences, together } from '@/i18n/lists';
 import { clock } from '@/lib/clock';
 import { localTime } from '@/lib/time';
 import { Cancelled } from '@/ui/complain';
@@ -24,7 +27,7 @@ import {
 } from './edit';
 import { personQuery } from './queries';
 import type { Person } from './shapes';
-import { listText, nameOf } from './words';
+import { nameOf } from './words';
 
 interface Props {
   person: Person;
@@ -34,13 +37,14 @@ interface Props {
 
 /** Changes what the directory says of someone. */
 export function EditDialog({ person, opened, onClose }: Props) {
+  const name = nameOf(person);
   return (
     <Modal
       opened={opened}
       onClose={onClose}
-      title={`Edit ${nameOf(person)}`}
+      title={t`Edit ${name}`}
       size="lg"
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      closeButtonProps={{ 'aria-label': t`Close` }}
       closeOnClickOutside={false}
     >
       <EditForm person={person} onClose={onClose} />
@@ -49,8 +53,8 @@ export function EditDialog({ person, opened, onClose }: Props) {
 }
 
 const HINTS: Partial<Record<Field, string>> = {
-  gid: 'Of their primary group.',
-  display_name: 'The whole name.',
+  gid: t`Of their primary group.`,
+  display_name: t`The whole name.`,
 };
 
 function EditForm({ person, onClose }: Omit<Props, 'opened'>) {
@@ -86,7 +90,8 @@ function EditForm({ person, onClose }: Omit<Props, 'opened'>) {
     if (Object.keys(wanted).length === 0) return onClose();
     try {
       await withPassword(() => editPerson(person.username, wanted, base.version));
-      notifications.show({ message: `${nameOf(person)} is changed in the directory.` });
+      const name = nameOf(person);
+      notifications.show({ message: t`${name} is changed in the directory.` });
       onClose();
     } catch (refusal) {
       if (refusal instanceof Cancelled) return;
@@ -136,13 +141,13 @@ function EditForm({ person, onClose }: Omit<Props, 'opened'>) {
               />
               {conflicts[field] !== undefined && (
                 <div className={classes.theirs}>
-                  <span>Now: {conflicts[field] || '(empty)'}</span>
+                  <span>{nowText(conflicts[field])}</span>
                   <Button
                     size="compact-xs"
                     variant="default"
                     onClick={() => settle(field, conflicts[field] ?? '')}
                   >
-                    Take this
+                    <Trans>Take this</Trans>
                   </Button>
                 </div>
               )}
@@ -151,10 +156,10 @@ function EditForm({ person, onClose }: Omit<Props, 'opened'>) {
         </div>
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
-            Cancel
+            <Trans>Cancel</Trans>
           </Button>
           <Button type="submit" loading={busy}>
-            Save
+            <Trans>Save</Trans>
           </Button>
         </Group>
       </Stack>
@@ -162,22 +167,28 @@ function EditForm({ person, onClose }: Omit<Props, 'opened'>) {
   );
 }
 
+const nowText = (value: string): string => (value === '' ? t`Now: (empty)` : t`Now: ${value}`);
+
 const isMeeting = (error: unknown): error is ApiError =>
   error instanceof ApiError &&
   (error.slug === 'changed-meanwhile' || error.slug === 'directory-changed');
 
 /** Who it was, what of theirs is in the form now, and what both of them changed. */
 function meetingText(refusal: ApiError, { taken, conflicts }: Merged): string {
-  const names = (fields: Field[]): string => listText(fields.map((field) => LABELS[field]));
+  const names = (fields: Field[]): string => together(fields.map((field) => LABELS[field]));
   const { changed_by: who, changed_at: at } = refusal.more;
-  const when = typeof at === 'string' ? `, ${localTime(at, clock.now())},` : '';
-  const lines =
-    typeof who === 'string'
-      ? [`Meanwhile ${who}${when} has changed the same person.`]
-      : ['Meanwhile somebody else has changed the same person.'];
-  if (taken.length > 0) lines.push(`Filled in as they left it: ${names(taken)}.`);
-  const both = Object.keys(conflicts) as Field[];
-  if (both.length > 0)
-    lines.push(`You both changed: ${names(both)}. What you typed is still there.`);
-  return [...lines, 'Nothing of yours is saved yet.'].join(' ');
+  const when = typeof at === 'string' ? localTime(at, clock.now()) : null;
+  const lines = [whoText(typeof who === 'string' ? who : null, when)];
+  const left = names(taken);
+  if (left !== '') lines.push(t`Filled in as they left it: ${left}.`);
+  const both = names(Object.keys(conflicts) as Field[]);
+  if (both !== '') lines.push(t`You both changed: ${both}. What you typed is still there.`);
+  return sentences([...lines, t`Nothing of yours is saved yet.`]);
+}
+
+function whoText(who: string | null, when: string | null): string {
+  if (who === null) return t`Meanwhile somebody else has changed the same person.`;
+  return when === null
+    ? t`Meanwhile ${who} has changed the same person.`
+    : t`Meanwhile ${who}, ${when}, has changed the same person.`;
 }

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Paper } from '@mantine/core';
 import { mayChange } from '@/features/account/roles';
 import { useMe } from '@/features/account/useMe';
@@ -19,13 +21,13 @@ export function HomeRuns({ person }: { person: Person }) {
   return (
     <Paper component="section" className={classes.box} aria-labelledby="home">
       <h2 className={classes.heading} id="home">
-        Home directory
+        <Trans>Home directory</Trans>
       </h2>
       {runs.length === 0 ? (
         <p className={classes.quiet}>
           {person.home_tasks.length === 0
-            ? 'The portal has no command that makes one; the setting home_command names it.'
-            : 'Nothing has been done about it from here.'}
+            ? t`The portal has no command that makes one; the setting home_command names it.`
+            : t`Nothing has been done about it from here.`}
         </p>
       ) : (
         <ul className={classes.runs}>
@@ -40,7 +42,7 @@ export function HomeRuns({ person }: { person: Person }) {
           loading={busy}
           onClick={() => change(() => makeHome(person.username))}
         >
-          {making ? 'Run again' : 'Make the home directory'}
+          {making ? t`Run again` : t`Make the home directory`}
         </Button>
       )}
     </Paper>
@@ -48,6 +50,7 @@ export function HomeRuns({ person }: { person: Person }) {
 }
 
 function Run({ run }: { run: HomeRun }) {
+  const code = run.exit_code;
   return (
     <li className={classes.run}>
       <div className={classes.runHead}>
@@ -55,12 +58,14 @@ function Run({ run }: { run: HomeRun }) {
         <span>{homeTask(run)}</span>
         <span className={classes.quiet}>
           <Time at={run.ended_at ?? run.created_at} />
-          {run.exit_code !== null && run.exit_code !== 0 && ` · exit code ${run.exit_code}`}
+          {code !== null && code !== 0 && ` · ${t`exit code ${code}`}`}
         </span>
       </div>
       {run.output !== '' && !isLiveRun(run) && (
         <details open={run.state === 'failed'}>
-          <summary>What it said</summary>
+          <summary>
+            <Trans>What it said</Trans>
+          </summary>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it */}
           <pre className={classes.output} tabIndex={0}>
             {run.output}

@@ -1,9 +1,12 @@
+import { t } from '@lingui/core/macro';
+import { Plural, Trans } from '@lingui/react/macro';
 import { Button, FileButton, Paper, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { fieldMessage, sentence } from '@/api/problem';
 import { useWithPassword } from '@/features/account/reauth';
+import { said } from '@/i18n/said';
 import { download } from '@/lib/download';
 import { useDraft } from '@/lib/useDraft';
 import { Cancelled } from '@/ui/complain';
@@ -14,7 +17,6 @@ import { ImportProgress } from './ImportProgress';
 import { ImportReport } from './ImportReport';
 import { importQuery, startImport } from './imports';
 import type { PeopleImport } from './shapes';
-import { peopleText } from './words';
 
 /** A file, what would come of it, and the button that makes it so. */
 export function ImportForm() {
@@ -65,8 +67,8 @@ export function ImportForm() {
         <Choosing onText={change} />
         <Textarea
           ref={field}
-          label="The file’s lines"
-          description="The first line names the columns; only username and surname are needed. Several groups stand in one cell, with “;” between them."
+          label={t`The file’s lines`}
+          description={t`The first line names the columns; only username and surname are needed. Several groups stand in one cell, with “;” between them.`}
           placeholder={TEMPLATE}
           classNames={{ input: classes.lines }}
           value={text}
@@ -78,11 +80,13 @@ export function ImportForm() {
         />
         <div>
           <Button type="submit" loading={busy === 'checking'} disabled={busy === 'creating'}>
-            Check it
+            <Trans>Check it</Trans>
           </Button>
         </div>
         <p className={classes.quiet}>
-          Checking creates nobody. You see what would come of each line, all mistakes at once.
+          <Trans>
+            Checking creates nobody. You see what would come of each line, all mistakes at once.
+          </Trans>
         </p>
       </Paper>
       {checked !== null && (
@@ -104,7 +108,7 @@ function Choosing({ onText }: { onText: (text: string) => void }) {
       <FileButton accept=".csv,text/csv,text/plain" onChange={(file) => void choose(file)}>
         {(props) => (
           <Button {...props} variant="default">
-            Choose a file…
+            <Trans>Choose a file…</Trans>
           </Button>
         )}
       </FileButton>
@@ -113,7 +117,7 @@ function Choosing({ onText }: { onText: (text: string) => void }) {
         color="gray"
         onClick={() => download('people.csv', TEMPLATE, 'text/csv')}
       >
-        Download a template
+        <Trans>Download a template</Trans>
       </Button>
       {name !== null && <span className={classes.quiet}>{name}</span>}
     </div>
@@ -142,19 +146,21 @@ function Found({ run, creating, onCreate }: { run: PeopleImport } & Omit<Checked
   return (
     <section className={classes.page} aria-labelledby="found">
       <h2 id="found" className={classes.heading} ref={heading} tabIndex={-1}>
-        What would come of it
+        <Trans>What would come of it</Trans>
       </h2>
-      {run.problem && <Notice tone="error">{run.problem}</Notice>}
+      {run.problem && <Notice tone="error">{said(run.problem)}</Notice>}
       <ImportReport run={run}>
         {created > 0 && run.state === 'done' && (
           <div className={classes.create}>
             <Button size="md" loading={creating} onClick={onCreate}>
-              Create {peopleText(created)}
+              <Plural value={created} one="Create # person" other="Create # people" />
             </Button>
             {failed > 0 && (
               <span className={classes.quiet}>
-                Lines with mistakes are left out. Put right, they can be imported later with the
-                same file: whoever exists stays as before.
+                <Trans>
+                  Lines with mistakes are left out. Put right, they can be imported later with the
+                  same file: whoever exists stays as before.
+                </Trans>
               </span>
             )}
           </div>

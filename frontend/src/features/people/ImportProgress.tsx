@@ -1,20 +1,28 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Progress } from '@mantine/core';
 import classes from './Import.module.css';
 import type { PeopleImport } from './shapes';
 
 /** How far an import, or its dry run, is. */
 export function ImportProgress({ run }: { run: PeopleImport }) {
-  const percent = run.total === 0 ? 0 : Math.round((100 * run.done) / run.total);
-  const what = run.dry_run ? 'Checking' : 'Creating people';
+  const { done, total } = run;
+  const percent = total === 0 ? 0 : Math.round((100 * done) / total);
   return (
     <div className={classes.progress} role="status">
       <span>
-        {what}: {run.done} of {run.total} lines
+        {run.dry_run
+          ? t`Checking: ${done} of ${total} lines`
+          : t`Creating people: ${done} of ${total} lines`}
       </span>
-      <Progress value={percent} aria-label={what} size="lg" />
+      <Progress
+        value={percent}
+        aria-label={run.dry_run ? t`Checking` : t`Creating people`}
+        size="lg"
+      />
       {!run.dry_run && (
         <span className={classes.quiet}>
-          It goes on if you leave this page, and its address finds it again.
+          <Trans>It goes on if you leave this page, and its address finds it again.</Trans>
         </span>
       )}
     </div>

@@ -1,16 +1,19 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Paper, Table } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import type { StateWords } from '@/features/sessions/words';
+import { said } from '@/i18n/said';
 import { StateChip } from '@/ui/StateChip';
 import { reportText, shownRows, type Which } from './csv';
 import classes from './Import.module.css';
 import type { ImportLine, PeopleImport } from './shapes';
 
 const RESULTS: Record<ImportLine['result'], StateWords> = {
-  error: { label: 'Mistake', tone: 'bad' },
-  exists: { label: 'Exists already', tone: 'quiet' },
-  would_create: { label: 'Would be created', tone: 'good' },
-  created: { label: 'Created', tone: 'good' },
+  error: { label: t`Mistake`, tone: 'bad' },
+  exists: { label: t`Exists already`, tone: 'quiet' },
+  would_create: { label: t`Would be created`, tone: 'good' },
+  created: { label: t`Created`, tone: 'good' },
 };
 
 const AT_ONCE = 200;
@@ -20,11 +23,12 @@ export function ImportReport({ run, children }: { run: PeopleImport; children?: 
   const [which, setWhich] = useState<Which>('all');
   const [most, setMost] = useState(AT_ONCE);
   const rows = shownRows(run.rows, which);
+  const left = rows.length - most;
   const filters: { value: Which; label: string; n: number }[] = [
-    { value: 'all', label: 'All lines', n: run.total },
-    { value: 'error', label: run.dry_run ? 'Mistakes' : 'Not created', n: run.failed },
-    { value: 'exists', label: 'Exist already', n: run.exists },
-    { value: 'fine', label: run.dry_run ? 'Would be created' : 'Created', n: run.created },
+    { value: 'all', label: t`All lines`, n: run.total },
+    { value: 'error', label: run.dry_run ? t`Mistakes` : t`Not created`, n: run.failed },
+    { value: 'exists', label: t`Exist already`, n: run.exists },
+    { value: 'fine', label: run.dry_run ? t`Would be created` : t`Created`, n: run.created },
   ];
   return (
     <>
@@ -32,7 +36,7 @@ export function ImportReport({ run, children }: { run: PeopleImport; children?: 
         {reportText(run)}
       </p>
       {children}
-      <div className={classes.filters} role="toolbar" aria-label="Which lines">
+      <div className={classes.filters} role="toolbar" aria-label={t`Which lines`}>
         {filters.map(({ value, label, n }) => (
           <Button
             key={value}
@@ -45,15 +49,17 @@ export function ImportReport({ run, children }: { run: PeopleImport; children?: 
               setMost(AT_ONCE);
             }}
           >
-            {label} ({n})
+            <Trans>
+              {label} ({n})
+            </Trans>
           </Button>
         ))}
       </div>
       {rows.length > 0 && <Lines rows={rows.slice(0, most)} />}
-      {rows.length > most && (
+      {left > 0 && (
         <div>
           <Button variant="default" onClick={() => setMost(most + AT_ONCE)}>
-            Show more ({rows.length - most} are left)
+            <Trans>Show more ({left} are left)</Trans>
           </Button>
         </div>
       )}
@@ -64,13 +70,21 @@ export function ImportReport({ run, children }: { run: PeopleImport; children?: 
 function Lines({ rows }: { rows: ImportLine[] }) {
   return (
     <Paper className={classes.table}>
-      <Table verticalSpacing={6} horizontalSpacing="md" aria-label="Lines of the file">
+      <Table verticalSpacing={6} horizontalSpacing="md" aria-label={t`Lines of the file`}>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>Line</Table.Th>
-            <Table.Th>User name</Table.Th>
-            <Table.Th>Result</Table.Th>
-            <Table.Th>Why</Table.Th>
+            <Table.Th>
+              <Trans>Line</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans>User name</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans>Result</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans>Why</Trans>
+            </Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -82,7 +96,8 @@ function Lines({ rows }: { rows: ImportLine[] }) {
                 <StateChip {...RESULTS[row.result]} />
               </Table.Td>
               <Table.Td data-empty={!row.message}>
-                {row.field && <code className={classes.field}>{row.field}</code>} {row.message}
+                {row.field && <code className={classes.field}>{row.field}</code>}{' '}
+                {said(row.message)}
               </Table.Td>
             </Table.Tr>
           ))}

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Plural, Trans } from '@lingui/react/macro';
 import { Button, Group, Paper, Skeleton } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -5,6 +7,7 @@ import { useEffect, useState } from 'react';
 import { ApiError, sentence } from '@/api/problem';
 import { mayChange } from '@/features/account/roles';
 import { useMe } from '@/features/account/useMe';
+import { said } from '@/i18n/said';
 import { download } from '@/lib/download';
 import { Notice } from '@/ui/Notice';
 import { useChange } from '@/ui/useChange';
@@ -15,7 +18,6 @@ import { ImportReport } from './ImportReport';
 import { importQuery, takePasswords } from './imports';
 import { PEOPLE_KEY } from './queries';
 import type { FirstPassword, PeopleImport } from './shapes';
-import { peopleText } from './words';
 
 /** An import that creates people: how far it is, what came of it, and the passwords, once. */
 export function ImportRun({ id }: { id: string }) {
@@ -35,17 +37,17 @@ export function ImportRun({ id }: { id: string }) {
           {sentence(error)}
         </Notice>
       )}
-      {!data && !error && <Skeleton height={160} radius="lg" aria-label="Loading" />}
+      {!data && !error && <Skeleton height={160} radius="lg" aria-label={t`Loading`} />}
       {data?.state === 'running' && <ImportProgress run={data} />}
       {data && ended && <Ended run={data} />}
       <Group>
         {data?.state !== 'running' && (
           <Button component={Link} to="/admin/new/people" variant="default">
-            Import another file
+            <Trans>Import another file</Trans>
           </Button>
         )}
         <Button component={Link} to="/admin/people" variant="default">
-          Show everyone
+          <Trans>Show everyone</Trans>
         </Button>
       </Group>
     </div>
@@ -55,7 +57,7 @@ export function ImportRun({ id }: { id: string }) {
 function Ended({ run }: { run: PeopleImport }) {
   return (
     <>
-      {run.problem && <Notice tone="error">{run.problem}</Notice>}
+      {run.problem && <Notice tone="error">{said(run.problem)}</Notice>}
       <Passwords run={run} />
       <ImportReport run={run} />
     </>
@@ -74,30 +76,38 @@ function Passwords({ run }: { run: PeopleImport }) {
     setTaken(found);
     save(found);
   };
+  const count = taken?.length;
   return (
     <Paper className={classes.form}>
-      <h2 className={classes.heading}>One-time passwords</h2>
+      <h2 className={classes.heading}>
+        <Trans>One-time passwords</Trans>
+      </h2>
       {taken === null ? (
         <>
           <p className={classes.text}>
-            {peopleText(run.passwords)} can log in with a one-time password each. The portal hands
-            them over once, to you, within two hours; then it forgets them.
+            <Plural
+              value={run.passwords}
+              one="# person can log in with a one-time password each. The portal hands them over once, to you, within two hours; then it forgets them."
+              other="# people can log in with a one-time password each. The portal hands them over once, to you, within two hours; then it forgets them."
+            />
           </p>
           <div>
             <Button loading={busy} onClick={() => change(take)}>
-              Download the passwords
+              <Trans>Download the passwords</Trans>
             </Button>
           </div>
         </>
       ) : (
         <>
           <p className={classes.text}>
-            The file has {taken.length} of them. Give each to its person so that nobody else reads
-            it, then delete the file. They are gone when you leave this page.
+            <Trans>
+              The file has {count} of them. Give each to its person so that nobody else reads it,
+              then delete the file. They are gone when you leave this page.
+            </Trans>
           </p>
           <div>
             <Button variant="default" onClick={() => save(taken)}>
-              Download again
+              <Trans>Download again</Trans>
             </Button>
           </div>
         </>

@@ -1,4 +1,4 @@
-import { plural } from '@/features/sessions/words';
+import { plural, t } from '@lingui/core/macro';
 import { Choices } from './Choices';
 
 export type JobsPolicy = 'cancel' | 'leave';
@@ -12,22 +12,25 @@ interface Props {
 
 /** What becomes of somebody's batch jobs. */
 export function JobsPolicyChoice({ value, onChange, jobs }: Props) {
-  const now = jobs > 0 ? `, of which there ${jobs === 1 ? 'is' : 'are'} ${jobs} now` : '';
   return (
     <Choices
-      label={`Batch jobs${now}`}
+      label={plural(jobs, {
+        0: 'Batch jobs',
+        one: 'Batch jobs, of which there is # now',
+        other: 'Batch jobs, of which there are # now',
+      })}
       value={value}
       onChange={onChange}
       choices={[
         {
           value: 'cancel',
-          title: jobs > 0 ? `Cancel ${plural(jobs, 'job')}` : 'Cancel them',
-          about: 'Waiting and running ones end; what they have written stays.',
+          title: plural(jobs, { 0: 'Cancel them', one: 'Cancel # job', other: 'Cancel # jobs' }),
+          about: t`Waiting and running ones end; what they have written stays.`,
         },
         {
           value: 'leave',
-          title: 'Let them end by themselves',
-          about: 'They go on until they are done or their time is up.',
+          title: t`Let them end by themselves`,
+          about: t`They go on until they are done or their time is up.`,
         },
       ]}
     />

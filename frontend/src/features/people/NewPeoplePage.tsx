@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useSearch } from '@tanstack/react-router';
 import { mayChange } from '@/features/account/roles';
 import { useMe } from '@/features/account/useMe';
@@ -9,7 +11,7 @@ import { ImportRun } from './ImportRun';
 /** Many people join at once: from a file, tried out first. */
 export function NewPeoplePage() {
   return (
-    <AdminFrame tab="Import people" title="Import people">
+    <AdminFrame tab={t`Import people`} title={t`Import people`}>
       <Body />
     </AdminFrame>
   );
@@ -22,6 +24,8 @@ function Body() {
   return mayChange(me) ? (
     <ImportForm />
   ) : (
-    <Notice tone="info">Only administrators can import people. You may look at them.</Notice>
+    <Notice tone="info">
+      <Trans>Only administrators can import people. You may look at them.</Trans>
+    </Notice>
   );
 }

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Group, Paper, TextInput } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, useRef, useState } from 'react';
@@ -28,24 +30,24 @@ interface Props {
 }
 
 const LABELS: Record<TextField, string> = {
-  given_name: 'Given name',
-  surname: 'Surname',
-  username: 'User name',
-  email: 'Mail, optional',
-  display_name: 'Shown as',
-  uid: 'Number (uid)',
-  gid: 'Primary group (gid)',
-  home: 'Home directory',
-  shell: 'Login shell',
+  given_name: t`Given name`,
+  surname: t`Surname`,
+  username: t`User name`,
+  email: t`Mail, optional`,
+  display_name: t`Shown as`,
+  uid: t`Number (uid)`,
+  gid: t`Primary group (gid)`,
+  home: t`Home directory`,
+  shell: t`Login shell`,
 };
 
 const HINTS: Partial<Record<TextField, string>> = {
-  username: 'For logging in, for ssh and in Slurm. It can’t be changed later.',
-  display_name: 'Both names together, if empty.',
-  uid: 'The next free one, if empty.',
-  gid: 'A group of their own or the site’s, if empty.',
-  home: 'As the settings say, if empty.',
-  shell: 'As the settings say, if empty.',
+  username: t`For logging in, for ssh and in Slurm. It can’t be changed later.`,
+  display_name: t`Both names together, if empty.`,
+  uid: t`The next free one, if empty.`,
+  gid: t`A group of their own or the site’s, if empty.`,
+  home: t`As the settings say, if empty.`,
+  shell: t`As the settings say, if empty.`,
 };
 
 export function NewPersonForm({ onMade }: Props) {
@@ -107,7 +109,7 @@ export function NewPersonForm({ onMade }: Props) {
       ref={form}
       className={classes.form}
       noValidate
-      aria-label="New person"
+      aria-label={t`New person`}
       onSubmit={(event: FormEvent) => void submit(event)}
     >
       {elsewhere && <Notice tone="error">{sentence(error)}</Notice>}
@@ -119,34 +121,36 @@ export function NewPersonForm({ onMade }: Props) {
       </div>
       <div className={classes.groups}>
         <GroupPick
-          label="Groups, optional"
-          description="What they may use follows from these."
-          placeholder="Type to find one"
+          label={t`Groups, optional`}
+          description={t`What they may use follows from these.`}
+          placeholder={t`Type to find one`}
           without={draft.groups}
           error={fieldMessage(error, 'groups')}
           onPick={(name) => setDraft({ ...draft, groups: [...draft.groups, name] })}
         />
         {draft.groups.length > 0 && (
           <Chips
-            label="Chosen groups"
+            label={t`Chosen groups`}
             names={draft.groups}
             onRemove={async (name) =>
               setDraft({ ...draft, groups: draft.groups.filter((other) => other !== name) })
             }
-            removeLabel={(name) => `Leave out ${name}`}
+            removeLabel={(name) => t`Leave out ${name}`}
           />
         )}
       </div>
       <details className={classes.more} open={rare || undefined}>
-        <summary>Numbers, home directory and shell</summary>
+        <summary>
+          <Trans>Numbers, home directory and shell</Trans>
+        </summary>
         <div className={classes.fields}>{RARE.map(field)}</div>
       </details>
       <Group justify="flex-end">
         <Button component={Link} to="/admin/people" variant="default">
-          Cancel
+          <Trans>Cancel</Trans>
         </Button>
         <Button type="submit" loading={busy}>
-          Create person
+          <Trans>Create person</Trans>
         </Button>
       </Group>
     </Paper>

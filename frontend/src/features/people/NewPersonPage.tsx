@@ -1,9 +1,12 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Group, Paper, Stack } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { mayChange } from '@/features/account/roles';
 import { useMe } from '@/features/account/useMe';
 import { AdminFrame } from '@/features/admin/AdminFrame';
+import { together } from '@/i18n/lists';
 import { Notice } from '@/ui/Notice';
 import { NewPersonForm } from './NewPersonForm';
 import { PasswordBox } from './PasswordBox';
@@ -19,7 +22,7 @@ interface Made {
 /** Somebody joins. */
 export function NewPersonPage() {
   return (
-    <AdminFrame tab="New person" title="New person">
+    <AdminFrame tab={t`New person`} title={t`New person`}>
       <Body />
     </AdminFrame>
   );
@@ -30,7 +33,9 @@ function Body() {
   const [made, setMade] = useState<Made | null>(null);
   if (!mayChange(me))
     return (
-      <Notice tone="info">Only administrators can create people. You may look at them.</Notice>
+      <Notice tone="info">
+        <Trans>Only administrators can create people. You may look at them.</Trans>
+      </Notice>
     );
   return made ? (
     <Welcome made={made} onAnother={() => setMade(null)} />
@@ -41,38 +46,48 @@ function Body() {
 
 function Welcome({ made, onAnother }: { made: Made; onAnother: () => void }) {
   const { person, password } = made;
+  const { username } = person;
+  const name = nameOf(person);
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
   return (
     <Paper className={classes.box}>
       <h2 className={classes.heading} ref={heading} tabIndex={-1}>
-        {nameOf(person)} is in the directory
+        <Trans>{name} is in the directory</Trans>
       </h2>
       <Stack className={classes.wide}>
         <p className={classes.line}>
-          The user name is <strong>{person.username}</strong>
-          {person.uid !== null && <>, the number {person.uid}</>}
-          {(person.groups ?? []).length > 0 && <>, in {(person.groups ?? []).join(', ')}</>}. The
-          one-time password:
+          <MadeText person={person} />
         </p>
-        <PasswordBox username={person.username} made={password} />
+        <PasswordBox username={username} made={password} />
         <Group>
           <Button
             renderRoot={(props) => (
-              <Link
-                {...props}
-                to="/admin/people/$username"
-                params={{ username: person.username }}
-              />
+              <Link {...props} to="/admin/people/$username" params={{ username }} />
             )}
           >
-            Go to {person.username}
+            <Trans>Go to {username}</Trans>
           </Button>
           <Button variant="default" onClick={onAnother}>
-            Create another person
+            <Trans>Create another person</Trans>
           </Button>
         </Group>
       </Stack>
     </Paper>
+  );
+}
+
+function MadeText({ person: { username, uid, groups: all } }: { person: Person }) {
+  const number = uid ?? '–';
+  const groups = together(all ?? []);
+  return groups === '' ? (
+    <Trans>
+      The user name is <strong>{username}</strong>, the number {number}. The one-time password:
+    </Trans>
+  ) : (
+    <Trans>
+      The user name is <strong>{username}</strong>, the number {number}, in {groups}. The one-time
+      password:
+    </Trans>
   );
 }

@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import { Text } from '@mantine/core';
 import { CopyButton } from '@/features/log/CopyButton';
 import { Notice } from '@/ui/Notice';
@@ -14,8 +15,10 @@ export function PasswordBox({ username, made }: Props) {
   return (
     <div className={classes.box}>
       <Notice tone="warning">
-        Copy it now: it is kept nowhere and not shown again. Until it is used, whoever has it can
-        log in as {username}.
+        <Trans>
+          Copy it now: it is kept nowhere and not shown again. Until it is used, whoever has it can
+          log in as {username}.
+        </Trans>
       </Notice>
       <div className={classes.row}>
         <code className={classes.password} data-testid="one-time-password">
@@ -24,10 +27,18 @@ export function PasswordBox({ username, made }: Props) {
         <CopyButton text={made.password} />
       </div>
       <Text size="sm">
-        Give it to {username} so that nobody else reads it.{' '}
-        {made.must_change
-          ? 'At the first login here it is asked for, and then a new password that only they know.'
-          : 'This directory doesn’t insist on a new one: ask them to change it at once, under “Change password” in the menu with their name.'}
+        {made.must_change ? (
+          <Trans>
+            Give it to {username} so that nobody else reads it. At the first login here it is asked
+            for, and then a new password that only they know.
+          </Trans>
+        ) : (
+          <Trans>
+            Give it to {username} so that nobody else reads it. This directory doesn’t insist on a
+            new one: ask them to change it at once, under “Change password” in the menu with their
+            name.
+          </Trans>
+        )}
       </Text>
     </div>
   );

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
@@ -16,6 +18,7 @@ interface Props {
 
 /** Gives someone a new one-time password, and shows it this once. */
 export function PasswordReset({ person, opened, onClose }: Props) {
+  const { username } = person;
   const [made, setMade] = useState<OneTimePassword | null>(null);
   const close = (): void => {
     onClose();
@@ -25,20 +28,18 @@ export function PasswordReset({ person, opened, onClose }: Props) {
     <Modal
       opened={opened}
       onClose={close}
-      title={
-        made
-          ? `One-time password of ${person.username}`
-          : `Reset the password of ${person.username}?`
-      }
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      title={made ? t`One-time password of ${username}` : t`Reset the password of ${username}?`}
+      closeButtonProps={{ 'aria-label': t`Close` }}
       closeOnClickOutside={made === null}
       closeOnEscape={made === null}
     >
       {made ? (
         <Stack>
-          <PasswordBox username={person.username} made={made} />
+          <PasswordBox username={username} made={made} />
           <Group justify="flex-end">
-            <Button onClick={close}>I have copied it</Button>
+            <Button onClick={close}>
+              <Trans>I have copied it</Trans>
+            </Button>
           </Group>
         </Stack>
       ) : (
@@ -56,13 +57,14 @@ interface QuestionProps {
 
 function Question({ person, onMade, onCancel }: QuestionProps) {
   const withPassword = useWithPassword();
+  const { username } = person;
   const [busy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<string | null>(null);
   const reset = async (): Promise<void> => {
     setBusy(true);
     setRefusal(null);
     try {
-      onMade(await withPassword(() => resetPassword(person.username)));
+      onMade(await withPassword(() => resetPassword(username)));
     } catch (error) {
       if (!(error instanceof Cancelled)) setRefusal(sentence(error));
     } finally {
@@ -72,22 +74,24 @@ function Question({ person, onMade, onCancel }: QuestionProps) {
   return (
     <Stack>
       <Text size="sm">
-        The portal makes a one-time password and shows it to you once. The present password stops
-        working, and {person.username} is logged out of the portal everywhere; what they have
-        running goes on.
+        <Trans>
+          The portal makes a one-time password and shows it to you once. The present password stops
+          working, and {username} is logged out of the portal everywhere; what they have running
+          goes on.
+        </Trans>
       </Text>
       {person.locked && (
         <Text size="sm">
-          The account is locked besides; a new password alone doesn't unlock it.
+          <Trans>The account is locked besides; a new password alone doesn't unlock it.</Trans>
         </Text>
       )}
       {refusal && <Notice tone="error">{refusal}</Notice>}
       <Group justify="flex-end">
         <Button variant="default" onClick={onCancel}>
-          Cancel
+          <Trans>Cancel</Trans>
         </Button>
         <Button loading={busy} onClick={() => void reset()}>
-          Make a one-time password
+          <Trans>Make a one-time password</Trans>
         </Button>
       </Group>
     </Stack>

@@ -1,3 +1,5 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Paper, Skeleton } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
@@ -5,6 +7,7 @@ import { sentence } from '@/api/problem';
 import { mayChange } from '@/features/account/roles';
 import { useMe } from '@/features/account/useMe';
 import { AdminFrame } from '@/features/admin/AdminFrame';
+import { said } from '@/i18n/said';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { SearchField } from '@/ui/SearchField';
@@ -18,7 +21,7 @@ import { can, nobodyWords, peopleText } from './words';
 /** Everyone in the directory and everyone the portal remembers, for administrators. */
 export function PeoplePage() {
   return (
-    <AdminFrame tab="People" title="People" aside={<Adding />}>
+    <AdminFrame tab={t`People`} title={t`People`} aside={<Adding />}>
       <People />
     </AdminFrame>
   );
@@ -39,10 +42,10 @@ function Adding() {
   return (
     <div className={classes.actions}>
       <Button component={Link} to="/admin/new/people" variant="default">
-        Import from a file
+        <Trans>Import from a file</Trans>
       </Button>
       <Button component={Link} to="/admin/new/person" leftSection={<Icon name="plus" />}>
-        New person
+        <Trans>New person</Trans>
       </Button>
     </div>
   );
@@ -63,15 +66,17 @@ function People() {
       <Filters search={search} />
       <div className={classes.stack}>
         {error && <Notice tone="error">{sentence(error)}</Notice>}
-        {first?.directory_problem && <Notice tone="warning">{first.directory_problem}</Notice>}
-        {last?.incomplete && <Notice tone="warning">{last.incomplete}</Notice>}
-        {isPending && !error && <Skeleton height={320} radius="lg" aria-label="Loading" />}
+        {first?.directory_problem && (
+          <Notice tone="warning">{said(first.directory_problem)}</Notice>
+        )}
+        {last?.incomplete && <Notice tone="warning">{said(last.incomplete)}</Notice>}
+        {isPending && !error && <Skeleton height={320} radius="lg" aria-label={t`Loading`} />}
         {data && people.length === 0 && <Nobody search={search} />}
         {people.length > 0 && <PeopleTable people={people} busy={isPlaceholderData} />}
       </div>
       <div className={classes.foot}>
         <span className={classes.quiet} role="status">
-          {people.length > 0 && `${peopleText(people.length)}${hasNextPage ? ' so far' : ''}`}
+          {people.length > 0 && countText(people.length, hasNextPage)}
         </span>
         {hasNextPage && (
           <Button
@@ -79,13 +84,16 @@ function People() {
             loading={isFetchingNextPage}
             onClick={() => void asked.fetchNextPage()}
           >
-            Show more
+            <Trans>Show more</Trans>
           </Button>
         )}
       </div>
     </>
   );
 }
+
+const countText = (n: number, more: boolean): string =>
+  more ? plural(n, { one: '# person so far', other: '# people so far' }) : peopleText(n);
 
 function Filters({ search }: { search: PeopleSearch }) {
   const navigate = useNavigate();
@@ -94,7 +102,7 @@ function Filters({ search }: { search: PeopleSearch }) {
     <search className={classes.filters}>
       <SearchField
         className={classes.find}
-        label="Find by name, user name or mail"
+        label={t`Find by name, user name or mail`}
         value={search.text}
         onSearch={(text) =>
           void navigate({
@@ -107,7 +115,7 @@ function Filters({ search }: { search: PeopleSearch }) {
           })
         }
       />
-      <ul className={classes.states} aria-label="Which people">
+      <ul className={classes.states} aria-label={t`Which people`}>
         {FILTERS.map(({ value, label }) => (
           <li key={value}>
             <Link
@@ -127,16 +135,17 @@ function Filters({ search }: { search: PeopleSearch }) {
 }
 
 function Nobody({ search }: { search: PeopleSearch }) {
+  const { text } = search;
   return (
     <Paper className={classes.empty}>
       <span>
-        {search.text === ''
+        {text === ''
           ? nobodyWords(search.state)
-          : `Nobody’s name, user name or mail has “${search.text}” in it.`}
+          : t`Nobody’s name, user name or mail has “${text}” in it.`}
       </span>
-      {(search.text !== '' || search.state !== 'all') && (
+      {(text !== '' || search.state !== 'all') && (
         <Button component={Link} to="/admin/people" variant="default">
-          Show everyone
+          <Trans>Show everyone</Trans>
         </Button>
       )}
     </Paper>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Table } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { StateChip } from '@/ui/StateChip';
@@ -15,14 +17,24 @@ interface Props {
 export function PeopleTable({ people, busy }: Props) {
   return (
     <Paper className={classes.table} aria-busy={busy}>
-      <Table verticalSpacing="xs" horizontalSpacing="md" aria-label="People">
+      <Table verticalSpacing="xs" horizontalSpacing="md" aria-label={t`People`}>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>Person</Table.Th>
-            <Table.Th>State</Table.Th>
-            <Table.Th>Role</Table.Th>
-            <Table.Th>Mail</Table.Th>
-            <Table.Th>Last login</Table.Th>
+            <Table.Th>
+              <Trans>Person</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans>State</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans>Role</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans>Mail</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans>Last login</Trans>
+            </Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -60,8 +72,8 @@ function Row({ row }: { row: PersonRow }) {
       <Table.Td data-empty={!row.email}>
         <span className={classes.above}>{row.email || '–'}</span>
       </Table.Td>
-      <Table.Td data-empty={!row.last_login_at} data-says="Last login:">
-        {row.last_login_at ? <Time at={row.last_login_at} /> : 'never'}
+      <Table.Td data-empty={!row.last_login_at} data-says={t`Last login:`}>
+        {row.last_login_at ? <Time at={row.last_login_at} /> : t`never`}
       </Table.Td>
     </Table.Tr>
   );

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Text } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 import { useMe } from '@/features/account/useMe';
@@ -13,13 +15,13 @@ import type { Person } from './shapes';
 import { type Act, actsFor } from './words';
 
 const LABELS: Record<Act, string> = {
-  edit: 'Edit…',
-  password: 'Reset password…',
-  lock: 'Lock…',
-  unlock: 'Unlock…',
-  disable: 'Disable…',
-  enable: 'Enable…',
-  delete: 'Delete…',
+  edit: t`Edit…`,
+  password: t`Reset password…`,
+  lock: t`Lock…`,
+  unlock: t`Unlock…`,
+  disable: t`Disable…`,
+  enable: t`Enable…`,
+  delete: t`Delete…`,
 };
 
 /** What an administrator may do about someone just now: what can't be done has no button. */
@@ -79,35 +81,41 @@ function SmallDialogs({ person, at }: Small) {
     <>
       <ConfirmDialog
         {...opened('lock')}
-        title={`Lock ${username}?`}
+        title={t`Lock ${username}?`}
         act={() => lockPerson(username)}
-        button="Lock"
+        button={t`Lock`}
       >
         <Text size="sm">
-          The directory refuses the password until you unlock it, right or wrong. Who is logged in
-          stays so, ssh keys go on working and jobs run on: to end all of it, disable the account.
+          <Trans>
+            The directory refuses the password until you unlock it, right or wrong. Who is logged in
+            stays so, ssh keys go on working and jobs run on: to end all of it, disable the account.
+          </Trans>
         </Text>
       </ConfirmDialog>
       <ConfirmDialog
         {...opened('unlock')}
-        title={`Unlock ${username}?`}
+        title={t`Unlock ${username}?`}
         act={() => unlockPerson(username)}
-        button="Unlock"
+        button={t`Unlock`}
       >
         <Text size="sm">
-          The password they have works again at once. Whoever has forgotten it needs a new one
-          besides.
+          <Trans>
+            The password they have works again at once. Whoever has forgotten it needs a new one
+            besides.
+          </Trans>
         </Text>
       </ConfirmDialog>
       <ConfirmDialog
         {...opened('enable')}
-        title={`Enable ${username} again?`}
+        title={t`Enable ${username} again?`}
         act={() => enablePerson(username)}
-        button="Enable"
+        button={t`Enable`}
       >
         <Text size="sm">
-          {username} can log in again with the password and the shell from before. Sessions and jobs
-          that were ended don't come back, and access tokens have to be made anew.
+          <Trans>
+            {username} can log in again with the password and the shell from before. Sessions and
+            jobs that were ended don't come back, and access tokens have to be made anew.
+          </Trans>
         </Text>
       </ConfirmDialog>
     </>

@@ -1,6 +1,8 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { plural } from '@/features/sessions/words';
+import { together } from '@/i18n/lists';
 import { Time } from '@/ui/Time';
 import classes from './Person.module.css';
 import type { Person } from './shapes';
@@ -14,49 +16,59 @@ interface Fact {
 function directoryFacts(person: Person): Fact[] {
   const names = [person.given_name, person.surname].filter(Boolean).join(' ');
   return [
-    { label: 'Name', value: names || person.display_name || '–' },
+    {
+      label: t({ message: 'Name', context: 'of a person' }),
+      value: names || person.display_name || '–',
+    },
     ...(person.display_name && person.display_name !== names
-      ? [{ label: 'Shown as', value: person.display_name }]
+      ? [{ label: t`Shown as`, value: person.display_name }]
       : []),
-    { label: 'Mail', value: person.email || '–' },
-    { label: 'Number (uid)', value: person.uid ?? '–' },
-    { label: 'Primary group', value: person.gid ?? '–' },
-    { label: 'Home directory', value: person.home ? <code>{person.home}</code> : '–' },
-    { label: 'Login shell', value: person.shell ? <code>{person.shell}</code> : '–' },
-    { label: 'Password', value: passwordText(person) },
+    { label: t`Mail`, value: person.email || '–' },
+    { label: t`Number (uid)`, value: person.uid ?? '–' },
+    { label: t`Primary group`, value: person.gid ?? '–' },
+    { label: t`Home directory`, value: person.home ? <code>{person.home}</code> : '–' },
+    { label: t`Login shell`, value: person.shell ? <code>{person.shell}</code> : '–' },
+    { label: t`Password`, value: passwordText(person) },
   ];
 }
 
 function portalFacts(person: Person): Fact[] {
   const { sessions, jobs } = person.live;
-  const running = [
-    ...(sessions > 0 ? [plural(sessions, 'session')] : []),
-    ...(jobs > 0 ? [plural(jobs, 'job')] : []),
-  ].join(', ');
+  const running = together([
+    ...(sessions > 0 ? [plural(sessions, { one: '# session', other: '# sessions' })] : []),
+    ...(jobs > 0 ? [plural(jobs, { one: '# job', other: '# jobs' })] : []),
+  ]);
   return [
     {
-      label: 'Last login',
-      value: person.last_login_at ? <Time at={person.last_login_at} /> : 'never',
+      label: t`Last login`,
+      value: person.last_login_at ? <Time at={person.last_login_at} /> : t`never`,
     },
-    { label: 'Logged in', value: person.web_sessions === 0 ? 'nowhere' : browsers(person) },
-    { label: 'Access tokens', value: person.tokens === 0 ? 'none' : String(person.tokens) },
-    { label: 'Running now', value: running || 'nothing' },
+    { label: t`Logged in`, value: person.web_sessions === 0 ? t`nowhere` : browsers(person) },
+    { label: t`Access tokens`, value: person.tokens === 0 ? t`none` : String(person.tokens) },
+    { label: t`Running now`, value: running || t`nothing` },
   ];
 }
 
-const browsers = ({ web_sessions: n }: Person): string => `in ${plural(n, 'browser')}`;
+const browsers = ({ web_sessions: n }: Person): string =>
+  plural(n, { one: 'in # browser', other: 'in # browsers' });
 
 export function DirectoryFacts({ person }: { person: Person }) {
   return (
     <Paper component="section" className={classes.box} aria-labelledby="in-directory">
       <h2 className={classes.heading} id="in-directory">
-        In the directory
+        <Trans>In the directory</Trans>
       </h2>
       {person.in_directory && !person.directory_problem && <Facts facts={directoryFacts(person)} />}
       {person.directory_problem && (
-        <p className={classes.quiet}>The directory can't be asked just now.</p>
+        <p className={classes.quiet}>
+          <Trans>The directory can't be asked just now.</Trans>
+        </p>
       )}
-      {!person.in_directory && <p className={classes.quiet}>There is no entry of this name.</p>}
+      {!person.in_directory && (
+        <p className={classes.quiet}>
+          <Trans>There is no entry of this name.</Trans>
+        </p>
+      )}
     </Paper>
   );
 }
@@ -65,13 +77,13 @@ export function PortalFacts({ person }: { person: Person }) {
   return (
     <Paper component="section" className={classes.box} aria-labelledby="in-portal">
       <h2 className={classes.heading} id="in-portal">
-        In the portal
+        <Trans>In the portal</Trans>
       </h2>
       {person.known ? (
         <Facts facts={portalFacts(person)} />
       ) : (
         <p className={classes.quiet}>
-          They have not logged in yet. The first login makes their profile.
+          <Trans>They have not logged in yet. The first login makes their profile.</Trans>
         </p>
       )}
     </Paper>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper } from '@mantine/core';
 import { mayChange } from '@/features/account/roles';
 import { useMe } from '@/features/account/useMe';
@@ -19,26 +21,28 @@ export function PersonGroups({ person }: { person: Person }) {
   return (
     <Paper component="section" className={classes.box} aria-labelledby="groups">
       <h2 className={classes.heading} id="groups">
-        Groups
+        <Trans>Groups</Trans>
       </h2>
       {groups.length === 0 ? (
-        <p className={classes.quiet}>In no group.</p>
+        <p className={classes.quiet}>
+          <Trans>In no group.</Trans>
+        </p>
       ) : (
         <Chips
-          label={`Groups of ${username}`}
+          label={t`Groups of ${username}`}
           names={groups}
           to="group"
           onRemove={
             changing ? (name) => withPassword(() => removeFromGroup(username, name)) : undefined
           }
-          removeLabel={(name) => `Take ${username} out of ${name}`}
+          removeLabel={(name) => t`Take ${username} out of ${name}`}
         />
       )}
       {changing && (
         <div className={classes.wide}>
           <GroupPick
-            label="Add to a group"
-            placeholder="Type to find one"
+            label={t`Add to a group`}
+            placeholder={t`Type to find one`}
             without={groups}
             disabled={busy}
             onPick={(name) => change(() => addToGroup(username, name))}

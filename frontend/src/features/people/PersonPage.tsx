@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Paper, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
@@ -6,6 +8,7 @@ import { mayChange } from '@/features/account/roles';
 import { useMe } from '@/features/account/useMe';
 import { AdminFrame } from '@/features/admin/AdminFrame';
 import { PersonLimits } from '@/features/limits/PersonLimits';
+import { said } from '@/i18n/said';
 import { Notice } from '@/ui/Notice';
 import { StateChip } from '@/ui/StateChip';
 import { Absences } from './Absences';
@@ -48,7 +51,7 @@ function Body({ username }: { username: string }) {
   return (
     <div className={classes.page}>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
-      {!data && !error && <Skeleton height={360} radius="lg" aria-label="Loading" />}
+      {!data && !error && <Skeleton height={360} radius="lg" aria-label={t`Loading`} />}
       {data && <Whole person={data} />}
     </div>
   );
@@ -59,11 +62,13 @@ function Deleted({ username }: { username: string }) {
   return (
     <Paper className={classes.box} role="status">
       <p className={classes.line}>
-        {username} is deleted, and others may have the name. What they did stays in the audit.
+        <Trans>
+          {username} is deleted, and others may have the name. What they did stays in the audit.
+        </Trans>
       </p>
       <div className={classes.actions}>
         <Button component={Link} to="/admin/people" variant="default">
-          Show everyone
+          <Trans>Show everyone</Trans>
         </Button>
         <Button
           variant="default"
@@ -71,7 +76,7 @@ function Deleted({ username }: { username: string }) {
             <Link {...props} to="/admin/people" search={{ state: 'deleted' }} />
           )}
         >
-          Show the deleted
+          <Trans>Show the deleted</Trans>
         </Button>
       </div>
     </Paper>
@@ -82,42 +87,45 @@ function Nobody({ username }: { username: string }) {
   return (
     <Paper className={classes.box}>
       <p className={classes.line}>
-        There is nobody called {username}, in the directory or in the portal's memory.
+        <Trans>
+          There is nobody called {username}, in the directory or in the portal's memory.
+        </Trans>
       </p>
       <Button component={Link} to="/admin/people" variant="default">
-        Show everyone
+        <Trans>Show everyone</Trans>
       </Button>
     </Paper>
   );
 }
 
-const BEING_DELETED = { label: 'Being deleted', tone: 'busy' } as const;
+const BEING_DELETED = { label: t`Being deleted`, tone: 'busy' } as const;
 
 function Whole({ person }: { person: Person }) {
   const admin = mayChange(useMe());
+  const { username } = person;
   const isBeingDeleted = isLeaving(person) && person.deleted_at === null;
   return (
     <>
       <div className={classes.head}>
         <StateChip {...(isBeingDeleted ? BEING_DELETED : personWords(person))} />
         <code className={classes.username}>{loginOf(person)}</code>
-        <nav className={classes.links} aria-label={`More about ${person.username}`}>
+        <nav className={classes.links} aria-label={t`More about ${username}`}>
           {!isLeaving(person) && (
-            <Link to="/admin/limits" search={{ person: person.username }}>
-              Limits
+            <Link to="/admin/limits" search={{ person: username }}>
+              <Trans>Limits</Trans>
             </Link>
           )}
           <Link to="/admin/usage" search={{ by: 'person', q: loginOf(person) }}>
-            Usage
+            <Trans>Usage</Trans>
           </Link>
           <Link to="/admin/audit" search={{ target: loginOf(person) }}>
-            Audit
+            <Trans>Audit</Trans>
           </Link>
         </nav>
       </div>
       {admin && <PersonActions person={person} />}
-      {person.directory_problem && <Notice tone="warning">{person.directory_problem}</Notice>}
-      {person.unmanaged && <Notice tone="info">{person.unmanaged}</Notice>}
+      {person.directory_problem && <Notice tone="warning">{said(person.directory_problem)}</Notice>}
+      {person.unmanaged && <Notice tone="info">{said(person.unmanaged)}</Notice>}
       <Closing person={person} />
       {admin && !person.directory_problem && <Absences capabilities={person.capabilities} />}
       <div className={classes.columns}>
@@ -129,7 +137,7 @@ function Whole({ person }: { person: Person }) {
         <div className={classes.column}>
           <PortalFacts person={person} />
           <PersonRole person={person} />
-          {!isLeaving(person) && <PersonLimits username={person.username} />}
+          {!isLeaving(person) && <PersonLimits username={username} />}
           <SecondFactorBox person={person} />
         </div>
       </div>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { NativeSelect, Paper } from '@mantine/core';
 import { mayChange } from '@/features/account/roles';
 import { useMe } from '@/features/account/useMe';
@@ -12,9 +14,9 @@ import type { Person } from './shapes';
 import { isLeaving, roleReason, roleText } from './words';
 
 const GRANTS = [
-  { value: 'none', label: 'None' },
-  { value: 'viewer', label: 'Viewer: sees these pages, changes nothing' },
-  { value: 'admin', label: 'Administrator' },
+  { value: 'none', label: t`None` },
+  { value: 'viewer', label: t`Viewer: sees these pages, changes nothing` },
+  { value: 'admin', label: t`Administrator` },
 ];
 
 /** What someone may do in the portal, why, and which groups they lead. */
@@ -22,26 +24,29 @@ export function PersonRole({ person }: { person: Person }) {
   const me = useMe();
   const { busy, change, withPassword } = useChange();
   const { username, leads } = person;
+  const [role, reason] = [roleText(person.role), roleReason(person)];
   const changing = mayChange(me) && !isLeaving(person) && !person.unmanaged;
   return (
     <Paper component="section" className={classes.box} aria-labelledby="role">
       <h2 className={classes.heading} id="role">
-        Role
+        <Trans>Role</Trans>
       </h2>
       <p className={classes.line}>
-        <strong>{roleText(person.role)}.</strong> {roleReason(person)}
-        {person.granted_role && person.granted_at && (
-          <>
-            {' '}
-            Since <Time at={person.granted_at} />.
-          </>
+        {person.granted_role && person.granted_at ? (
+          <Trans>
+            <strong>{role}.</strong> {reason} Since <Time at={person.granted_at} />.
+          </Trans>
+        ) : (
+          <Trans>
+            <strong>{role}.</strong> {reason}
+          </Trans>
         )}
       </p>
       {changing && (
         <NativeSelect
           className={classes.wide}
-          label="Role given in the portal"
-          description="The higher counts: this one, or that of the directory’s groups."
+          label={t`Role given in the portal`}
+          description={t`The higher counts: this one, or that of the directory’s groups.`}
           inputWrapperOrder={['label', 'input', 'description', 'error']}
           data={GRANTS}
           value={person.granted_role ?? 'none'}
@@ -53,27 +58,29 @@ export function PersonRole({ person }: { person: Person }) {
           }}
         />
       )}
-      <h3 className={classes.subheading}>Leads</h3>
+      <h3 className={classes.subheading}>
+        <Trans>Leads</Trans>
+      </h3>
       {leads.length === 0 ? (
         <p className={classes.quiet}>
-          No group. A group's leader sees what its members use and sets their limits.
+          <Trans>No group. A group's leader sees what its members use and sets their limits.</Trans>
         </p>
       ) : (
         <Chips
-          label={`Groups that ${username} leads`}
+          label={t`Groups that ${username} leads`}
           names={leads}
           to="group"
           onRemove={
             changing ? (name) => withPassword(() => setLeader(name, username, false)) : undefined
           }
-          removeLabel={(name) => `${username} leads ${name} no longer`}
+          removeLabel={(name) => t`${username} leads ${name} no longer`}
         />
       )}
       {changing && (
         <div className={classes.wide}>
           <GroupPick
-            label="Make leader of a group"
-            placeholder="Type to find one"
+            label={t`Make leader of a group`}
+            placeholder={t`Type to find one`}
             without={leads}
             disabled={busy}
             onPick={(name) => change(() => setLeader(name, username, true))}

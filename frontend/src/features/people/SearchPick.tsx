@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Combobox, Loader, Text, TextInput, useCombobox } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
@@ -46,7 +47,7 @@ export function GroupPick(props: PickProps) {
       {...props}
       text={text}
       setText={setText}
-      none="There is no such group."
+      none={t`There is no such group.`}
       found={{ choices, error, asking: isFetching || typed !== text.trim() }}
     />
   );
@@ -66,7 +67,7 @@ export function PersonPick(props: PickProps) {
       {...props}
       text={text}
       setText={setText}
-      none="There is nobody like that."
+      none={t`There is nobody like that.`}
       found={{ choices, error, asking: isFetching || typed !== text.trim() }}
     />
   );
@@ -129,7 +130,7 @@ function Pick({ text, setText, found, none, without = [], onPick, ...field }: Pr
           ))}
           {choices.length === 0 && (
             <Combobox.Empty>
-              {found.error ? sentence(found.error) : found.asking ? 'Searching…' : none}
+              {found.error ? sentence(found.error) : found.asking ? t`Searching…` : none}
             </Combobox.Empty>
           )}
         </Combobox.Options>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Paper, Text } from '@mantine/core';
 import { useState } from 'react';
 import { mayChange } from '@/features/account/roles';
@@ -16,30 +18,32 @@ export function SecondFactorBox({ person }: { person: Person }) {
   return (
     <Paper component="section" className={classes.box} aria-labelledby="factor">
       <h2 className={classes.heading} id="factor">
-        Second factor
+        <Trans>Second factor</Trans>
       </h2>
       <p className={person.second_factor ? classes.line : classes.quiet}>
         {person.second_factor
-          ? 'On: a login asks for a code of their app.'
-          : 'Off: the password alone opens the account.'}
+          ? t`On: a login asks for a code of their app.`
+          : t`Off: the password alone opens the account.`}
       </p>
       {person.second_factor && mayChange(me) && !isLeaving(person) && (
         <Button variant="default" onClick={() => setAsking(true)}>
-          Take it away…
+          <Trans>Take it away…</Trans>
         </Button>
       )}
       <ConfirmDialog
         opened={asking}
         onClose={() => setAsking(false)}
-        title={`Take away the second factor of ${username}?`}
+        title={t`Take away the second factor of ${username}?`}
         act={() => resetSecondFactor(username)}
-        button="Take it away"
+        button={t`Take it away`}
         danger
       >
         <Text size="sm">
-          For someone who has lost their phone and the recovery codes: be sure that it is them who
-          asks. Their password alone opens the account then, until they set up another one; they are
-          told at their next login that you did this.
+          <Trans>
+            For someone who has lost their phone and the recovery codes: be sure that it is them who
+            asks. Their password alone opens the account then, until they set up another one; they
+            are told at their next login that you did this.
+          </Trans>
         </Text>
       </ConfirmDialog>
     </Paper>

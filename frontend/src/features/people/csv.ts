@@ -1,7 +1,7 @@
 /** Files of people: the template, what a report says, and the passwords afterwards. Pure. */
+import { plural, t } from '@lingui/core/macro';
 
 import type { FirstPassword, ImportLine, PeopleImport } from './shapes';
-import { peopleText } from './words';
 
 /** The longest request the portal reads is one MiB; a little stays for what is around the text. */
 export const MOST_BYTES = 1024 * 1024 - 1000;
@@ -14,10 +14,10 @@ export const TEMPLATE = [
 
 /** Null for text that can be sent; else what is wrong with it. */
 export function textProblem(text: string): string | null {
-  if (text.trim() === '') return 'Choose a file, or paste its lines here.';
+  if (text.trim() === '') return t`Choose a file, or paste its lines here.`;
   const bytes = new TextEncoder().encode(JSON.stringify(text)).length;
   return bytes > MOST_BYTES
-    ? 'This is more than the portal reads at once; divide it into several files.'
+    ? t`This is more than the portal reads at once; divide it into several files.`
     : null;
 }
 
@@ -44,19 +44,27 @@ type Counts = Pick<PeopleImport, 'created' | 'exists' | 'failed' | 'total' | 'dr
 
 /** "12 people would be created, 3 exist already, 2 lines have mistakes" */
 export function reportText({ created, exists, failed, dry_run }: Counts): string {
-  const made = `${peopleText(created)} ${dry_run ? 'would be' : created === 1 ? 'was' : 'were'} created`;
-  const parts = [made];
-  if (exists > 0)
-    parts.push(
-      `${exists} ${exists === 1 ? 'exists' : 'exist'} already and ${exists === 1 ? 'stays' : 'stay'} as before`,
-    );
-  if (failed > 0)
-    parts.push(
-      dry_run
-        ? `${failed} ${failed === 1 ? 'line has' : 'lines have'} mistakes`
-        : `${failed} could not be created`,
-    );
-  return `${parts.join(', ')}.`;
+  if (dry_run)
+    return t`${plural(created, {
+      one: '# person would be created',
+      other: '# people would be created',
+    })}${plural(exists, {
+      0: '',
+      one: ', # exists already and stays as before',
+      other: ', # exist already and stay as before',
+    })}${plural(failed, {
+      0: '',
+      one: ', # line has mistakes',
+      other: ', # lines have mistakes',
+    })}.`;
+  return t`${plural(created, {
+    one: '# person was created',
+    other: '# people were created',
+  })}${plural(exists, {
+    0: '',
+    one: ', # exists already and stays as before',
+    other: ', # exist already and stay as before',
+  })}${plural(failed, { 0: '', other: ', # could not be created' })}.`;
 }
 
 /** One cell: quoted where it has to be. */

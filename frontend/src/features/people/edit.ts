@@ -1,4 +1,5 @@
 /** Editing a person while others may do the same: what was changed, by whom, and what to keep. Pure. */
+import { t } from '@lingui/core/macro';
 import type { Person } from './shapes';
 
 export const FIELDS = [
@@ -17,13 +18,13 @@ export type Base = Pick<Person, Field | 'version'>;
 export type Changes = Partial<Record<Exclude<Field, 'gid'>, string>> & { gid?: number };
 
 export const LABELS: Record<Field, string> = {
-  given_name: 'Given name',
-  surname: 'Surname',
-  display_name: 'Shown as',
-  email: 'Mail',
-  gid: 'Group number',
-  home: 'Home directory',
-  shell: 'Login shell',
+  given_name: t`Given name`,
+  surname: t`Surname`,
+  display_name: t`Shown as`,
+  email: t`Mail`,
+  gid: t`Group number`,
+  home: t`Home directory`,
+  shell: t`Login shell`,
 };
 
 /** A person's values as the form holds them. */
@@ -47,7 +48,7 @@ export function changes(base: Base, draft: Draft): Changes {
 
 /** What only the form itself can see: a number that is none. */
 export function formErrors(draft: Draft): Partial<Record<Field, string>> {
-  return /^\d*$/.test(draft.gid.trim()) ? {} : { gid: 'Enter a number.' };
+  return /^\d*$/.test(draft.gid.trim()) ? {} : { gid: t`Enter a number.` };
 }
 
 export interface Merged {

@@ -1,12 +1,13 @@
+import { t } from '@lingui/core/macro';
 /** Which people a list is of; the address of the page names it. Pure. */
 export const FILTERS = [
-  { value: 'all', label: 'Everyone' },
-  { value: 'active', label: 'Active' },
-  { value: 'disabled', label: 'Disabled' },
-  { value: 'admins', label: 'Administrators' },
-  { value: 'viewers', label: 'Viewers' },
-  { value: 'missing', label: 'Gone from the directory' },
-  { value: 'deleted', label: 'Deleted' },
+  { value: 'all', label: t`Everyone` },
+  { value: 'active', label: t`Active` },
+  { value: 'disabled', label: t`Disabled` },
+  { value: 'admins', label: t`Administrators` },
+  { value: 'viewers', label: t`Viewers` },
+  { value: 'missing', label: t`Gone from the directory` },
+  { value: 'deleted', label: t`Deleted` },
 ] as const;
 
 export type Filter = (typeof FILTERS)[number]['value'];

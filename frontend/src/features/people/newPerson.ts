@@ -1,4 +1,5 @@
 /** The form for somebody new, as what is typed into it and as what is asked for. Pure. */
+import { t } from '@lingui/core/macro';
 import type { NewPerson } from './shapes';
 import { suggestedUsername } from './suggest';
 
@@ -41,10 +42,10 @@ export const usernameOf = (draft: NewDraft): string =>
 export function draftErrors(draft: NewDraft): Partial<Record<TextField, string>> {
   const number = (text: string): boolean => /^\d{0,10}$/.test(text.trim());
   return {
-    ...(draft.surname.trim() === '' ? { surname: 'Enter a surname.' } : {}),
-    ...(usernameOf(draft).trim() === '' ? { username: 'Enter a user name.' } : {}),
-    ...(number(draft.uid) ? {} : { uid: 'Enter a number, or nothing.' }),
-    ...(number(draft.gid) ? {} : { gid: 'Enter a number, or nothing.' }),
+    ...(draft.surname.trim() === '' ? { surname: t`Enter a surname.` } : {}),
+    ...(usernameOf(draft).trim() === '' ? { username: t`Enter a user name.` } : {}),
+    ...(number(draft.uid) ? {} : { uid: t`Enter a number, or nothing.` }),
+    ...(number(draft.gid) ? {} : { gid: t`Enter a number, or nothing.` }),
   };
 }
 

@@ -10,7 +10,6 @@ import {
   hasOtherNumber,
   isClosing,
   isLeaving,
-  listText,
   personWords,
   roleReason,
 } from './words';
@@ -86,12 +85,6 @@ describe('what a directory can’t do', () => {
     expect(can({ missing }, 'edit')).toBe(false);
     expect(can({ missing }, 'groups')).toBe(true);
     expect(absences({ missing: {} })).toEqual([]);
-  });
-
-  it('reads as a sentence', () => {
-    expect(listText([])).toBe('');
-    expect(listText(['a'])).toBe('a');
-    expect(listText(['a', 'b', 'c'])).toBe('a, b and c');
   });
 });
 

@@ -1,6 +1,9 @@
 /** People in words: what state they are in, what they may, what goes on with them. Pure. */
+import { plural, t } from '@lingui/core/macro';
 import { ROLE_WORDS } from '@/features/account/roles';
 import type { StateWords } from '@/features/sessions/words';
+import { either } from '@/i18n/lists';
+import { said } from '@/i18n/said';
 import type { Filter } from './filters';
 import type { Ability, Capabilities, HomeRun, Person, PersonRow, Role } from './shapes';
 
@@ -8,21 +11,21 @@ import type { Ability, Capabilities, HomeRun, Person, PersonRow, Role } from './
 export function nobodyWords(filter: Filter): string {
   switch (filter) {
     case 'disabled':
-      return 'Nobody is disabled.';
+      return t`Nobody is disabled.`;
     case 'admins':
-      return 'Nobody who is an administrator has logged in yet.';
+      return t`Nobody who is an administrator has logged in yet.`;
     case 'viewers':
-      return 'There are no viewers. A viewer sees all these pages and changes nothing.';
+      return t`There are no viewers. A viewer sees all these pages and changes nothing.`;
     case 'missing':
-      return 'Everyone the portal knows is in the directory.';
+      return t`Everyone the portal knows is in the directory.`;
     case 'deleted':
-      return 'Nobody has been deleted.';
+      return t`Nobody has been deleted.`;
     default:
-      return 'There is nobody in the directory yet.';
+      return t`There is nobody in the directory yet.`;
   }
 }
 
-export const peopleText = (n: number): string => (n === 1 ? '1 person' : `${n} people`);
+export const peopleText = (n: number): string => plural(n, { one: '# person', other: '# people' });
 
 export const nameOf = (
   person: Pick<PersonRow, 'display_name' | 'username' | 'former_username'>,
@@ -30,13 +33,13 @@ export const nameOf = (
 
 /** The one state that matters most of all that hold. */
 export function personWords(row: PersonRow): StateWords {
-  if (row.deleted_at) return { label: 'Deleted', tone: 'quiet' };
-  if (row.disabled) return { label: 'Disabled', tone: 'bad' };
-  if (!row.in_directory) return { label: 'Gone from the directory', tone: 'waiting' };
-  if (row.unmanaged) return { label: 'Not managed', tone: 'quiet' };
-  if (row.locked) return { label: 'Locked', tone: 'waiting' };
-  if (row.must_change_password) return { label: 'One-time password', tone: 'quiet' };
-  return { label: 'Active', tone: 'good' };
+  if (row.deleted_at) return { label: t`Deleted`, tone: 'quiet' };
+  if (row.disabled) return { label: t`Disabled`, tone: 'bad' };
+  if (!row.in_directory) return { label: t`Gone from the directory`, tone: 'waiting' };
+  if (row.unmanaged) return { label: t`Not managed`, tone: 'quiet' };
+  if (row.locked) return { label: t`Locked`, tone: 'waiting' };
+  if (row.must_change_password) return { label: t`One-time password`, tone: 'quiet' };
+  return { label: t`Active`, tone: 'good' };
 }
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
@@ -48,32 +51,28 @@ export const roleText = (role: Role | null): string => capital(ROLE_WORDS[role ?
 export function roleReason(
   person: Pick<Person, 'role' | 'directory_role' | 'granted_role' | 'granted_by'>,
 ): string {
-  if (person.role === null) return 'The groups of the directory decide that at the first login.';
-  if (person.role === 'user') return 'Everyone who may log in is that.';
+  if (person.role === null) return t`The groups of the directory decide that at the first login.`;
+  if (person.role === 'user') return t`Everyone who may log in is that.`;
   const directory = person.directory_role === person.role;
   const granted = person.granted_role === person.role;
-  const by = person.granted_by ? ` by ${person.granted_by}` : '';
-  if (directory && granted) return `By a group of the directory, and given here${by} as well.`;
-  return granted
-    ? `Given here${by}.`
-    : 'By a group of the directory; it ends when they leave that group.';
+  const by = person.granted_by;
+  if (directory && granted)
+    return by
+      ? t`By a group of the directory, and given here by ${by} as well.`
+      : t`By a group of the directory, and given here as well.`;
+  if (granted) return by ? t`Given here by ${by}.` : t`Given here.`;
+  return t`By a group of the directory; it ends when they leave that group.`;
 }
 
 const ABILITIES: Record<Ability, string> = {
-  create: 'create people',
-  edit: 'edit people',
-  delete: 'delete people',
-  groups: 'change groups',
-  password: 'reset passwords',
-  lock: 'lock people',
-  disable: 'switch accounts off in the directory',
+  create: t`create people`,
+  edit: t`edit people`,
+  delete: t`delete people`,
+  groups: t`change groups`,
+  password: t`reset passwords`,
+  lock: t`lock people`,
+  disable: t`switch accounts off in the directory`,
 };
-
-/** "a, b and c" */
-export function listText(words: readonly string[], joint: 'and' | 'or' = 'and'): string {
-  const last = words.at(-1) ?? '';
-  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} ${joint} ${last}`;
-}
 
 /** What can't be done here, and why: one line for each reason. */
 export function absences({ missing }: Pick<Capabilities, 'missing'>): {
@@ -86,7 +85,7 @@ export function absences({ missing }: Pick<Capabilities, 'missing'>): {
     const word = ABILITIES[ability as Ability] ?? ability;
     reasons.set(why, [...(reasons.get(why) ?? []), word]);
   }
-  return [...reasons].map(([why, words]) => ({ what: listText(words, 'or'), why }));
+  return [...reasons].map(([why, words]) => ({ what: either(words), why: said(why) }));
 }
 
 export const can = ({ missing }: Pick<Capabilities, 'missing'>, ability: Ability): boolean =>
@@ -110,9 +109,9 @@ export const hasOtherNumber = (
   person.uid !== person.known_uid;
 
 const HOME_TASKS: Record<HomeRun['task'], string> = {
-  create: 'Make the home directory',
-  archive: 'Pack the files away',
-  delete: 'Delete the files',
+  create: t`Make the home directory`,
+  archive: t`Pack the files away`,
+  delete: t`Delete the files`,
 };
 
 export const homeTask = (run: Pick<HomeRun, 'task'>): string => HOME_TASKS[run.task];
@@ -120,13 +119,13 @@ export const homeTask = (run: Pick<HomeRun, 'task'>): string => HOME_TASKS[run.t
 export function homeWords(run: Pick<HomeRun, 'state'>): StateWords {
   switch (run.state) {
     case 'queued':
-      return { label: 'Waiting', tone: 'waiting' };
+      return { label: t`Waiting`, tone: 'waiting' };
     case 'running':
-      return { label: 'Running', tone: 'busy' };
+      return { label: t`Running`, tone: 'busy' };
     case 'done':
-      return { label: 'Done', tone: 'good' };
+      return { label: t`Done`, tone: 'good' };
     case 'failed':
-      return { label: 'Failed', tone: 'bad' };
+      return { label: t`Failed`, tone: 'bad' };
   }
 }
 
@@ -172,8 +171,8 @@ export function actsFor(person: Person, by: string): Act[] {
 export function passwordText(
   person: Pick<Person, 'locked' | 'disabled' | 'must_change_password'>,
 ): string {
-  if (person.disabled) return 'refused: the account is disabled';
-  if (person.locked) return 'refused: locked, by an administrator or after too many wrong ones';
-  if (person.must_change_password) return 'one-time: a new one is asked for at the next login';
-  return 'their own';
+  if (person.disabled) return t`refused: the account is disabled`;
+  if (person.locked) return t`refused: locked, by an administrator or after too many wrong ones`;
+  if (person.must_change_password) return t`one-time: a new one is asked for at the next login`;
+  return t`their own`;
 }
