@@ -1,8 +1,8 @@
-/** What people do from here: more time, TensorBoard, the notebook as a job, back to the portal. */
+/** What people do from here: more time, TensorBoard, the notebook as a job, back to its page. */
 import { extensionChoices } from '@/features/sessions/extend';
 import type { Application, NotebookPanel, Notifications } from './jupyter';
 import { runAddress } from './notebook';
-import { localTime, warningDue } from './time';
+import { duration, localTime, warningDue } from './time';
 import type { Watch } from './watch';
 import { words } from './words';
 
@@ -94,9 +94,20 @@ export class Acts {
     tab.go(runAddress(form, path, environment));
   }
 
+  /** To the session's own page in the portal, where it can be stopped too. */
   back(): void {
-    const home = this.watch.facts?.pages.home;
-    if (home !== undefined) this.tabs.open(home);
+    const page = this.watch.facts?.pages.session;
+    if (page !== undefined) this.tabs.open(page);
+  }
+
+  /** It is to go on though nothing runs; every tab with this JupyterLab learns of it. */
+  async keep(): Promise<void> {
+    this.watch.keep();
+    try {
+      await this.watch.server.keep();
+    } catch (error) {
+      this.#complain(error);
+    }
   }
 
   /** Once a quarter of an hour and once five minutes before the end; a new end begins anew. */
@@ -113,7 +124,7 @@ export class Acts {
     this.#dismiss();
     this.#warned = { end, at: due };
     const [minutes] = this.choices;
-    this.#warning = this.notify?.warning(words.warning(words.minutesLeft(leftMs)), {
+    this.#warning = this.notify?.warning(words.warning(duration(leftMs)), {
       autoClose: false,
       actions:
         minutes === undefined

@@ -14,6 +14,7 @@ const NEEDED: (keyof Shared)[] = [
   '@jupyterlab/notebook',
   '@jupyterlab/services',
   '@jupyterlab/statusbar',
+  '@jupyterlab/translation',
   '@jupyterlab/ui-components',
   '@lumino/widgets',
 ];

@@ -24,13 +24,22 @@ export interface Facts {
   now: string;
   session: Pick<
     Session,
-    'name' | 'node' | 'environment' | 'resources' | 'state' | 'expires_at' | 'extension'
+    | 'name'
+    | 'node'
+    | 'environment'
+    | 'resources'
+    | 'state'
+    | 'expires_at'
+    | 'extension'
+    | 'idle_since'
   >;
-  pages: { home: string; tensorboard: string; run_notebook: string };
+  pages: { session: string; tensorboard: string; run_notebook: string };
 }
 
 export interface News {
   facts: Facts | null;
   problem: string | null;
   use: Use;
+  /** Its owner has said that it is to go on though nothing runs. */
+  kept: boolean;
 }

@@ -63,6 +63,11 @@ export interface NotebookTracker {
   readonly currentChanged: Signal<NotebookPanel | null>;
 }
 
+export interface Translator {
+  /** "en", "zh-CN" or "zh_CN": what JupyterLab is shown in. */
+  readonly languageCode?: string;
+}
+
 export interface StatusBar {
   registerStatusItem(
     id: string,
@@ -101,6 +106,7 @@ export interface Shared {
     };
   };
   '@jupyterlab/statusbar': { IStatusBar: unknown };
+  '@jupyterlab/translation': { ITranslator: unknown };
   '@jupyterlab/ui-components': {
     MenuSvg: new (options: { commands: Commands }) => Menu;
   };

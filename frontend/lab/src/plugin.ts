@@ -1,6 +1,7 @@
 /** The plugin: what the session's own server knows of it, shown in JupyterLab. */
 import { Acts } from './acts';
 import { addCommands, addToPalette, fillMenu } from './commands';
+import { IdleWarning } from './idle';
 import { timeItem, usageItem } from './items';
 import type {
   Application,
@@ -11,10 +12,12 @@ import type {
   Plugin,
   Shared,
   StatusBar,
+  Translator,
 } from './jupyter';
 import css from './portal.css?inline';
 import { serverOf } from './server';
 import { browser, Watch } from './watch';
+import { speak } from './words';
 
 export type Lab = { [Name in keyof Shared]?: Shared[Name] };
 
@@ -23,6 +26,7 @@ interface Services {
   mainMenu?: MainMenu;
   palette?: Palette;
   notebooks?: NotebookTracker;
+  translator?: Translator;
 }
 
 const MENU_RANK = 950;
@@ -35,6 +39,7 @@ export function makePlugin(lab: Lab): Plugin {
     ['mainMenu', lab['@jupyterlab/mainmenu']?.IMainMenu],
     ['palette', lab['@jupyterlab/apputils']?.ICommandPalette],
     ['notebooks', lab['@jupyterlab/notebook']?.INotebookTracker],
+    ['translator', lab['@jupyterlab/translation']?.ITranslator],
   ];
   const found = tokens.filter(([, token]) => token !== undefined);
   return {
@@ -53,9 +58,12 @@ function activate(lab: Lab, app: Application, services: Services): void {
   const connection = lab['@jupyterlab/services']?.ServerConnection;
   const MenuSvg = lab['@jupyterlab/ui-components']?.MenuSvg;
   if (connection === undefined) return;
+  speak(services.translator?.languageCode);
   const { serverSettings, contents } = app.serviceManager;
   const watch = new Watch(serverOf(connection, serverSettings), browser);
-  const acts = new Acts(watch, lab['@jupyterlab/apputils']?.Notification, contents);
+  const notify = lab['@jupyterlab/apputils']?.Notification;
+  const acts = new Acts(watch, notify, contents);
+  new IdleWarning(watch, acts, notify);
   addCommands(app.commands, watch, acts, services.notebooks);
   addToPalette(services.palette);
   const newMenu = () => {

@@ -29,8 +29,9 @@ const facts = (gpus: number): Facts => ({
     state: 'running',
     expires_at: null,
     extension: null,
+    idle_since: null,
   },
-  pages: { home: '', tensorboard: '', run_notebook: '' },
+  pages: { session: '', tensorboard: '', run_notebook: '' },
 });
 
 describe('the end of a session', () => {

@@ -17,6 +17,7 @@ export interface Server {
   news(): Promise<News>;
   extend(minutes: number): Promise<Facts>;
   startTensorboard(): Promise<void>;
+  keep(): Promise<void>;
 }
 
 async function message(response: Response): Promise<string> {
@@ -52,6 +53,9 @@ export function serverOf(
     extend: (minutes) => ask<Facts>('POST', '/extend', { minutes }),
     startTensorboard: async () => {
       await ask('PUT', '/tensorboard');
+    },
+    keep: async () => {
+      await ask('PUT', '/keep');
     },
   };
 }

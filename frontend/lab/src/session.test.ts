@@ -1,99 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { Acts, type Tabs } from './acts';
 import { addCommands, EXTEND, fillMenu } from './commands';
-import { chosen, makeContainer, newer, type Scope } from './container';
-import type { Facts, News } from './facts';
-import type { CommandArgs, Commands, Menu, NotebookPanel, Notifications } from './jupyter';
-import { Refusal, type Server, serverOf } from './server';
-import { ASK_EVERY_MS, type Surroundings, TICK_MS, Watch } from './watch';
-
-const MIN = 60_000;
-const START = Date.UTC(2026, 10, 22, 10);
-
-/** A session that ends in `minutes`, of which `more` can be added. */
-function session(minutes: number, more = 240, reason: string | null = null): Facts {
-  return {
-    now: new Date(START).toISOString(),
-    session: {
-      name: 's1',
-      node: 'node01',
-      environment: 'python3',
-      resources: {
-        partition: null,
-        nodes: 1,
-        gpus: 0,
-        gpu_type: null,
-        cpus: 1,
-        memory_gb: null,
-        time_limit_minutes: null,
-        account: null,
-        qos: null,
-      },
-      state: 'running',
-      expires_at: new Date(START + minutes * MIN).toISOString(),
-      extension: { minutes: more, reason },
-    },
-    pages: { home: 'p:/', tensorboard: 'p:/t', run_notebook: 'p:/run' },
-  };
-}
-
-class World implements Surroundings, Server, Tabs {
-  clock = START;
-  facts: Facts | Refusal = session(60);
-  extended: number[] = [];
-  answer: Facts | Refusal = session(120);
-  opened: string[] = [];
-  said: string[] = [];
-  actions: { label: string; callback: () => void }[] = [];
-  dismissed: string[] = [];
-  isHidden = false;
-  asked = 0;
-  #timers: [number, () => void][] = [];
-
-  watch = new Watch(this, this);
-  notify: Notifications = {
-    warning: (text, options) => {
-      this.actions = options?.actions ?? [];
-      return `id-${this.said.push(text)}`;
-    },
-    error: (text) => `id-${this.said.push(`error: ${text}`)}`,
-    success: (text) => `id-${this.said.push(`success: ${text}`)}`,
-    dismiss: (id) => void this.dismissed.push(id ?? ''),
-  };
-  contents = {
-    driveName: (path: string) => (path.includes(':') ? (path.split(':')[0] ?? '') : ''),
-    localPath: (path: string) => path.split(':').pop() ?? '',
-  };
-  acts = new Acts(this.watch, this.notify, this.contents, this);
-
-  now = () => this.clock;
-  every = (ms: number, act: () => void) => void this.#timers.push([ms, act]);
-  hidden = () => this.isHidden;
-  onShown = () => {};
-  async news(): Promise<News> {
-    this.asked += 1;
-    if (this.facts instanceof Refusal) throw this.facts;
-    return { facts: this.facts, problem: null, use: { memory: null, gpus: null } };
-  }
-  async extend(minutes: number): Promise<Facts> {
-    this.extended.push(minutes);
-    if (this.answer instanceof Refusal) throw this.answer;
-    return this.answer;
-  }
-  async startTensorboard(): Promise<void> {
-    if (this.answer instanceof Refusal) throw this.answer;
-  }
-  open = (url: string) => void this.opened.push(url);
-  ahead = () => ({ go: this.open, close: () => this.open('closed') });
-
-  /** Time passes for the page: `which` are its timers that come due. */
-  async pass(ms: number, which = [TICK_MS, ASK_EVERY_MS]): Promise<void> {
-    this.clock += ms;
-    for (const [every, act] of this.#timers) if (which.includes(every)) act();
-    await Promise.resolve();
-    await Promise.resolve();
-  }
-}
+import type { Facts } from './facts';
+import type { CommandArgs, Commands, Menu, NotebookPanel } from './jupyter';
+import { Refusal } from './server';
+import { MIN, START, session, World } from './testing';
+import { TICK_MS } from './watch';
 
 let world: World;
 beforeEach(async () => {
@@ -164,6 +75,70 @@ describe('the warning', () => {
     world.watch.take(session(10, 0, 'That is all.'));
     expect(world.said).toHaveLength(1);
     expect(world.actions).toEqual([]);
+  });
+});
+
+describe('the warning that nothing runs', () => {
+  const idle = (sinceMs: number, gpus = 1): Facts => {
+    const facts = session(600);
+    const resources = { ...facts.session.resources, gpus, cpus: 4 };
+    const idle_since = new Date(sinceMs).toISOString();
+    return { ...facts, session: { ...facts.session, resources, idle_since } };
+  };
+  const act = (label: string) => world.actions.find((action) => action.label === label)?.callback();
+
+  it('says for how long and what is held, once', async () => {
+    world.facts = idle(START - 60 * MIN);
+    await world.pass(0);
+    expect(world.said).toEqual([
+      'Nothing has run here for 1 h. The session holds 1 GPU and 4 CPUs that others could use.',
+    ]);
+    await world.pass(5 * MIN);
+    expect(world.said).toHaveLength(1);
+    act('Stop Session…');
+    expect(world.opened).toEqual(['p:/s']);
+  });
+
+  it('says nothing of GPUs that the session hasn’t got', async () => {
+    world.facts = idle(START - 60 * MIN, 0);
+    await world.pass(0);
+    expect(world.said[0]).toContain('The session holds 4 CPUs that');
+  });
+
+  it('goes once something runs, and comes for the next time', async () => {
+    world.facts = idle(START - 60 * MIN);
+    await world.pass(0);
+    world.facts = session(600);
+    await world.pass(0);
+    expect(world.dismissed).toEqual(['id-1']);
+    world.facts = idle(START - 30 * MIN);
+    await world.pass(0);
+    expect(world.said).toHaveLength(2);
+  });
+
+  it('is silent once it was answered, in every tab, until the next time', async () => {
+    world.facts = idle(START - 60 * MIN);
+    await world.pass(0);
+    act('Keep It');
+    await world.pass(MIN);
+    expect([world.kept, world.dismissed]).toEqual([true, ['id-1']]);
+    const other = new World();
+    [other.kept, other.facts] = [true, world.facts];
+    other.watch.start();
+    await other.pass(MIN);
+    expect(other.said).toEqual([]);
+    [world.kept, world.facts] = [false, idle(START)];
+    await world.pass(60 * MIN);
+    expect(world.said).toHaveLength(2);
+  });
+
+  it('tells that the answer did not arrive, and is silent here all the same', async () => {
+    world.facts = idle(START - 60 * MIN);
+    world.answer = new Refusal('Away.', 502);
+    await world.pass(0);
+    act('Keep It');
+    await world.pass(MIN);
+    expect(world.said.slice(1)).toEqual(['error: Away.']);
   });
 });
 
@@ -254,63 +229,5 @@ describe('the menu', () => {
     expect(added.get(EXTEND)?.isEnabled?.({})).toBe(false);
     await added.get(EXTEND)?.execute({});
     expect(world.extended).toEqual([]);
-  });
-});
-
-describe('the server of this page', () => {
-  const settings = { baseUrl: '/user/alice/s1/' };
-  const answering = (answer: Response | Error, seen: unknown[] = []) =>
-    serverOf(
-      {
-        makeRequest: async (url, init) => {
-          seen.push([url, init]);
-          if (answer instanceof Error) throw answer;
-          return answer;
-        },
-      },
-      settings,
-    );
-
-  it('is asked below its own address', async () => {
-    const seen: unknown[] = [];
-    await answering(Response.json(session(5)), seen).extend(30);
-    const init = { method: 'POST', body: '{"minutes":30}' };
-    expect(seen).toEqual([['/user/alice/s1/portal/session/extend', init]]);
-  });
-
-  it.each([
-    [Response.json({ message: 'Too much.' }, { status: 422 }), 'Too much.'],
-    [new Response('<html>', { status: 502 }), 'could not be asked'],
-    [Response.json(['no'], { status: 500 }), 'could not be asked'],
-    [new Error('network'), 'could not be asked'],
-  ])('has its refusals told', async (answer, words) => {
-    await expect(answering(answer).news()).rejects.toThrow(words);
-  });
-});
-
-describe('the container', () => {
-  const version = (name: string, loaded = false) => ({ get: async () => () => name, loaded });
-
-  it('takes the copy that everybody uses', async () => {
-    const found = async (versions: Scope[string]) => (await chosen(versions)?.get())?.();
-    const [a, b] = [version('a'), version('b')];
-    expect(await found({ '4.10.0': a, '4.9.2': b })).toBe('a');
-    expect(await found({ '4.10.0': a, '4.9.2': version('b', true) })).toBe('b');
-    expect(await found(undefined)).toBeUndefined();
-    expect([newer('4.10.0', '4.9.2'), newer('4.9.2', '4.9.2')]).toEqual([true, false]);
-  });
-
-  it('makes a plugin of what there is', async () => {
-    const container = makeContainer(['@jupyterlab/statusbar', '@jupyterlab/notebook']);
-    const scope = { '4.6.6': { get: async () => () => ({ IStatusBar: 'token' }) } };
-    container.init({ '@jupyterlab/statusbar': scope });
-    const module = (await container.get('./extension'))() as {
-      __esModule: boolean;
-      default: { id: string; optional: unknown[] };
-    };
-    expect(module.default.id).toBe('data-scientist-portal:session');
-    expect(module.default.optional).toEqual(['token']);
-    expect(Object.hasOwn(module, '__esModule')).toBe(true);
-    await expect(container.get('./style')).rejects.toThrow('has no ./style');
   });
 });

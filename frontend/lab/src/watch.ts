@@ -20,6 +20,7 @@ export class Watch {
   facts: Facts | null = null;
   problem: string | null = null;
   use: Use = NO_USE;
+  kept = false;
   /** The server knows of no session: an older program, or JupyterLab without the portal. */
   absent = false;
   #offset = 0;
@@ -45,10 +46,20 @@ export class Watch {
     void this.ask();
   }
 
-  /** Milliseconds until the session ends, by the portal's clock; null while that is not known. */
+  /** The portal's time, by this browser's clock. */
+  get nowMs(): number {
+    return this.around.now() + this.#offset;
+  }
+
+  /** Milliseconds until the session ends; null while that is not known. */
   get leftMs(): number | null {
     const end = Date.parse(this.facts?.session.expires_at ?? '');
-    return Number.isNaN(end) ? null : end - (this.around.now() + this.#offset);
+    return Number.isNaN(end) ? null : end - this.nowMs;
+  }
+
+  /** Since when nothing has run, once that is worth a word to somebody who hasn't answered yet. */
+  get idleSince(): string | null {
+    return this.kept ? null : (this.facts?.session.idle_since ?? null);
   }
 
   async ask(): Promise<void> {
@@ -58,6 +69,7 @@ export class Watch {
       const news = await this.server.news();
       this.use = news.use;
       this.problem = news.problem;
+      this.kept = news.kept;
       if (news.facts) this.take(news.facts);
     } catch (error) {
       this.absent = error instanceof Refusal && error.status === NOT_HERE;
@@ -72,6 +84,12 @@ export class Watch {
   take(facts: Facts): void {
     this.facts = facts;
     this.#offset = clockOffset(facts.now, this.around.now());
+    this.#tell();
+  }
+
+  /** Its owner wants it to go on; until the server says that it has run something again. */
+  keep(): void {
+    this.kept = true;
     this.#tell();
   }
 

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { chosen, makeContainer, newer, type Scope } from './container';
+import { serverOf } from './server';
+import { session } from './testing';
+
+describe('the server of this page', () => {
+  const settings = { baseUrl: '/user/alice/s1/' };
+  const answering = (answer: Response | Error, seen: unknown[] = []) =>
+    serverOf(
+      {
+        makeRequest: async (url, init) => {
+          seen.push([url, init]);
+          if (answer instanceof Error) throw answer;
+          return answer;
+        },
+      },
+      settings,
+    );
+
+  it('is asked below its own address', async () => {
+    const seen: unknown[] = [];
+    await answering(Response.json(session(5)), seen).extend(30);
+    const init = { method: 'POST', body: '{"minutes":30}' };
+    expect(seen).toEqual([['/user/alice/s1/portal/session/extend', init]]);
+  });
+
+  it.each([
+    [Response.json({ message: 'Too much.' }, { status: 422 }), 'Too much.'],
+    [new Response('<html>', { status: 502 }), 'could not be asked'],
+    [Response.json(['no'], { status: 500 }), 'could not be asked'],
+    [new Error('network'), 'could not be asked'],
+  ])('has its refusals told', async (answer, words) => {
+    await expect(answering(answer).news()).rejects.toThrow(words);
+  });
+});
+
+describe('the container', () => {
+  const version = (name: string, loaded = false) => ({ get: async () => () => name, loaded });
+
+  it('takes the copy that everybody uses', async () => {
+    const found = async (versions: Scope[string]) => (await chosen(versions)?.get())?.();
+    const [a, b] = [version('a'), version('b')];
+    expect(await found({ '4.10.0': a, '4.9.2': b })).toBe('a');
+    expect(await found({ '4.10.0': a, '4.9.2': version('b', true) })).toBe('b');
+    expect(await found(undefined)).toBeUndefined();
+    expect([newer('4.10.0', '4.9.2'), newer('4.9.2', '4.9.2')]).toEqual([true, false]);
+  });
+
+  it('makes a plugin of what there is', async () => {
+    const container = makeContainer(['@jupyterlab/statusbar', '@jupyterlab/notebook']);
+    const scope = { '4.6.6': { get: async () => () => ({ IStatusBar: 'token' }) } };
+    container.init({ '@jupyterlab/statusbar': scope });
+    const module = (await container.get('./extension'))() as {
+      __esModule: boolean;
+      default: { id: string; optional: unknown[] };
+    };
+    expect(module.default.id).toBe('data-scientist-portal:session');
+    expect(module.default.optional).toEqual(['token']);
+    expect(Object.hasOwn(module, '__esModule')).toBe(true);
+    await expect(container.get('./style')).rejects.toThrow('has no ./style');
+  });
+});
