@@ -1,10 +1,11 @@
+import { t } from '@lingui/core/macro';
 import { Button } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { copyText } from '@/lib/copy';
 import { Icon } from '@/ui/icons';
 
 const SHOWN_MS = 2000;
-const WORDS = { idle: 'Copy', copied: 'Copied', failed: 'Could not copy' } as const;
+const WORDS = { idle: t`Copy`, copied: t`Copied`, failed: t`Could not copy` } as const;
 
 interface Props {
   /** or what makes it, where that takes a while */

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { ActionIcon, TextInput } from '@mantine/core';
 import type { KeyboardEvent } from 'react';
 import { Icon } from '@/ui/icons';
@@ -23,8 +24,8 @@ export function FindBar({ finder, partly }: { finder: Finder; partly: boolean })
       <TextInput
         className={classes.findText}
         type="search"
-        aria-label="Find in this log"
-        placeholder="Find in this log"
+        aria-label={t`Find in this log`}
+        placeholder={t`Find in this log`}
         leftSection={<Icon name="search" size={16} />}
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
@@ -36,7 +37,7 @@ export function FindBar({ finder, partly }: { finder: Finder; partly: boolean })
       <ActionIcon
         variant="default"
         size={36}
-        aria-label="The one before"
+        aria-label={t`The one before`}
         disabled={none}
         onClick={() => step(-1)}
       >
@@ -45,15 +46,14 @@ export function FindBar({ finder, partly }: { finder: Finder; partly: boolean })
       <ActionIcon
         variant="default"
         size={36}
-        aria-label="The next one"
+        aria-label={t`The next one`}
         disabled={none}
         onClick={() => step(1)}
       >
         <Icon name="down" />
       </ActionIcon>
       <span className={classes.count} role="status">
-        {!typing && foundText(text, finding, at)}
-        {!typing && text !== '' && partly && ' in what is shown'}
+        {!typing && foundText(text, finding, at, partly)}
       </span>
     </search>
   );

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { PageTitle } from '@/app/PageTitle';
 import { useAnySession } from '@/features/session/useAnySession';
@@ -17,14 +19,14 @@ export function LogPage() {
     const search = value === 'stdout' ? { stream: value } : {};
     void navigate({ to: '/sessions/$id/log', params: { id }, search, replace: true });
   };
-  const name = session?.name ?? 'session';
+  const title = session ? t`Log of ${{ name: session.name }}` : t`Log of session`;
   return (
     <>
       <Link to="/" className={classes.back}>
-        ← Your sessions
+        <Trans>← Your sessions</Trans>
       </Link>
       <div className={classes.top}>
-        <PageTitle tab={`Log of ${name}`}>Log of {name}</PageTitle>
+        <PageTitle tab={title}>{title}</PageTitle>
         {session && <StateChip {...stateWords(session)} />}
       </div>
       <LogView of={{ kind: 'sessions', id }} stream={stream} onStream={choose} first="stderr" />

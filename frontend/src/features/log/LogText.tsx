@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { Icon } from '@/ui/icons';
@@ -111,7 +112,7 @@ export function LogText({ doc, label, empty, found, current, wrap, short }: Prop
           leftSection={<Icon name="down" size={14} />}
           onClick={() => setAlong(true)}
         >
-          To the end
+          <Trans>To the end</Trans>
         </Button>
       )}
     </div>

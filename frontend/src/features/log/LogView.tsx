@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Checkbox, SegmentedControl } from '@mantine/core';
 import { useState } from 'react';
 import { sizeText } from '@/features/files/sizes';
@@ -14,8 +16,8 @@ import { type Log, useLog } from './useLog';
 import { stateText } from './words';
 
 const STREAMS: { value: Stream; label: string }[] = [
-  { value: 'stdout', label: 'Output' },
-  { value: 'stderr', label: 'Messages' },
+  { value: 'stdout', label: t`Output` },
+  { value: 'stderr', label: t`Messages` },
 ];
 
 interface Props {
@@ -39,7 +41,7 @@ export function LogView({ of, stream, onStream, first, find = '', short = false 
     <>
       <div className={classes.bar}>
         <SegmentedControl
-          aria-label="Which output"
+          aria-label={t`Which output`}
           value={stream}
           onChange={(value) => onStream(value === 'stdout' ? 'stdout' : 'stderr')}
           data={first === 'stdout' ? STREAMS : [...STREAMS].reverse()}
@@ -53,7 +55,7 @@ export function LogView({ of, stream, onStream, first, find = '', short = false 
             variant="default"
             leftSection={<Icon name="download" />}
           >
-            Download
+            <Trans>Download</Trans>
           </Button>
         </div>
       </div>
@@ -61,7 +63,7 @@ export function LogView({ of, stream, onStream, first, find = '', short = false 
         <FindBar finder={finder} partly={log.before !== 0} />
         <Checkbox
           className={classes.wrap}
-          label="Break long lines"
+          label={t`Break long lines`}
           checked={wrap}
           onChange={(event) => setWrap(event.currentTarget.checked)}
         />
@@ -70,8 +72,8 @@ export function LogView({ of, stream, onStream, first, find = '', short = false 
       <Earlier log={log} />
       <LogText
         doc={log.doc}
-        label={stream === 'stdout' ? 'Output' : 'Messages'}
-        empty={log.state === 'loading' ? 'Reading…' : 'Nothing printed yet.'}
+        label={stream === 'stdout' ? t`Output` : t`Messages`}
+        empty={log.state === 'loading' ? t`Reading…` : t`Nothing printed yet.`}
         found={finder.finding.found}
         current={finder.current}
         wrap={wrap}
@@ -90,7 +92,7 @@ function Earlier({ log: { before, reading, readEarlier } }: { log: Log }) {
   if (before === null)
     return (
       <p className={classes.note}>
-        Only the end of this long log is shown. Download it to have all of it.
+        <Trans>Only the end of this long log is shown. Download it to have all of it.</Trans>
       </p>
     );
   return (
@@ -102,9 +104,9 @@ function Earlier({ log: { before, reading, readEarlier } }: { log: Log }) {
         leftSection={<Icon name="up" size={14} />}
         onClick={readEarlier}
       >
-        Show what came before
+        <Trans>Show what came before</Trans>
       </Button>
-      <span>{sizeText(before)} of this log came before what is shown.</span>
+      <span>{t`${{ size: sizeText(before) }} of this log came before what is shown.`}</span>
     </div>
   );
 }

@@ -150,6 +150,7 @@ describe('finding', () => {
     expect(foundText('x', find(doc, 'nowhere'), -1)).toBe('Not found');
     expect(foundText('error', find(doc, 'error'), 2)).toBe('3 of 3');
     expect(foundText('', find(doc, ''), -1)).toBe('');
+    expect(foundText('error', find(doc, 'error'), 2, true)).toBe('3 of 3 in what is shown');
   });
 });
 

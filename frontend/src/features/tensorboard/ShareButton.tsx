@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import { Button, VisuallyHidden } from '@mantine/core';
 import { useState } from 'react';
 import { Icon } from '@/ui/icons';
@@ -20,8 +21,9 @@ export function ShareButton({ of, name, compact = false }: Props) {
   return (
     <>
       <Button {...look} onClick={() => setOpened(true)}>
-        Share
-        <VisuallyHidden component="span"> TensorBoard</VisuallyHidden>
+        <Trans>
+          Share<VisuallyHidden component="span"> TensorBoard</VisuallyHidden>
+        </Trans>
       </Button>
       <ShareDialog of={of} name={name} opened={opened} onClose={() => setOpened(false)} />
     </>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import {
   Button,
   Modal,
@@ -29,8 +31,8 @@ export function ShareDialog({ of, name, opened, onClose }: Props) {
     <Modal
       opened={opened}
       onClose={onClose}
-      title={`Share the TensorBoard of ${name}`}
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      title={t`Share the TensorBoard of ${name}`}
+      closeButtonProps={{ 'aria-label': t`Close` }}
     >
       <Body of={of} />
     </Modal>
@@ -42,8 +44,10 @@ function Body({ of }: { of: Parent }) {
   return (
     <div className={classes.body}>
       <Text size="sm">
-        They can look at its curves and pictures and at nothing else of yours: no files, no log, no
-        notebook. They can change nothing, and you can take it back at any time.
+        <Trans>
+          They can look at its curves and pictures and at nothing else of yours: no files, no log,
+          no notebook. They can change nothing, and you can take it back at any time.
+        </Trans>
       </Text>
       <Form of={of} />
       {error && <Notice tone="error">{sentence(error)}</Notice>}
@@ -66,7 +70,7 @@ function Form({ of }: { of: Parent }) {
   const name = kind === 'person' ? person.trim() : (group ?? groups[0] ?? '');
   const add = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
-    if (name === '') return setProblem('Enter a user name.');
+    if (name === '') return setProblem(t`Enter a user name.`);
     setBusy(true);
     try {
       await share(of, { kind, name });
@@ -85,15 +89,15 @@ function Form({ of }: { of: Parent }) {
     <form className={classes.form} onSubmit={(event) => void add(event)} noValidate>
       {groups.length > 0 && (
         <SegmentedControl
-          aria-label="Share with"
+          aria-label={t`Share with`}
           value={kind}
           onChange={(value) => {
             setProblem(null);
             setKind(value as Whom['kind']);
           }}
           data={[
-            { value: 'person', label: 'A person' },
-            { value: 'group', label: 'One of my groups' },
+            { value: 'person', label: t`A person` },
+            { value: 'group', label: t`One of my groups` },
           ]}
         />
       )}
@@ -101,7 +105,7 @@ function Form({ of }: { of: Parent }) {
         {kind === 'person' ? (
           <TextInput
             className={classes.grow}
-            label="User name"
+            label={t`User name`}
             value={person}
             onChange={(event) => {
               setProblem(null);
@@ -116,7 +120,7 @@ function Form({ of }: { of: Parent }) {
         ) : (
           <NativeSelect
             className={classes.grow}
-            label="Group"
+            label={t`Group`}
             value={name}
             data={groups}
             onChange={(event) => {
@@ -127,7 +131,7 @@ function Form({ of }: { of: Parent }) {
           />
         )}
         <Button type="submit" loading={busy}>
-          Share
+          <Trans>Share</Trans>
         </Button>
       </div>
     </form>
@@ -142,10 +146,12 @@ function List({ of, shares }: { of: Parent; shares: Shares }) {
   return (
     <section aria-labelledby="shared-list">
       <h3 id="shared-list" className={classes.heading}>
-        Who may look
+        <Trans>Who may look</Trans>
       </h3>
       <ul className={classes.list} aria-live="polite">
-        <li>You</li>
+        <li>
+          <Trans>You</Trans>
+        </li>
         {all.map((whom) => (
           <Row key={`${whom.kind} ${whom.name}`} of={of} whom={whom} />
         ))}
@@ -156,19 +162,20 @@ function List({ of, shares }: { of: Parent; shares: Shares }) {
 
 function Row({ of, whom }: { of: Parent; whom: Whom }) {
   const [busy, act] = useAct();
-  const said = whom.kind === 'group' ? `Everyone in ${whom.name}` : whom.name;
+  const { kind, name } = whom;
+  const all = kind === 'group';
   return (
     <li>
-      <span>{said}</span>
+      <span>{all ? t`Everyone in ${name}` : name}</span>
       <Button
         size="compact-sm"
         variant="subtle"
         color="gray"
         loading={busy}
         onClick={() => void act(() => takeBack(of, whom))}
-        aria-label={`Take back from ${said}`}
+        aria-label={all ? t`Take back from everyone in ${name}` : t`Take back from ${name}`}
       >
-        Take back
+        <Trans>Take back</Trans>
       </Button>
     </li>
   );

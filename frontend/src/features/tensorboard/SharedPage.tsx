@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Paper, Skeleton, Stack, Text, Title, VisuallyHidden } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -10,7 +12,7 @@ import { BOARD_WORDS } from '@/features/sessions/TensorboardLine';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { StateChip } from '@/ui/StateChip';
-import { cameBy, sharedWithMeQuery } from './sharing';
+import { aboutText, sharedWithMeQuery } from './sharing';
 
 /** The TensorBoards that others let one look at. */
 export function SharedPage() {
@@ -18,13 +20,15 @@ export function SharedPage() {
   return (
     <>
       <Link to="/jobs" className={logClasses.back}>
-        ← Your jobs
+        <Trans>← Your jobs</Trans>
       </Link>
       <div className={classes.top}>
-        <PageTitle tab="Shared with you">Shared with you</PageTitle>
+        <PageTitle tab={t`Shared with you`}>
+          <Trans>Shared with you</Trans>
+        </PageTitle>
       </div>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
-      {isPending && <Skeleton height={90} radius="lg" aria-label="Loading" />}
+      {isPending && <Skeleton height={90} radius="lg" aria-label={t`Loading`} />}
       {data?.length === 0 && <Nothing />}
       <div className={classes.list}>
         {data?.map((seen) => (
@@ -40,11 +44,13 @@ function Nothing() {
     <Paper className={classes.empty}>
       <Stack align="flex-start" gap="sm">
         <Title order={2} size="h4">
-          Nobody shares a TensorBoard with you
+          <Trans>Nobody shares a TensorBoard with you</Trans>
         </Title>
         <Text c="dimmed" maw={520}>
-          When somebody lets you, or a group you are in, look at the TensorBoard of a job or session
-          of theirs, it stands here. They do so by “Share” on the page of their job.
+          <Trans>
+            When somebody lets you, or a group you are in, look at the TensorBoard of a job or
+            session of theirs, it stands here. They do so by “Share” on the page of their job.
+          </Trans>
         </Text>
       </Stack>
     </Paper>
@@ -52,15 +58,15 @@ function Nothing() {
 }
 
 function Card({ seen }: { seen: SeenTensorboard }) {
+  const { name, owner } = seen;
   const [tone, label] = BOARD_WORDS[seen.state];
   const heading = `shared-${seen.id}`;
   const coming = seen.state === 'starting' || seen.state === 'queued';
-  const who = seen.owner_name === '' ? seen.owner : `${seen.owner_name} (${seen.owner})`;
   return (
     <Paper component="article" className={classes.card} aria-labelledby={heading}>
       <div className={classes.head}>
         <h2 className={classes.name} id={heading}>
-          {seen.name}
+          {name}
         </h2>
         <span className={classes.chip}>
           <StateChip tone={tone} label={label} />
@@ -69,12 +75,12 @@ function Card({ seen }: { seen: SeenTensorboard }) {
       <div className={classes.foot}>
         <div className={classes.about}>
           <span className={classes.quiet}>
-            A {seen.kind} of {who}, shared {cameBy(seen)}
-            {seen.parent_state === 'ended' ? ' · has ended' : ''}
+            {aboutText(seen)}
+            {seen.parent_state === 'ended' && <> · {t`has ended`}</>}
           </span>
           {seen.url === null && (
             <span className={classes.quiet}>
-              {coming ? 'It can be opened in a moment.' : `Ask ${seen.owner} to start it.`}
+              {coming ? t`It can be opened in a moment.` : t`Ask ${owner} to start it.`}
             </span>
           )}
         </div>
@@ -88,7 +94,9 @@ function Card({ seen }: { seen: SeenTensorboard }) {
             rel="noopener"
             leftSection={<Icon name="chart" />}
           >
-            Open TensorBoard<VisuallyHidden component="span"> of {seen.name}</VisuallyHidden>
+            <Trans>
+              Open TensorBoard<VisuallyHidden component="span"> of {name}</VisuallyHidden>
+            </Trans>
           </Button>
         )}
       </div>

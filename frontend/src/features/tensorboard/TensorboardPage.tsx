@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Loader, Paper, Stack, Text } from '@mantine/core';
 import { Link, useParams, useSearch } from '@tanstack/react-router';
 import { PageTitle } from '@/app/PageTitle';
@@ -8,41 +10,43 @@ import classes from './TensorboardPage.module.css';
 import { type BoardOf, useTensorboard } from './useTensorboard';
 
 const WAITING = {
-  asking: 'Asking for TensorBoard…',
-  queued: 'Waiting for its place on the cluster…',
-  starting: 'TensorBoard is starting…',
-  running: 'Opening it…',
+  asking: t`Asking for TensorBoard…`,
+  queued: t`Waiting for its place on the cluster…`,
+  starting: t`TensorBoard is starting…`,
+  running: t`Opening it…`,
 } as const;
 
 /** Of a session. */
 export function TensorboardPage() {
   const { id } = useParams({ from: '/member/sessions/$id/tensorboard' });
-  const name = useSession(id)?.name ?? 'this session';
-  return <BringUp of={{ kind: 'sessions', id }} name={name} />;
+  const name = useSession(id)?.name;
+  const title = name ? t`TensorBoard of ${name}` : t`TensorBoard of this session`;
+  return <BringUp of={{ kind: 'sessions', id }} title={title} />;
 }
 
 /** Of a job, running or ended. */
 export function JobTensorboardPage() {
   const { id } = useParams({ from: '/member/jobs/$id/tensorboard' });
   const { logdir } = useSearch({ from: '/member/jobs/$id/tensorboard' });
-  const name = useLiveJob(id)?.name ?? 'this job';
-  return <BringUp of={{ kind: 'jobs', id, logdir }} name={name} />;
+  const name = useLiveJob(id)?.name;
+  const title = name ? t`TensorBoard of ${name}` : t`TensorBoard of this job`;
+  return <BringUp of={{ kind: 'jobs', id, logdir }} title={title} />;
 }
 
 /** One click's target: has a TensorBoard started if there is none, then becomes it. */
-function BringUp({ of, name }: { of: BoardOf; name: string }) {
+function BringUp({ of, title }: { of: BoardOf; title: string }) {
   const { phase, logdir, problem, again } = useTensorboard(of);
   const job = of.kind === 'jobs';
   return (
     <div className={plain.center}>
       <Paper className={classes.card}>
         <Stack gap="md">
-          <PageTitle tab={`TensorBoard of ${name}`}>TensorBoard of {name}</PageTitle>
+          <PageTitle tab={title}>{title}</PageTitle>
           {phase === 'failed' ? (
             <>
               <Notice tone="error">{problem}</Notice>
               <Button onClick={again} w="fit-content">
-                Try again
+                <Trans>Try again</Trans>
               </Button>
             </>
           ) : (
@@ -53,22 +57,27 @@ function BringUp({ of, name }: { of: BoardOf; name: string }) {
           )}
           {logdir && (
             <Text size="sm" c="dimmed">
-              It shows what is written to <code className={classes.path}>{logdir}</code>, which is{' '}
               {job ? (
-                'where the job logs.'
+                <Trans>
+                  It shows what is written to <code className={classes.path}>{logdir}</code>, which
+                  is where the job logs.
+                </Trans>
               ) : (
-                <>
-                  <code>PORTAL_LOGDIR</code> in your notebooks.
-                </>
+                <Trans>
+                  It shows what is written to <code className={classes.path}>{logdir}</code>, which
+                  is <code>PORTAL_LOGDIR</code> in your notebooks.
+                </Trans>
               )}
             </Text>
           )}
           {job ? (
             <Link to="/jobs/$id" params={{ id: of.id }}>
-              Back to the job
+              <Trans>Back to the job</Trans>
             </Link>
           ) : (
-            <Link to="/">Your sessions</Link>
+            <Link to="/">
+              <Trans>Your sessions</Trans>
+            </Link>
           )}
         </Stack>
       </Paper>

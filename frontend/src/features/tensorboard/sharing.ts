@@ -1,9 +1,11 @@
 /** Whom a TensorBoard is shared with: asked, given, taken back. */
+import { t } from '@lingui/core/macro';
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { SeenTensorboard, Shares } from '@/api/types';
 import { queryClient } from '@/app/queries';
 import { jobQuery } from '@/features/jobs/queries';
+import { together } from '@/i18n/lists';
 
 /** The session or job whose TensorBoard it is. */
 export interface Parent {
@@ -122,16 +124,27 @@ export async function takeBack(parent: Parent, whom: Whom): Promise<void> {
   answered(parent, await remove(parent, whom));
 }
 
-/** "bob, carol and everyone in physics"; null where nobody else may look. */
+/** "bob, carol, and everyone in physics"; null where nobody else may look. */
 export function sharedText({ shared_with: people, shared_groups: groups }: Shares): string | null {
-  const names = [...people, ...groups.map((group) => `everyone in ${group}`)];
-  const last = names.pop();
-  if (last === undefined) return null;
-  return names.length === 0 ? last : `${names.join(', ')} and ${last}`;
+  const names = [...people, ...groups.map((group) => t`everyone in ${group}`)];
+  return names.length === 0 ? null : together(names);
 }
 
-/** "with you", "with everyone in physics": how one came to see it. */
-export function cameBy(seen: Pick<SeenTensorboard, 'shared_with_you' | 'shared_groups'>): string {
-  if (seen.shared_with_you) return 'with you';
-  return seen.shared_groups.map((group) => `with everyone in ${group}`).join(', ');
+type About = Pick<
+  SeenTensorboard,
+  'kind' | 'owner' | 'owner_name' | 'shared_with_you' | 'shared_groups'
+>;
+
+/** Whose it is, and how one came to see it. */
+export function aboutText(seen: About): string {
+  const { owner, owner_name } = seen;
+  const who = owner_name === '' ? owner : t`${owner_name} (${owner})`;
+  const groups = together(seen.shared_groups);
+  if (seen.kind === 'job')
+    return seen.shared_with_you
+      ? t`A job of ${who}, shared with you`
+      : t`A job of ${who}, shared with everyone in ${groups}`;
+  return seen.shared_with_you
+    ? t`A session of ${who}, shared with you`
+    : t`A session of ${who}, shared with everyone in ${groups}`;
 }

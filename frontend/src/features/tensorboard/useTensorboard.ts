@@ -1,7 +1,9 @@
+import { t } from '@lingui/core/macro';
 import { useCallback, useEffect, useState } from 'react';
 import { api, unwrap } from '@/api/client';
 import { ApiError, fieldMessage, sentence } from '@/api/problem';
 import type { Tensorboard } from '@/api/types';
+import { said } from '@/i18n/said';
 
 const POLL_MS = 700;
 
@@ -17,9 +19,10 @@ type Shown = Omit<TensorboardProgress, 'again'>;
 const ASKING: Shown = { phase: 'asking', logdir: null, problem: null };
 
 function shown(board: Tensorboard): Shown {
-  const { logdir, reason } = board;
+  const { logdir } = board;
+  const reason = said(board.reason);
   if (board.state === 'failed' || board.state === 'stopped')
-    return { phase: 'failed', logdir, problem: reason ?? 'TensorBoard has stopped.' };
+    return { phase: 'failed', logdir, problem: reason ?? t`TensorBoard has stopped.` };
   return { phase: board.state, logdir, problem: board.state === 'running' ? null : reason };
 }
 
