@@ -6,6 +6,7 @@ import { useEffect } from 'react';
 import { LoginAgain } from '@/features/account/LoginAgain';
 import { ReauthProvider } from '@/features/account/ReauthProvider';
 import { useMe } from '@/features/account/useMe';
+import { useOwnLanguage } from '@/features/account/useOwnLanguage';
 import { BrowserNotifications } from '@/features/notify/BrowserNotifications';
 import { PaletteDoor } from '@/features/palette/PaletteDoor';
 import { live } from '@/live/store';
@@ -18,6 +19,7 @@ import classes from './MemberLayout.module.css';
 export function MemberLayout() {
   const { username } = useMe();
   useEffect(() => live.open(username), [username]);
+  useOwnLanguage();
   return (
     <ReauthProvider>
       <LoginAgain />

@@ -10,6 +10,9 @@ export const NAMES: Readonly<Record<Language, string>> = { en: 'English', zh: 'ç
 /** What `<html lang>`, numbers and dates take (BCP 47). */
 const TAGS: Readonly<Record<Language, string>> = { en: 'en', zh: 'zh-CN' };
 
+/** How a text in it is marked. */
+export const tagOf = (language: Language): string => TAGS[language];
+
 export const isLanguage = (value: unknown): value is Language =>
   LANGUAGES.some((language) => language === value);
 

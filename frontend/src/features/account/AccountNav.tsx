@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Link } from '@tanstack/react-router';
 import linkClasses from '@/ui/NavLink.module.css';
 import classes from './AccountNav.module.css';
@@ -6,7 +7,7 @@ import { SECTIONS, type Section } from './sections';
 /** The parts of one's account: beside them, and on a phone above. */
 export function AccountNav({ here }: { here: Section }) {
   return (
-    <nav aria-label="Your account">
+    <nav aria-label={t`Your account`}>
       <ul className={classes.list}>
         {SECTIONS.map(({ slug, label }) => (
           <li key={slug}>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useParams } from '@tanstack/react-router';
 import { NotFoundPage } from '@/app/NotFoundPage';
 import { PageTitle } from '@/app/PageTitle';
@@ -7,6 +9,7 @@ import { MyUsage } from '@/features/usage/MyUsage';
 import classes from './Account.module.css';
 import { AccountNav } from './AccountNav';
 import { AppearanceSection } from './AppearanceSection';
+import { LanguageSection } from './LanguageSection';
 import { PasswordSection } from './PasswordSection';
 import { ProfileSection } from './ProfileSection';
 import { SecondFactorSection } from './SecondFactorSection';
@@ -18,10 +21,13 @@ export function AccountPage() {
   const { section: slug } = useParams({ strict: false });
   const section = sectionOf(slug);
   if (section === undefined) return <NotFoundPage />;
+  const part = section.label;
   return (
     <>
       <div className={classes.title}>
-        <PageTitle tab={`${section.label} · Your account`}>Your account</PageTitle>
+        <PageTitle tab={t`${part} · Your account`}>
+          <Trans>Your account</Trans>
+        </PageTitle>
       </div>
       <div className={classes.page}>
         <AccountNav here={section} />
@@ -53,6 +59,11 @@ function Part({ slug }: Pick<Section, 'slug'>) {
     case 'tokens':
       return <TokensSection />;
     case 'appearance':
-      return <AppearanceSection />;
+      return (
+        <>
+          <AppearanceSection />
+          <LanguageSection />
+        </>
+      );
   }
 }

@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import { Paper, Stack, Text, Title, useMantineColorScheme } from '@mantine/core';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import classes from './Account.module.css';
@@ -9,10 +10,10 @@ export function AppearanceSection() {
   return (
     <Paper className={classes.section} component="section" aria-labelledby="appearance">
       <Title order={2} size="h4" id="appearance" mb="xs">
-        Appearance
+        <Trans>Appearance</Trans>
       </Title>
       <Text size="sm" mb="md">
-        This is kept in this browser only.
+        <Trans>This is kept in this browser only.</Trans>
       </Text>
       <fieldset className={classes.choices} aria-labelledby="appearance">
         <Stack gap="xs">

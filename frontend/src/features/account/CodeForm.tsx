@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { Cancelled } from '@/ui/complain';
@@ -20,7 +22,7 @@ export function CodeForm({ text, button, onCode, onCancel }: Props) {
 
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
-    if (code.trim() === '') return setRefusal('Enter a code.');
+    if (code.trim() === '') return setRefusal(t`Enter a code.`);
     setBusy(true);
     try {
       await onCode(code);
@@ -36,14 +38,14 @@ export function CodeForm({ text, button, onCode, onCancel }: Props) {
       <Stack>
         <Text size="sm">{text}</Text>
         <CodeField
-          label="Code of your app, or a recovery code"
+          label={t`Code of your app, or a recovery code`}
           value={code}
           onChange={setCode}
           error={refusal}
         />
         <Group justify="flex-end">
           <Button variant="default" onClick={onCancel}>
-            Cancel
+            <Trans>Cancel</Trans>
           </Button>
           <Button type="submit" loading={busy}>
             {button}

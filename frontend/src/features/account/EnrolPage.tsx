@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import '@/app/styles-shell';
 import { Anchor, Paper, Stack, Text, Title } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
@@ -14,7 +16,7 @@ export function EnrolPage() {
   const navigate = useNavigate();
   const [codes, setCodes] = useState<string[] | null>(null);
   useEffect(() => {
-    document.title = 'Second factor · Data Scientist Portal';
+    document.title = `${t`Second factor`} · Data Scientist Portal`;
   }, []);
 
   const goIn = useCallback(async (): Promise<void> => {
@@ -43,20 +45,22 @@ export function EnrolPage() {
       <Paper className={classes.card} shadow="sm">
         <Stack>
           <Title order={1} size="h3">
-            {codes ? 'Your recovery codes' : 'Set up a second factor'}
+            {codes ? t`Your recovery codes` : t`Set up a second factor`}
           </Title>
           {codes ? (
             <RecoveryCodes codes={codes} onDone={() => void enter()} />
           ) : (
             <>
               <Text size="sm">
-                Your role needs one: from now on a login takes your password and a code of your
-                phone.
+                <Trans>
+                  Your role needs one: from now on a login takes your password and a code of your
+                  phone.
+                </Trans>
               </Text>
               <Enrolment onCodes={setCodes} />
               <Text size="sm">
                 <Anchor component="button" type="button" onClick={() => void logOut()}>
-                  Log out
+                  <Trans>Log out</Trans>
                 </Anchor>
               </Text>
             </>

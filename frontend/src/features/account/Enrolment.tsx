@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
@@ -31,7 +33,7 @@ export function Enrolment({ onCodes, onCancel }: Props) {
 
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
-    if (code.trim() === '') return setRefusal('Enter the code that your app shows.');
+    if (code.trim() === '') return setRefusal(t`Enter the code that your app shows.`);
     setBusy(true);
     try {
       onCodes(await withPassword(() => confirmEnrolment(code)));
@@ -42,38 +44,44 @@ export function Enrolment({ onCodes, onCancel }: Props) {
     }
   };
 
+  const secret = data ? grouped(data.secret) : '';
+
   if (error) {
     const why =
-      error instanceof Cancelled ? 'This needs your password. Begin again.' : sentence(error);
+      error instanceof Cancelled ? t`This needs your password. Begin again.` : sentence(error);
     return <Notice tone="error">{why}</Notice>;
   }
   return (
     <form onSubmit={(event) => void submit(event)} noValidate>
       <Stack>
         <Text size="sm">
-          Scan this with an authenticator app on your phone; any of them will do. Then enter the six
-          digits that it shows.
+          <Trans>
+            Scan this with an authenticator app on your phone; any of them will do. Then enter the
+            six digits that it shows.
+          </Trans>
         </Text>
         {data ? (
-          <img className={classes.qr} src={data.qr} alt="QR code for your authenticator app" />
+          <img className={classes.qr} src={data.qr} alt={t`QR code for your authenticator app`} />
         ) : (
-          <Skeleton height={220} width={220} mx="auto" aria-label="Loading" />
+          <Skeleton height={220} width={220} mx="auto" aria-label={t`Loading`} />
         )}
         {data && (
           <Text size="sm" c="dimmed">
-            Can't scan it? Type this into the app:{' '}
-            <code className={classes.secret}>{grouped(data.secret)}</code>
+            <Trans>
+              Can't scan it? Type this into the app:{' '}
+              <code className={classes.secret}>{secret}</code>
+            </Trans>
           </Text>
         )}
-        <CodeField label="Code of the app" value={code} onChange={setCode} error={refusal} />
+        <CodeField label={t`Code of the app`} value={code} onChange={setCode} error={refusal} />
         <Group justify="flex-end">
           {onCancel && (
             <Button variant="default" onClick={onCancel}>
-              Cancel
+              <Trans>Cancel</Trans>
             </Button>
           )}
           <Button type="submit" loading={busy} disabled={!data}>
-            Turn on
+            <Trans>Turn on</Trans>
           </Button>
         </Group>
       </Stack>

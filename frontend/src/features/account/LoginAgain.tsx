@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Anchor, Button, Modal, Stack, Text } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 import { lostLogin } from '@/api/lostLogin';
@@ -41,7 +43,7 @@ export function LoginAgain() {
     <Modal
       opened={asking}
       onClose={() => undefined}
-      title="Please log in again"
+      title={t`Please log in again`}
       size="sm"
       zIndex={ABOVE_ALL}
       withCloseButton={false}
@@ -80,27 +82,34 @@ function Steps({ username }: { username: string }) {
     setStep('password');
   };
 
-  if (step === 'code') return <CodeStep onDone={enter} onBack={back} back="Back to the password" />;
+  if (step === 'code')
+    return <CodeStep onDone={enter} onBack={back} back={t`Back to the password`} />;
   if (step === 'elsewhere')
     return (
       <Stack>
         <Text size="sm">
-          Before you can go on, the log-in page asks you for something more. What you have typed
-          here may be lost on the way.
+          <Trans>
+            Before you can go on, the log-in page asks you for something more. What you have typed
+            here may be lost on the way.
+          </Trans>
         </Text>
-        <Button onClick={elsewhere}>Go to the log-in page</Button>
+        <Button onClick={elsewhere}>
+          <Trans>Go to the log-in page</Trans>
+        </Button>
       </Stack>
     );
   return (
     <Stack>
       <Text size="sm">
-        Your login has ended. This page waits as it is: what you have typed stays, and goes on once
-        you are back.
+        <Trans>
+          Your login has ended. This page waits as it is: what you have typed stays, and goes on
+          once you are back.
+        </Trans>
       </Text>
       <LoginForm username={username} onUser={enter} why={why} />
       <Text size="sm">
         <Anchor component="button" type="button" onClick={elsewhere}>
-          Log in as somebody else
+          <Trans>Log in as somebody else</Trans>
         </Anchor>
       </Text>
     </Stack>

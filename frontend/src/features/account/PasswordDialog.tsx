@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Modal } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { PasswordForm } from './PasswordForm';
@@ -11,12 +12,12 @@ export function PasswordDialog({ opened, onClose }: Props) {
   const done = (): void => {
     onClose();
     notifications.show({
-      message: 'Your password is changed. Use the new one everywhere the directory is asked.',
+      message: t`Your password is changed. Use the new one everywhere the directory is asked.`,
       role: 'status',
     });
   };
   return (
-    <Modal opened={opened} onClose={onClose} title="Change your password" size="sm">
+    <Modal opened={opened} onClose={onClose} title={t`Change your password`} size="sm">
       <PasswordForm onDone={done} onCancel={onClose} />
     </Modal>
   );

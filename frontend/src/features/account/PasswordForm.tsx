@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Group, PasswordInput, Stack, Text } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { api, unwrap } from '@/api/client';
@@ -16,10 +18,10 @@ interface Props {
 type Errors = Partial<Record<'current' | 'fresh' | 'again', string>>;
 
 function check(current: string, fresh: string, again: string): Errors {
-  if (current === '') return { current: 'Enter your present password.' };
-  if (fresh === '') return { fresh: 'Enter a new password.' };
-  if (fresh === current) return { fresh: 'This is your present password.' };
-  return fresh === again ? {} : { again: 'The two are not the same.' };
+  if (current === '') return { current: t`Enter your present password.` };
+  if (fresh === '') return { fresh: t`Enter a new password.` };
+  if (fresh === current) return { fresh: t`This is your present password.` };
+  return fresh === again ? {} : { again: t`The two are not the same.` };
 }
 
 export function PasswordForm({ onDone, onCancel }: Props) {
@@ -57,18 +59,18 @@ export function PasswordForm({ onDone, onCancel }: Props) {
     }
   };
 
-  const toggle = { 'aria-label': 'Show or hide the password' };
+  const toggle = { 'aria-label': t`Show or hide the password` };
   return (
     <form onSubmit={(event) => void submit(event)} noValidate>
       <Stack>
         <Text size="sm" c="dimmed">
-          This changes it in your organisation's directory, not only here.
+          <Trans>This changes it in your organisation's directory, not only here.</Trans>
         </Text>
         {refusal && <Notice tone="error">{refusal}</Notice>}
         <input type="text" value={me.username} autoComplete="username" hidden readOnly />
         <PasswordInput
           name="current"
-          label="Present password"
+          label={t`Present password`}
           autoComplete="current-password"
           data-autofocus={onCancel ? true : undefined}
           visibilityToggleButtonProps={toggle}
@@ -76,14 +78,14 @@ export function PasswordForm({ onDone, onCancel }: Props) {
         />
         <PasswordInput
           name="fresh"
-          label="New password"
+          label={t`New password`}
           autoComplete="new-password"
           visibilityToggleButtonProps={toggle}
           error={errors.fresh}
         />
         <PasswordInput
           name="again"
-          label="New password again"
+          label={t`New password again`}
           autoComplete="new-password"
           visibilityToggleButtonProps={toggle}
           error={errors.again}
@@ -91,11 +93,11 @@ export function PasswordForm({ onDone, onCancel }: Props) {
         <Group justify="flex-end">
           {onCancel && (
             <Button variant="default" onClick={onCancel}>
-              Cancel
+              <Trans>Cancel</Trans>
             </Button>
           )}
           <Button type="submit" loading={busy}>
-            Change password
+            <Trans>Change password</Trans>
           </Button>
         </Group>
       </Stack>

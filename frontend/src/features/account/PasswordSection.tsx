@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
@@ -10,14 +12,14 @@ export function PasswordSection() {
   const done = (): void => {
     setTimes(times + 1); // an empty form again
     notifications.show({
-      message: 'Your password is changed. Use the new one everywhere the directory is asked.',
+      message: t`Your password is changed. Use the new one everywhere the directory is asked.`,
       role: 'status',
     });
   };
   return (
     <Paper className={classes.section} component="section" aria-labelledby="password">
       <Title order={2} size="h4" id="password" mb="xs">
-        Password
+        <Trans>Password</Trans>
       </Title>
       <div className={classes.narrow}>
         <PasswordForm key={times} onDone={done} />

@@ -1,7 +1,10 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { sentence } from '@/api/problem';
 import { myGroupsQuery } from '@/features/tensorboard/sharing';
+import { together } from '@/i18n/lists';
 import { Time } from '@/ui/Time';
 import classes from './Account.module.css';
 import { ROLE_WORDS } from './roles';
@@ -13,26 +16,37 @@ export function ProfileSection() {
   return (
     <Paper className={classes.section} component="section" aria-labelledby="profile">
       <Title order={2} size="h4" id="profile" mb="sm">
-        Profile
+        <Trans>Profile</Trans>
       </Title>
       <dl className={classes.facts}>
-        <Fact name="Name">{me.display_name}</Fact>
-        <Fact name="User name">{me.username}</Fact>
-        <Fact name="E-mail">{me.email ?? <Quiet>The directory has none.</Quiet>}</Fact>
-        <Fact name="Groups">
+        <Fact name={t({ message: 'Name', context: 'of a person' })}>{me.display_name}</Fact>
+        <Fact name={t`User name`}>{me.username}</Fact>
+        <Fact name={t`E-mail`}>
+          {me.email ?? (
+            <Quiet>
+              <Trans>The directory has none.</Trans>
+            </Quiet>
+          )}
+        </Fact>
+        <Fact name={t`Groups`}>
           <Groups />
         </Fact>
-        <Fact name="Role here">{ROLE_WORDS[me.role]}</Fact>
-        {me.leads.length > 0 && <Fact name="Leads">{me.leads.join(', ')}</Fact>}
+        <Fact name={t`Role here`}>{ROLE_WORDS[me.role]}</Fact>
+        {me.leads.length > 0 && (
+          <Fact name={t({ message: 'Leads', context: 'groups' })}>{together(me.leads)}</Fact>
+        )}
         {me.last_login_at && (
-          <Fact name="Last login">
+          <Fact name={t`Last login`}>
             <Time at={me.last_login_at} />
           </Fact>
         )}
       </dl>
       <Text size="sm" c="dimmed" mt="md">
-        Name, e-mail address and groups come from your organisation’s directory. If something is
-        wrong, ask your administrators: they change it there. Your password you can change yourself.
+        <Trans>
+          Name, e-mail address and groups come from your organisation’s directory. If something is
+          wrong, ask your administrators: they change it there. Your password you can change
+          yourself.
+        </Trans>
       </Text>
     </Paper>
   );
@@ -47,13 +61,24 @@ function Fact({ name, children }: { name: string; children: React.ReactNode }) {
   );
 }
 
-const Quiet = ({ children }: { children: string }) => (
+const Quiet = ({ children }: { children: React.ReactNode }) => (
   <span className={classes.quiet}>{children}</span>
 );
 
 function Groups() {
   const { data, error } = useQuery(myGroupsQuery);
   if (error && !data) return <Quiet>{sentence(error)}</Quiet>;
-  if (!data) return <Quiet>Loading…</Quiet>;
-  return data.length === 0 ? <Quiet>None.</Quiet> : data.join(', ');
+  if (!data)
+    return (
+      <Quiet>
+        <Trans>Loading…</Trans>
+      </Quiet>
+    );
+  return data.length === 0 ? (
+    <Quiet>
+      <Trans context="groups">None.</Trans>
+    </Quiet>
+  ) : (
+    together(data)
+  );
 }

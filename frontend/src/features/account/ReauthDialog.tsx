@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Group, Modal, PasswordInput, Stack, Text } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { api, unwrap } from '@/api/client';
@@ -18,7 +20,7 @@ export function ReauthDialog({ opened, onGiven, onCancel }: Props) {
     <Modal
       opened={opened}
       onClose={onCancel}
-      title="Your password, please"
+      title={t`Your password, please`}
       size="sm"
       zIndex={ABOVE_DIALOGS}
     >
@@ -35,7 +37,7 @@ function ReauthForm({ onGiven, onCancel }: Omit<Props, 'opened'>) {
 
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
-    if (password === '') return setError('Enter your password.');
+    if (password === '') return setError(t`Enter your password.`);
     setBusy(true);
     try {
       await unwrap(api.POST('/api/v1/reauth', { body: { password } }));
@@ -51,7 +53,9 @@ function ReauthForm({ onGiven, onCancel }: Omit<Props, 'opened'>) {
     <form onSubmit={(event) => void submit(event)}>
       <Stack>
         <Text size="sm">
-          You gave it a while ago. This act is important enough to be sure that it is you.
+          <Trans>
+            You gave it a while ago. This act is important enough to be sure that it is you.
+          </Trans>
         </Text>
         <input
           type="text"
@@ -62,20 +66,20 @@ function ReauthForm({ onGiven, onCancel }: Omit<Props, 'opened'>) {
           readOnly
         />
         <PasswordInput
-          label="Password"
+          label={t`Password`}
           autoComplete="current-password"
           data-autofocus
           value={password}
           onChange={(event) => setPassword(event.currentTarget.value)}
-          visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password' }}
+          visibilityToggleButtonProps={{ 'aria-label': t`Show or hide the password` }}
           error={error}
         />
         <Group justify="flex-end">
           <Button variant="default" onClick={onCancel}>
-            Cancel
+            <Trans>Cancel</Trans>
           </Button>
           <Button type="submit" loading={busy}>
-            Go on
+            <Trans>Go on</Trans>
           </Button>
         </Group>
       </Stack>

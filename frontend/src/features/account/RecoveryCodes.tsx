@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { CopyButton } from '@/features/log/CopyButton';
 import classes from './Account.module.css';
@@ -22,10 +24,12 @@ export function RecoveryCodes({ codes, onDone }: Props) {
   return (
     <Stack>
       <Text size="sm">
-        Keep these recovery codes where your phone isn't. Each of them replaces a code of your app
-        once. They are not shown again.
+        <Trans>
+          Keep these recovery codes where your phone isn't. Each of them replaces a code of your app
+          once. They are not shown again.
+        </Trans>
       </Text>
-      <ul className={classes.codes} aria-label="Recovery codes">
+      <ul className={classes.codes} aria-label={t`Recovery codes`}>
         {codes.map((code) => (
           <li key={code}>{code}</li>
         ))}
@@ -33,11 +37,13 @@ export function RecoveryCodes({ codes, onDone }: Props) {
       <Group>
         <CopyButton text={text} />
         <Button variant="default" onClick={() => download(text)}>
-          Download
+          <Trans>Download</Trans>
         </Button>
       </Group>
       <Group justify="flex-end">
-        <Button onClick={onDone}>I have kept them</Button>
+        <Button onClick={onDone}>
+          <Trans>I have kept them</Trans>
+        </Button>
       </Group>
     </Stack>
   );

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Group, Modal, Paper, Skeleton, Text, Title } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -17,9 +19,9 @@ import { renewCodes, secondFactorQuery, turnOff } from './secondFactor';
 type Dialog = 'enrol' | 'renew' | 'off' | { codes: string[] } | null;
 
 function titleOf(dialog: Dialog): string {
-  if (dialog === 'enrol') return 'Set up a second factor';
-  if (dialog === 'off') return 'Turn off the second factor?';
-  return dialog === 'renew' ? 'New recovery codes' : 'Your recovery codes';
+  if (dialog === 'enrol') return t`Set up a second factor`;
+  if (dialog === 'off') return t`Turn off the second factor?`;
+  return dialog === 'renew' ? t`New recovery codes` : t`Your recovery codes`;
 }
 
 /** The authenticator app that a login asks for besides the password. */
@@ -28,10 +30,10 @@ export function SecondFactorSection() {
   return (
     <Paper className={classes.section} component="section" aria-labelledby="second-factor">
       <Title order={2} size="h4" id="second-factor" mb="xs">
-        <Term>Second factor</Term>
+        <Term word="Second factor">{t`Second factor`}</Term>
       </Title>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
-      {!data && !error && <Skeleton height={60} aria-label="Loading" />}
+      {!data && !error && <Skeleton height={60} aria-label={t`Loading`} />}
       {data && <Standing factor={data} />}
     </Paper>
   );
@@ -59,8 +61,10 @@ function Standing({ factor }: { factor: SecondFactor }) {
     <>
       {factor.reset_at && (
         <Notice tone="warning">
-          An administrator took your second factor away, <Time at={factor.reset_at} />. If you did
-          not ask for that, tell them, and change your password.
+          <Trans>
+            An administrator took your second factor away, <Time at={factor.reset_at} />. If you did
+            not ask for that, tell them, and change your password.
+          </Trans>
         </Notice>
       )}
       <Summary factor={factor} />
@@ -68,21 +72,23 @@ function Standing({ factor }: { factor: SecondFactor }) {
         {factor.enrolled_at ? (
           <>
             <Button variant="default" onClick={() => setDialog('renew')}>
-              New recovery codes…
+              <Trans>New recovery codes…</Trans>
             </Button>
             <Button variant="default" onClick={() => setDialog('off')}>
-              Turn off…
+              <Trans>Turn off…</Trans>
             </Button>
           </>
         ) : (
-          <Button onClick={() => setDialog('enrol')}>Set up…</Button>
+          <Button onClick={() => setDialog('enrol')}>
+            <Trans>Set up…</Trans>
+          </Button>
         )}
       </Group>
       <Modal
         opened={dialog !== null}
         onClose={close}
         title={titleOf(dialog)}
-        closeButtonProps={{ 'aria-label': 'Close' }}
+        closeButtonProps={{ 'aria-label': t`Close` }}
         closeOnClickOutside={false}
       >
         {dialog === 'enrol' && (
@@ -90,16 +96,16 @@ function Standing({ factor }: { factor: SecondFactor }) {
         )}
         {dialog === 'renew' && (
           <CodeForm
-            text="The codes you have now stop working."
-            button="Make new codes"
+            text={t`The codes you have now stop working.`}
+            button={t`Make new codes`}
             onCode={renew}
             onCancel={close}
           />
         )}
         {dialog === 'off' && (
           <CodeForm
-            text="From then on your password alone opens your account."
-            button="Turn off"
+            text={t`From then on your password alone opens your account.`}
+            button={t`Turn off`}
             onCode={off}
             onCancel={close}
           />
@@ -113,17 +119,27 @@ function Standing({ factor }: { factor: SecondFactor }) {
 }
 
 function Summary({ factor }: { factor: SecondFactor }) {
-  if (!factor.enrolled_at)
+  const { enrolled_at: since, recovery_codes_left: left } = factor;
+  if (!since)
     return (
       <Text size="sm">
-        Off. With it, whoever learns your password still can't log in as you: a login also asks for
-        a code of an app on your phone.
+        <Trans>
+          Off. With it, whoever learns your password still can't log in as you: a login also asks
+          for a code of an app on your phone.
+        </Trans>
       </Text>
     );
   return (
     <Text size="sm">
-      On since <Time at={factor.enrolled_at} />. {factor.recovery_codes_left} of 10 recovery codes
-      left.{factor.required && ' Your role needs it.'}
+      {factor.required ? (
+        <Trans>
+          On since <Time at={since} />. {left} of 10 recovery codes left. Your role needs it.
+        </Trans>
+      ) : (
+        <Trans>
+          On since <Time at={since} />. {left} of 10 recovery codes left.
+        </Trans>
+      )}
     </Text>
   );
 }

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import {
   Button,
   Checkbox,
@@ -47,8 +49,8 @@ export function TokenDialog({ opened, maxDays, onClose }: Props) {
     <Modal
       opened={opened}
       onClose={close}
-      title={made ? `Token ${made.name}` : 'New access token'}
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      title={made ? t`Token ${{ name: made.name }}` : t`New access token`}
+      closeButtonProps={{ 'aria-label': t`Close` }}
       closeOnClickOutside={made === null}
       closeOnEscape={made === null}
     >
@@ -65,7 +67,9 @@ function Made({ token, onDone }: { token: NewToken; onDone: () => void }) {
   return (
     <Stack>
       <Notice tone="warning">
-        Copy the token now: it is not shown again. Whoever has it can do what it may do.
+        <Trans>
+          Copy the token now: it is not shown again. Whoever has it can do what it may do.
+        </Trans>
       </Notice>
       <pre className={classes.token} data-testid="token">
         {token.token}
@@ -73,10 +77,14 @@ function Made({ token, onDone }: { token: NewToken; onDone: () => void }) {
       <Group>
         <CopyButton text={token.token} />
       </Group>
-      <Text size="sm">To try it, in a terminal:</Text>
+      <Text size="sm">
+        <Trans>To try it, in a terminal:</Trans>
+      </Text>
       <pre className={classes.token}>{curlExample(window.location.origin)}</pre>
       <Group justify="flex-end">
-        <Button onClick={onDone}>I have copied it</Button>
+        <Button onClick={onDone}>
+          <Trans>I have copied it</Trans>
+        </Button>
       </Group>
     </Stack>
   );
@@ -118,8 +126,8 @@ function TokenForm({ maxDays, onMade, onCancel }: FormProps) {
       <Stack>
         {error !== null && !shown && <Notice tone="error">{sentence(error)}</Notice>}
         <TextInput
-          label="Name"
-          description="What it is for, so that you know it again."
+          label={t`Name`}
+          description={t`What it is for, so that you know it again.`}
           maxLength={100}
           data-autofocus
           value={name}
@@ -127,7 +135,7 @@ function TokenForm({ maxDays, onMade, onCancel }: FormProps) {
           error={fieldMessage(error, 'name')}
         />
         <Checkbox.Group
-          label="It may"
+          label={t`It may`}
           value={scopes}
           onChange={setScopes}
           error={fieldMessage(error, 'scopes')}
@@ -139,7 +147,7 @@ function TokenForm({ maxDays, onMade, onCancel }: FormProps) {
           </Stack>
         </Checkbox.Group>
         <NativeSelect
-          label="It ends after"
+          label={t`It ends after`}
           data={lifetimes(maxDays)}
           value={days}
           onChange={(event) => setDays(event.currentTarget.value)}
@@ -147,10 +155,10 @@ function TokenForm({ maxDays, onMade, onCancel }: FormProps) {
         />
         <Group justify="flex-end">
           <Button variant="default" onClick={onCancel}>
-            Cancel
+            <Trans>Cancel</Trans>
           </Button>
           <Button type="submit" loading={busy}>
-            Make token
+            <Trans>Make token</Trans>
           </Button>
         </Group>
       </Stack>

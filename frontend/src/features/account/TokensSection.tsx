@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Group, Modal, Paper, Skeleton, Table, Text, Title } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -5,6 +7,7 @@ import { sentence } from '@/api/problem';
 import type { Token } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
 import { useAct } from '@/features/sessions/useAct';
+import { together } from '@/i18n/lists';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
@@ -20,22 +23,24 @@ export function TokensSection() {
     <Paper className={classes.section} component="section" aria-labelledby="tokens">
       <div className={classes.top}>
         <Title order={2} size="h4" id="tokens">
-          <Term>Access tokens</Term>
+          <Term word="Access tokens">{t`Access tokens`}</Term>
         </Title>
         <Button
           leftSection={<Icon name="plus" />}
           disabled={!data}
           onClick={() => setCreating(true)}
         >
-          New token…
+          <Trans>New token…</Trans>
         </Button>
       </div>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
-      {!data && !error && <Skeleton height={60} aria-label="Loading" />}
+      {!data && !error && <Skeleton height={60} aria-label={t`Loading`} />}
       {data?.items.length === 0 && (
         <Text size="sm">
-          You have none. With a token your own programs can submit jobs or look at them, without
-          your password.
+          <Trans>
+            You have none. With a token your own programs can submit jobs or look at them, without
+            your password.
+          </Trans>
         </Text>
       )}
       {data && data.items.length > 0 && <TokenTable tokens={data.items} />}
@@ -52,24 +57,41 @@ function TokenTable({ tokens }: { tokens: Token[] }) {
       <Table verticalSpacing="sm">
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>Name</Table.Th>
-            <Table.Th>May</Table.Th>
-            <Table.Th>Last used</Table.Th>
-            <Table.Th>Ends</Table.Th>
-            <Table.Th aria-label="Actions" />
+            <Table.Th>
+              <Trans>Name</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans context="what a token">May</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans>Last used</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans context="when a token">Ends</Trans>
+            </Table.Th>
+            <Table.Th aria-label={t`Actions`} />
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
           {tokens.map((token) => (
             <Table.Tr key={token.id}>
               <Table.Td fw={600}>{token.name}</Table.Td>
-              <Table.Td>{token.scopes.map((scope) => SCOPES[scope].label).join(', ')}</Table.Td>
+              <Table.Td>{together(token.scopes.map((scope) => SCOPES[scope].label))}</Table.Td>
               <Table.Td>
-                {token.last_used_at ? <Time at={token.last_used_at} /> : 'not yet'}
+                {token.last_used_at ? (
+                  <Time at={token.last_used_at} />
+                ) : (
+                  t({ message: 'not yet', context: 'used' })
+                )}
               </Table.Td>
               <Table.Td className={token.expired ? classes.ended : undefined}>
-                {token.expired && 'expired, '}
-                <Time at={token.expires_at} />
+                {token.expired ? (
+                  <Trans>
+                    expired, <Time at={token.expires_at} />
+                  </Trans>
+                ) : (
+                  <Time at={token.expires_at} />
+                )}
               </Table.Td>
               <Table.Td ta="right">
                 <Revoke token={token} />
@@ -102,23 +124,25 @@ function Revoke({ token }: { token: Token }) {
         c="var(--bad)"
         size="compact-sm"
         onClick={() => setAsking(true)}
-        aria-label={`Revoke token ${token.name}`}
+        aria-label={t`Revoke token ${{ name: token.name }}`}
       >
-        Revoke
+        <Trans>Revoke</Trans>
       </Button>
       <Modal
         opened={asking}
         onClose={() => setAsking(false)}
-        title={`Revoke token ${token.name}?`}
+        title={t`Revoke token ${{ name: token.name }}?`}
         size="sm"
       >
-        <Text size="sm">Programs that use it are refused from their next request on.</Text>
+        <Text size="sm">
+          <Trans>Programs that use it are refused from their next request on.</Trans>
+        </Text>
         <Group justify="flex-end" mt="lg">
           <Button variant="default" onClick={() => setAsking(false)} data-autofocus>
-            Keep it
+            <Trans>Keep it</Trans>
           </Button>
           <Button color="red.9" loading={busy} onClick={() => void revoke()}>
-            Revoke it
+            <Trans>Revoke it</Trans>
           </Button>
         </Group>
       </Modal>

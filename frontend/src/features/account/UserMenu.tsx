@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Menu, Text, UnstyledButton, useMantineColorScheme } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -18,7 +20,10 @@ export function UserMenu() {
     <>
       <Menu position="bottom-end" width={230} shadow="md">
         <Menu.Target>
-          <UnstyledButton className={classes.button} aria-label={`Account of ${me.display_name}`}>
+          <UnstyledButton
+            className={classes.button}
+            aria-label={t`Account of ${{ name: me.display_name }}`}
+          >
             <Icon name="person" />
             <span className={classes.name}>{me.display_name}</span>
             <Icon name="down" size={14} />
@@ -33,7 +38,9 @@ export function UserMenu() {
             {me.role !== 'user' && ` · ${ROLE_WORDS[me.role]}`}
           </Menu.Label>
           <Menu.Divider />
-          <Menu.Label>Appearance</Menu.Label>
+          <Menu.Label>
+            <Trans>Appearance</Trans>
+          </Menu.Label>
           {SCHEMES.map(({ value, label }) => (
             <Menu.Item
               key={value}
@@ -48,22 +55,28 @@ export function UserMenu() {
           ))}
           <Menu.Divider />
           <Menu.Item component={Link} to="/shared">
-            Shared with you
+            <Trans>Shared with you</Trans>
           </Menu.Item>
           <Menu.Item component={Link} to="/account">
-            Your account
+            <Trans>Your account</Trans>
           </Menu.Item>
           {me.leads.map((group) => (
             <Menu.Item
               key={group}
               renderRoot={(props) => <Link {...props} to="/groups/$group" params={{ group }} />}
             >
-              Group {group}
+              <Trans>Group {group}</Trans>
             </Menu.Item>
           ))}
-          <Menu.Item onClick={() => show('shortcuts')}>Keyboard shortcuts</Menu.Item>
-          <Menu.Item onClick={() => setChanging(true)}>Change password…</Menu.Item>
-          <Menu.Item onClick={() => void logOut()}>Log out</Menu.Item>
+          <Menu.Item onClick={() => show('shortcuts')}>
+            <Trans>Keyboard shortcuts</Trans>
+          </Menu.Item>
+          <Menu.Item onClick={() => setChanging(true)}>
+            <Trans>Change password…</Trans>
+          </Menu.Item>
+          <Menu.Item onClick={() => void logOut()}>
+            <Trans>Log out</Trans>
+          </Menu.Item>
         </Menu.Dropdown>
       </Menu>
       <PasswordDialog opened={changing} onClose={() => setChanging(false)} />

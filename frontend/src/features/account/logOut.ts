@@ -1,5 +1,6 @@
 import { api, unwrap } from '@/api/client';
 import { goToLogin } from '@/app/router';
+import { dropDrafts, tabStorage } from '@/lib/drafts';
 import { complain } from '@/ui/complain';
 import { tellTabs } from './otherTabs';
 
@@ -7,6 +8,7 @@ import { tellTabs } from './otherTabs';
 export async function logOut(): Promise<void> {
   try {
     await unwrap(api.POST('/api/v1/logout'));
+    dropDrafts(tabStorage());
     tellTabs({ kind: 'logged-out' });
     await goToLogin('/');
   } catch (error) {

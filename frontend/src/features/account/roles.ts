@@ -1,4 +1,5 @@
 /** What a role lets one see and do on the administrators' pages. Pure; the portal decides anew. */
+import { t } from '@lingui/core/macro';
 import type { Me } from '@/api/types';
 
 type WithRole = Pick<Me, 'role'>;
@@ -10,7 +11,7 @@ export const mayChange = ({ role }: WithRole): boolean => role === 'admin';
 
 /** The words for a role, as in "Carol is …". */
 export const ROLE_WORDS = {
-  user: 'user',
-  viewer: 'viewer',
-  admin: 'administrator',
+  user: t({ message: 'user', context: 'a role' }),
+  viewer: t({ message: 'viewer', context: 'a role' }),
+  admin: t({ message: 'administrator', context: 'a role' }),
 } as const;

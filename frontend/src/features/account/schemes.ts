@@ -1,6 +1,12 @@
 /** Light or dark, in words. */
+import { t } from '@lingui/core/macro';
+
 export const SCHEMES = [
-  { value: 'light', label: 'Light', description: 'Dark text on a light page.' },
-  { value: 'dark', label: 'Dark', description: 'Light text on a dark page.' },
-  { value: 'auto', label: 'As the system', description: 'What your computer or phone is set to.' },
+  { value: 'light', label: t`Light`, description: t`Dark text on a light page.` },
+  { value: 'dark', label: t`Dark`, description: t`Light text on a dark page.` },
+  {
+    value: 'auto',
+    label: t`As the system`,
+    description: t`What your computer or phone is set to.`,
+  },
 ] as const;

@@ -1,13 +1,14 @@
 /** The parts of one's account, in the order of its navigation. Pure. */
+import { t } from '@lingui/core/macro';
 
 export const SECTIONS = [
-  { slug: 'profile', label: 'Profile' },
-  { slug: 'limits', label: 'Limits and use' },
-  { slug: 'notifications', label: 'Notifications' },
-  { slug: 'password', label: 'Password' },
-  { slug: 'second-factor', label: 'Second factor' },
-  { slug: 'tokens', label: 'Access tokens' },
-  { slug: 'appearance', label: 'Appearance' },
+  { slug: 'profile', label: t`Profile` },
+  { slug: 'limits', label: t`Limits and use` },
+  { slug: 'notifications', label: t`Notifications` },
+  { slug: 'password', label: t`Password` },
+  { slug: 'second-factor', label: t`Second factor` },
+  { slug: 'tokens', label: t`Access tokens` },
+  { slug: 'appearance', label: t`Appearance and language` },
 ] as const;
 
 export type Section = (typeof SECTIONS)[number];

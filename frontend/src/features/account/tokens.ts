@@ -1,4 +1,5 @@
 /** Words for access tokens, and what the portal knows of them. The words are pure. */
+import { plural, t } from '@lingui/core/macro';
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { NewToken, Role, Scope, TokenRequest } from '@/api/types';
@@ -17,15 +18,15 @@ export const revokeToken = (id: string): Promise<unknown> =>
 
 export const SCOPES: Record<Scope, { label: string; description: string }> = {
   read: {
-    label: 'Read',
-    description: 'See your sessions, jobs, their logs and the state of the cluster.',
+    label: t({ message: 'Read', context: 'what a token may' }),
+    description: t`See your sessions, jobs, their logs and the state of the cluster.`,
   },
-  sessions: { label: 'Sessions', description: 'Start and stop sessions and TensorBoards.' },
-  jobs: { label: 'Jobs', description: 'Submit, cancel and remove jobs.' },
-  files: { label: 'Files', description: 'Read, change and delete your files.' },
+  sessions: { label: t`Sessions`, description: t`Start and stop sessions and TensorBoards.` },
+  jobs: { label: t`Jobs`, description: t`Submit, cancel and remove jobs.` },
+  files: { label: t`Files`, description: t`Read, change and delete your files.` },
   admin: {
-    label: 'Administration',
-    description: 'Everything below “Admin”, for as long as you may.',
+    label: t`Administration`,
+    description: t`Everything below “Admin”, for as long as you may.`,
   },
 };
 
@@ -42,8 +43,7 @@ export function lifetimes(maxDays: number): { value: string; label: string }[] {
 }
 
 export function daysText(days: number): string {
-  if (days === 365) return 'one year';
-  return days === 1 ? 'one day' : `${days} days`;
+  return days === 365 ? t`one year` : plural(days, { one: 'one day', other: '# days' });
 }
 
 /** The time that a new token has unless another is chosen: a month, or what is allowed. */
@@ -52,7 +52,7 @@ export const usualLifetime = (maxDays: number): string => String(Math.min(30, ma
 /** A command that tries a token out. The token itself stays out of it: histories are read by others. */
 export function curlExample(origin: string): string {
   return [
-    'read -rs PORTAL_TOKEN   # paste the token, press Enter',
+    `read -rs PORTAL_TOKEN   # ${t`paste the token, press Enter`}`,
     `curl -H @- ${origin}/api/v1/me <<<"Authorization: Bearer $PORTAL_TOKEN"`,
   ].join('\n');
 }

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Anchor, Button, Stack, Text } from '@mantine/core';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { api, unwrap } from '@/api/client';
@@ -15,7 +17,7 @@ interface Props {
 }
 
 /** The second step of a login: a code of the app, or a recovery code. */
-export function CodeStep({ onDone, onBack, back = 'Log in as somebody else' }: Props) {
+export function CodeStep({ onDone, onBack, back = t`Log in as somebody else` }: Props) {
   const [code, setCode] = useState('');
   const [refusal, setRefusal] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
@@ -24,13 +26,13 @@ export function CodeStep({ onDone, onBack, back = 'Log in as somebody else' }: P
 
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
-    if (code.trim() === '') return setRefusal('Enter the code that your app shows.');
+    if (code.trim() === '') return setRefusal(t`Enter the code that your app shows.`);
     setBusy(true);
     try {
       onDone(await unwrap(api.POST('/api/v1/login/second-factor', { body: { code } })));
     } catch (reason) {
       if (reason instanceof ApiError && reason.slug === 'login-required')
-        return onBack('That took longer than five minutes. Please log in again.');
+        return onBack(t`That took longer than five minutes. Please log in again.`);
       setRefusal(codeRefusal(reason));
       field.current?.select();
     } finally {
@@ -42,18 +44,18 @@ export function CodeStep({ onDone, onBack, back = 'Log in as somebody else' }: P
     <form onSubmit={(event) => void submit(event)} noValidate>
       <Stack gap="md">
         <Text size="sm">
-          Your password is right. Now the code that your authenticator app shows.
+          <Trans>Your password is right. Now the code that your authenticator app shows.</Trans>
         </Text>
         <CodeField
           ref={field}
-          label="Code"
-          description="Without your phone, one of your recovery codes."
+          label={t({ message: 'Code', context: 'of the app' })}
+          description={t`Without your phone, one of your recovery codes.`}
           value={code}
           onChange={setCode}
           error={refusal}
         />
         <Button type="submit" size="md" fullWidth loading={busy}>
-          Log in
+          <Trans>Log in</Trans>
         </Button>
         <Text size="sm">
           <Anchor component="button" type="button" onClick={() => onBack(null)}>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { type FormEvent, type KeyboardEvent, useRef, useState } from 'react';
 import { api, unwrap } from '@/api/client';
@@ -16,8 +18,8 @@ interface Missing {
 
 function missing(username: string, password: string): Missing {
   return {
-    ...(username === '' ? { username: 'Enter your user name.' } : {}),
-    ...(password === '' ? { password: 'Enter your password.' } : {}),
+    ...(username === '' ? { username: t`Enter your user name.` } : {}),
+    ...(password === '' ? { password: t`Enter your password.` } : {}),
   };
 }
 
@@ -85,7 +87,7 @@ export function LoginForm({ onUser, why = null, username: only }: Props) {
         {why && !refusal && <Notice tone="info">{why}</Notice>}
         <TextInput
           ref={nameField}
-          label="User name"
+          label={t`User name`}
           name={FORM.username}
           autoComplete="username"
           autoCapitalize="none"
@@ -98,25 +100,25 @@ export function LoginForm({ onUser, why = null, username: only }: Props) {
         <PasswordInput
           ref={passwordField}
           data-autofocus
-          label="Password"
+          label={t`Password`}
           name={FORM.password}
           autoComplete="current-password"
           size="md"
           onKeyDown={watchCapsLock}
           onKeyUp={watchCapsLock}
           onBlur={() => setCapsLock(false)}
-          visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password', tabIndex: 0 }}
+          visibilityToggleButtonProps={{ 'aria-label': t`Show or hide the password`, tabIndex: 0 }}
           error={empty.password ?? fieldMessage(error, FORM.password)}
         />
         <Text size="sm" role="status" c="var(--waiting)" hidden={!capsLock}>
-          Caps Lock is on.
+          <Trans>Caps Lock is on.</Trans>
         </Text>
         <Button type="submit" size="md" fullWidth loading={busy} disabled={waitS > 0}>
-          Log in
+          <Trans>Log in</Trans>
         </Button>
         {only === undefined && (
           <Text size="sm" c="dimmed">
-            Use the name and password you have in your organisation's directory.
+            <Trans>Use the name and password you have in your organisation's directory.</Trans>
           </Text>
         )}
       </Stack>

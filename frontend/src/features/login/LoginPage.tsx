@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Text, Title } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
@@ -8,6 +10,7 @@ import { PublicAnnouncements } from '@/features/announcements/PublicAnnouncement
 import { needsFullLoad, safeNext } from '@/lib/next';
 import { Logo } from '@/ui/Logo';
 import { CodeStep } from './CodeStep';
+import { LanguageChoice } from './LanguageChoice';
 import { type Given, LoginForm } from './LoginForm';
 import classes from './LoginPage.module.css';
 import { NewPasswordStep } from './NewPasswordStep';
@@ -23,7 +26,7 @@ export function LoginPage() {
   const [why, setWhy] = useState<string | null>(null);
 
   useEffect(() => {
-    document.title = 'Log in · Data Scientist Portal';
+    document.title = `${t`Log in`} · Data Scientist Portal`;
     // While the name is being typed, the next page may come.
     void import('@/app/MemberLayout');
     void import('@/features/home/HomePage');
@@ -69,7 +72,7 @@ export function LoginPage() {
               Data Scientist Portal
             </Title>
             <Text c="dimmed" size="sm">
-              Notebooks on the cluster's GPUs
+              <Trans>Notebooks on the cluster's GPUs</Trans>
             </Text>
           </div>
         </div>
@@ -86,6 +89,7 @@ export function LoginPage() {
           />
         )}
         {step.due === 'login' && <LoginForm onUser={enter} why={why} />}
+        <LanguageChoice />
       </Paper>
     </main>
   );

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Anchor, Button, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { api, unwrap } from '@/api/client';
@@ -16,7 +18,7 @@ interface Props {
   onBack: (why: string | null) => void;
 }
 
-const TOGGLE = { 'aria-label': 'Show or hide the password', tabIndex: 0 };
+const TOGGLE = { 'aria-label': t`Show or hide the password`, tabIndex: 0 };
 
 /** After a one-time password: a new one that only they know, and then they are in. */
 export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
@@ -64,11 +66,13 @@ export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
       <Stack gap="md">
         <div>
           <Title order={2} size="h4" mb={4}>
-            Choose a new password
+            <Trans>Choose a new password</Trans>
           </Title>
           <Text size="sm">
-            Yours was good for this one login. The new one is for the portal, ssh and everything
-            else that asks your organisation's directory.
+            <Trans>
+              Yours was good for this one login. The new one is for the portal, ssh and everything
+              else that asks your organisation's directory.
+            </Trans>
           </Text>
         </div>
         {refusal && <Notice tone="error">{refusal}</Notice>}
@@ -83,7 +87,7 @@ export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
         <PasswordInput
           ref={field}
           name="fresh"
-          label="New password"
+          label={t`New password`}
           autoComplete="new-password"
           size="md"
           visibilityToggleButtonProps={TOGGLE}
@@ -92,7 +96,7 @@ export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
         />
         <PasswordInput
           name="again"
-          label="New password again"
+          label={t`New password again`}
           autoComplete="new-password"
           size="md"
           visibilityToggleButtonProps={TOGGLE}
@@ -100,11 +104,11 @@ export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
           aria-invalid={problems.again !== undefined}
         />
         <Button type="submit" size="md" fullWidth loading={busy}>
-          Change password and log in
+          <Trans>Change password and log in</Trans>
         </Button>
         <Text size="sm">
           <Anchor component="button" type="button" onClick={() => onBack(null)}>
-            Log in as somebody else
+            <Trans>Log in as somebody else</Trans>
           </Anchor>
         </Text>
       </Stack>
@@ -116,9 +120,9 @@ export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
 function whyAgain(reason: unknown): string | null {
   if (!(reason instanceof ApiError)) return null;
   if (reason.slug === 'login-required')
-    return 'That took longer than five minutes. Please log in again.';
+    return t`That took longer than five minutes. Please log in again.`;
   if (reason.slug !== 'wrong-credentials') return null;
   return fieldMessage(reason, 'current_password')
-    ? 'This password doesn’t work any more. Please log in with the present one.'
+    ? t`This password doesn’t work any more. Please log in with the present one.`
     : sentence(reason);
 }

@@ -1,4 +1,5 @@
 /** What can be seen to be wrong with a new password before the directory is asked. Pure. */
+import { t } from '@lingui/core/macro';
 
 export interface Problems {
   fresh?: string;
@@ -7,7 +8,7 @@ export interface Problems {
 
 /** `current` is the one it takes the place of. */
 export function newPasswordProblems(current: string, fresh: string, again: string): Problems {
-  if (fresh === '') return { fresh: 'Enter a new password.' };
-  if (fresh === current) return { fresh: 'This is the one-time password. Choose another one.' };
-  return fresh === again ? {} : { again: 'The two are not the same.' };
+  if (fresh === '') return { fresh: t`Enter a new password.` };
+  if (fresh === current) return { fresh: t`This is the one-time password. Choose another one.` };
+  return fresh === again ? {} : { again: t`The two are not the same.` };
 }

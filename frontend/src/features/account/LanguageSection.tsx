@@ -1,0 +1,51 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
+import { Paper, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { sentence } from '@/api/problem';
+import { speakNext } from '@/i18n';
+import { LANGUAGES, type Language, NAMES, tagOf } from '@/i18n/language';
+import { ChoiceCard } from '@/ui/ChoiceCard';
+import { Notice } from '@/ui/Notice';
+import classes from './Account.module.css';
+import { preferencesQuery, useChoose } from './preferences';
+
+/** Which language the pages speak, kept by the portal. */
+export function LanguageSection() {
+  const { data, error } = useQuery(preferencesQuery);
+  return (
+    <Paper className={classes.section} component="section" aria-labelledby="language">
+      <Title order={2} size="h4" id="language" mb="xs">
+        <Trans>Language</Trans>
+      </Title>
+      <Text size="sm" mb="md">
+        <Trans>This goes for every browser that you log in with. The page is loaded anew.</Trans>
+      </Text>
+      {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
+      {!data && !error && <Skeleton height={120} aria-label={t`Loading`} />}
+      {data && <Languages chosen={data.language} />}
+    </Paper>
+  );
+}
+
+function Languages({ chosen }: { chosen: Language | null }) {
+  const { mutate } = useChoose();
+  const card = (language: Language | null, title: React.ReactNode) => (
+    <ChoiceCard
+      key={language ?? ''}
+      group="language"
+      value={language ?? ''}
+      checked={chosen === language}
+      onChoose={() => mutate({ language }, { onSuccess: () => speakNext(language) })}
+      title={title}
+    />
+  );
+  return (
+    <fieldset className={classes.choices} aria-labelledby="language">
+      <Stack gap="xs">
+        {card(null, t`As the browser says`)}
+        {LANGUAGES.map((each) => card(each, <span lang={tagOf(each)}>{NAMES[each]}</span>))}
+      </Stack>
+    </fieldset>
+  );
+}

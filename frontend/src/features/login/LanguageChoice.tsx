@@ -1,0 +1,23 @@
+import { t } from '@lingui/core/macro';
+import { UnstyledButton } from '@mantine/core';
+import { currentLanguage, speakNext } from '@/i18n';
+import { LANGUAGES, NAMES, tagOf } from '@/i18n/language';
+import classes from './LoginPage.module.css';
+
+/** For whoever can't read the page as it is; once logged in, the choice of their account counts. */
+export function LanguageChoice() {
+  return (
+    <nav className={classes.languages} aria-label={t`Language`}>
+      {LANGUAGES.map((each) => (
+        <UnstyledButton
+          key={each}
+          lang={tagOf(each)}
+          aria-current={each === currentLanguage() ? 'true' : undefined}
+          onClick={() => speakNext(each)}
+        >
+          {NAMES[each]}
+        </UnstyledButton>
+      ))}
+    </nav>
+  );
+}
