@@ -1,3 +1,5 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Modal, useMantineColorScheme, VisuallyHidden } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
@@ -21,7 +23,9 @@ export function Palette({ opened }: { opened: boolean }) {
       <Modal.Content>
         <Modal.Body className={classes.body ?? ''}>
           <VisuallyHidden>
-            <Modal.Title>Find a page, a session, a job or an action</Modal.Title>
+            <Modal.Title>
+              <Trans>Find a page, a session, a job or an action</Trans>
+            </Modal.Title>
           </VisuallyHidden>
           <Finder />
         </Modal.Body>
@@ -112,12 +116,12 @@ function Finder() {
           className={classes.field}
           type="text"
           role="combobox"
-          aria-label="Find a page, a session, a job or an action"
+          aria-label={t`Find a page, a session, a job or an action`}
           aria-expanded={found.length > 0}
           aria-controls={`${id}-list`}
           aria-activedescendant={found.length > 0 ? optionId(chosen) : undefined}
           aria-autocomplete="list"
-          placeholder="Where to, or what to do?"
+          placeholder={t`Where to, or what to do?`}
           data-autofocus
           autoComplete="off"
           autoCapitalize="none"
@@ -130,7 +134,7 @@ function Finder() {
           onKeyDown={onKey}
         />
       </div>
-      <div id={`${id}-list`} role="listbox" aria-label="Found" className={classes.list}>
+      <div id={`${id}-list`} role="listbox" aria-label={t`Found`} className={classes.list}>
         {found.map((command, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the focus and the keys
           <div
@@ -150,7 +154,7 @@ function Finder() {
         ))}
       </div>
       <VisuallyHidden role="status">
-        {found.length === 1 ? '1 found' : `${found.length} found`}
+        {plural(found.length, { one: '# found', other: '# found' })}
       </VisuallyHidden>
     </>
   );

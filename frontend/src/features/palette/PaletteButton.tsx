@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { UnstyledButton } from '@mantine/core';
 import { Icon } from '@/ui/icons';
 import { show } from './opened';
@@ -9,8 +10,8 @@ export function PaletteButton() {
   return (
     <UnstyledButton
       className={classes.button}
-      aria-label={`Find anything: ${PALETTE_KEYS}`}
-      title="Find a page, a session, a job or an action"
+      aria-label={t`Find anything: ${PALETTE_KEYS}`}
+      title={t`Find a page, a session, a job or an action`}
       onClick={() => show('palette')}
     >
       <Icon name="search" />

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Checkbox, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { DialogShell } from '@/ui/ConfirmDialog';
@@ -9,7 +11,7 @@ import classes from './Shortcuts.module.css';
 /** Which keys lead where, and whether they do. */
 export function Shortcuts({ opened }: { opened: boolean }) {
   return (
-    <DialogShell title="Keyboard shortcuts" opened={opened} onClose={() => show(null)}>
+    <DialogShell title={t`Keyboard shortcuts`} opened={opened} onClose={() => show(null)}>
       <Inside />
     </DialogShell>
   );
@@ -26,7 +28,9 @@ function Inside() {
     <Stack>
       <dl className={classes.keys}>
         <div className={classes.row}>
-          <dt>Find any page, session, job or action</dt>
+          <dt>
+            <Trans>Find any page, session, job or action</Trans>
+          </dt>
           <dd>
             <kbd>{PALETTE_KEYS}</kbd>
           </dd>
@@ -43,17 +47,19 @@ function Inside() {
         ))}
       </dl>
       <Text size="sm" c="dimmed">
-        Two keys are pressed one after the other. None of them counts while you type into a field.
+        <Trans>
+          Two keys are pressed one after the other. None of them counts while you type into a field.
+        </Trans>
       </Text>
       <Checkbox
-        label="Shortcuts of single keys"
-        description="Switch them off if you speak to your computer, or press them by accident."
+        label={t`Shortcuts of single keys`}
+        description={t`Switch them off if you speak to your computer, or press them by accident.`}
         checked={on}
         onChange={(event) => change(event.currentTarget.checked)}
       />
       {forgets && (
         <Text size="sm" role="alert">
-          Your browser keeps nothing for this site, so this can't be remembered.
+          <Trans>Your browser keeps nothing for this site, so this can't be remembered.</Trans>
         </Text>
       )}
     </Stack>

@@ -1,10 +1,12 @@
 /** What the palette offers, and which of it a text finds. Pure. */
+import { t } from '@lingui/core/macro';
 import type { Job, Me, Session } from '@/api/types';
 import { seesAdmin } from '@/features/account/roles';
 import { SECTIONS } from '@/features/account/sections';
 import { ADMIN_PARTS } from '@/features/admin/nav';
 import { jobStateWords } from '@/features/jobs/words';
 import { stateWords } from '@/features/sessions/words';
+import { said } from '@/i18n/said';
 import { isLive } from '@/live/reducer';
 
 export type Act = 'shortcuts' | 'light' | 'dark' | 'auto' | 'log-out';
@@ -21,12 +23,12 @@ export interface Command {
   title: string;
   /** what kind of thing it is, or how it is with it */
   detail: string;
-  /** other words that people may look for it by */
+  /** other words that people may look for it by; in other languages than English, English ones too */
   words?: string;
   does: Doing;
 }
 
-const page = (href: string, title: string, words = '', detail = 'Page'): Command => ({
+const page = (href: string, title: string, words = '', detail = t`Page`): Command => ({
   id: href,
   title,
   detail,
@@ -35,68 +37,69 @@ const page = (href: string, title: string, words = '', detail = 'Page'): Command
 });
 
 const PAGES: readonly Command[] = [
-  page('/start', 'Start a session', 'new notebook jupyter gpu', 'Action'),
-  page('/jobs/new', 'Submit a job', 'new template script batch sbatch', 'Action'),
-  page('/', 'Home', 'sessions overview'),
-  page('/jobs', 'Jobs', 'queue list'),
-  page('/benchmarks', 'Benchmark results', 'speed figures compare'),
-  page('/cluster', 'Cluster', 'nodes gpus partitions queue maintenance'),
-  page('/files', 'Files', 'upload download folder home quota'),
-  page('/shared', 'Shared with you', 'tensorboard'),
-  page('/account', 'Your account', 'profile name groups e-mail'),
-  ...SECTIONS.slice(1).map(({ slug, label }) => page(`/account/${slug}`, label, 'your account my')),
-  page('/glossary', 'Words explained', 'glossary help what is meaning terms'),
+  page('/start', t`Start a session`, t`new notebook jupyter gpu`, t`Action`),
+  page('/jobs/new', t`Submit a job`, t`new template script batch sbatch`, t`Action`),
+  page('/', t`Home`, t`sessions overview`),
+  page('/jobs', t`Jobs`, t`queue list`),
+  page('/benchmarks', t`Benchmark results`, t`speed figures compare`),
+  page('/cluster', t`Cluster`, t`nodes gpus partitions queue maintenance`),
+  page('/files', t`Files`, t`upload download folder home quota`),
+  page('/shared', t`Shared with you`, t`tensorboard`),
+  page('/account', t`Your account`, t`profile name groups e-mail`),
+  ...SECTIONS.slice(1).map(({ slug, label }) =>
+    page(`/account/${slug}`, label, t`your account my`),
+  ),
+  page('/glossary', t`Words explained`, t`glossary help what is meaning terms`),
 ];
 
 const act = (what: Act, title: string, words = ''): Command => ({
   id: what,
   title,
-  detail: 'Action',
+  detail: t`Action`,
   words,
   does: { kind: 'act', act: what },
 });
 
 const ACTS: readonly Command[] = [
-  act('dark', 'Dark appearance', 'theme night colour color mode'),
-  act('light', 'Light appearance', 'theme day bright colour color mode'),
-  act('auto', 'Appearance as the system has it', 'theme automatic colour color mode'),
-  act('shortcuts', 'Keyboard shortcuts', 'keys help'),
-  act('log-out', 'Log out', 'sign out leave'),
+  act('dark', t`Dark appearance`, t`theme night colour color mode`),
+  act('light', t`Light appearance`, t`theme day bright colour color mode`),
+  act('auto', t`Appearance as the system has it`, t`theme automatic colour color mode`),
+  act('shortcuts', t`Keyboard shortcuts`, t`keys help`),
+  act('log-out', t`Log out`, t`sign out leave`),
 ];
 
 function adminPages(me: Me): Command[] {
   if (!seesAdmin(me)) return [];
   const places = ADMIN_PARTS.flatMap((part) => part.places);
-  return places.map(({ to, label }) => page(to, label, 'admin administration', 'Administration'));
+  return places.map(({ to, label }) => page(to, label, t`admin administration`, t`Administration`));
 }
 
 const ledGroups = (me: Me): Command[] =>
   me.leads.map((group) =>
-    page(`/groups/${encodeURIComponent(group)}`, `Group ${group}`, 'lead members limits'),
+    page(`/groups/${encodeURIComponent(group)}`, t`Group ${group}`, t`lead members limits`),
   );
 
 function ofSession(session: Session): Command[] {
   const { id, name, url, environment_title } = session;
-  const words = `${environment_title} session notebook ${session.node ?? ''}`;
-  const own = page(`/sessions/${id}`, name, words, `Session, ${stateWords(session).label}`);
+  const words = `${said(environment_title)} ${t`session notebook`} ${session.node ?? ''}`;
+  const state = stateWords(session).label;
+  const own = page(`/sessions/${id}`, name, words, t`Session, ${state}`);
   if (session.state !== 'running' || url === null) return [own];
   const lab: Command = {
     id: `${id} lab`,
-    title: `Open JupyterLab of ${name}`,
-    detail: 'Opens a tab',
+    title: t`Open JupyterLab of ${name}`,
+    detail: t`Opens a tab`,
     words,
     does: { kind: 'tab', href: url },
   };
   return [lab, own];
 }
 
-const ofJob = (job: Job): Command =>
-  page(
-    `/jobs/${job.id}`,
-    job.name,
-    `job ${job.template ?? 'script'} ${job.job_id ?? ''} ${job.node ?? ''}`,
-    `Job, ${jobStateWords(job).label}`,
-  );
+function ofJob({ id, name, template, job_id, node, ...job }: Job): Command {
+  const state = jobStateWords(job).label;
+  const words = [t`job`, template ?? t`script`, job_id, node];
+  return page(`/jobs/${id}`, name, words.join(' '), t`Job, ${state}`);
+}
 
 interface Known {
   me: Me;
@@ -161,10 +164,10 @@ export function searches(me: Me, text: string): Command[] {
   if (wanted === '') return [];
   const q = encodeURIComponent(wanted);
   const among = (path: string, title: string): Command =>
-    page(`${path}?q=${q}`, title, wanted, 'Search');
+    page(`${path}?q=${q}`, title, wanted, t`Search`);
   return [
-    among('/jobs', `Search all your jobs for “${wanted}”`),
-    ...(seesAdmin(me) ? [among('/admin/people', `Search people for “${wanted}”`)] : []),
+    among('/jobs', t`Search all your jobs for “${wanted}”`),
+    ...(seesAdmin(me) ? [among('/admin/people', t`Search people for “${wanted}”`)] : []),
   ];
 }
 

@@ -1,4 +1,5 @@
 /** Keys that lead somewhere from every page. Pure: what was pressed comes in, what to do goes out. */
+import { t } from '@lingui/core/macro';
 
 export type Wish =
   | { kind: 'page'; href: string }
@@ -21,15 +22,15 @@ const to = (key: string, title: string, href: string): Shortcut => ({
 });
 
 export const SHORTCUTS: readonly Shortcut[] = [
-  { keys: ['?'], title: 'Show these shortcuts', wish: { kind: 'shortcuts' } },
-  { keys: ['/'], title: "To the page's search field", wish: { kind: 'search' } },
-  to('h', 'Home', '/'),
-  to('s', 'Start a session', '/start'),
-  to('j', 'Jobs', '/jobs'),
-  to('n', 'Submit a job', '/jobs/new'),
-  to('c', 'Cluster', '/cluster'),
-  to('f', 'Files', '/files'),
-  to('a', 'Your account', '/account'),
+  { keys: ['?'], title: t`Show these shortcuts`, wish: { kind: 'shortcuts' } },
+  { keys: ['/'], title: t`To the page's search field`, wish: { kind: 'search' } },
+  to('h', t`Home`, '/'),
+  to('s', t`Start a session`, '/start'),
+  to('j', t`Jobs`, '/jobs'),
+  to('n', t`Submit a job`, '/jobs/new'),
+  to('c', t`Cluster`, '/cluster'),
+  to('f', t`Files`, '/files'),
+  to('a', t`Your account`, '/account'),
 ];
 
 /** Within which the second key of two must follow. */
