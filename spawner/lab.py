@@ -7,12 +7,27 @@ default: a user's own settings go before it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from spawner.catalog import Environment
 
 TERMINAL_PREFIX = "env_"
 APP_SETTINGS_FOLDER = "lab"
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the page shows of ours from its first moment on; the rest is in frontend/lab."""
+
+    terminal: str
+    open_shell: str
+
+
+ENGLISH = Words("Terminal in {title}", "Open a shell inside {title}")
+WORDS = {"zh": Words("{title} 终端", "在 {title} 中打开命令行")}
+LOCALES = {"zh": "zh_CN"}
+"""By the languages of people's preferences: JupyterLab's name of it, as its language packs have."""
 
 
 def server_config(environments: Sequence[str], node_dir: str) -> dict[str, dict[str, Any]]:
@@ -32,10 +47,16 @@ def server_config(environments: Sequence[str], node_dir: str) -> dict[str, dict[
     }
 
 
-def lab_files(environments: Sequence[Environment]) -> dict[str, dict[str, Any]]:
+def lab_files(
+    environments: Sequence[Environment], language: str | None = None
+) -> dict[str, dict[str, Any]]:
     """`overrides` and `page_config`, to be written as {node_dir}/lab/overrides.json and
-    page_config.json. The first environment is the session's own."""
-    return {"overrides": _overrides(environments), "page_config": _page_config()}
+    page_config.json. The first environment is the session's own; `language` is the user's in the
+    portal, in which JupyterLab begins if it knows it."""
+    overrides = _overrides(environments, WORDS.get(language or "", ENGLISH))
+    if locale := LOCALES.get(language or ""):
+        overrides["@jupyterlab/translation-extension:plugin"] = {"locale": locale}
+    return {"overrides": overrides, "page_config": _page_config()}
 
 
 def terminal_name(environment: Environment) -> str:
@@ -43,31 +64,31 @@ def terminal_name(environment: Environment) -> str:
     return f"{TERMINAL_PREFIX}{environment.name}"
 
 
-def _overrides(environments: Sequence[Environment]) -> dict[str, Any]:
+def _overrides(environments: Sequence[Environment], words: Words) -> dict[str, Any]:
     return {
         "@jupyterlab/apputils-extension:notification": {
             "checkForUpdates": False,
             "fetchNews": "false",
         },
-        "@jupyterlab/application-extension:top-bar": {"toolbar": [_button(environments[0])]},
-        "@jupyterlab/mainmenu-extension:plugin": {"menus": [_file_menu(environments)]},
+        "@jupyterlab/application-extension:top-bar": {"toolbar": [_button(environments[0], words)]},
+        "@jupyterlab/mainmenu-extension:plugin": {"menus": [_file_menu(environments, words)]},
     }
 
 
-def _button(environment: Environment) -> Mapping[str, Any]:
+def _button(environment: Environment, words: Words) -> Mapping[str, Any]:
     """A button at the top of the window: in every view, one click."""
     return {
         "name": "environment-terminal",
         "command": "terminal:create-new",
         "args": {"name": terminal_name(environment)},
         "icon": "ui-components:terminal",
-        "label": f"Terminal in {environment.title}",
-        "caption": f"Open a shell inside {environment.title}",
+        "label": words.terminal.format(title=environment.title),
+        "caption": words.open_shell.format(title=environment.title),
         "rank": 60,
     }
 
 
-def _file_menu(environments: Sequence[Environment]) -> Mapping[str, Any]:
+def _file_menu(environments: Sequence[Environment], words: Words) -> Mapping[str, Any]:
     """File → New → Terminal in … : a submenu each, for a menu can't rename a command."""
     return {
         "id": "jp-mainmenu-file",
@@ -77,7 +98,7 @@ def _file_menu(environments: Sequence[Environment]) -> Mapping[str, Any]:
                 "rank": 0.5,
                 "submenu": {
                     "id": f"portal-terminal-{environment.name}",
-                    "label": f"Terminal in {environment.title}",
+                    "label": words.terminal.format(title=environment.title),
                     "items": [
                         {
                             "command": "terminal:create-new",

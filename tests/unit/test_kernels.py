@@ -238,7 +238,8 @@ def test_the_server_offers_these_kernels_alone_over_sockets() -> None:
 
 
 def test_a_terminal_in_the_environment_is_one_click_away(python3: Environment) -> None:
-    overrides = lab.lab_files([python3, replace(python3, name="other")])["overrides"]
+    both = [python3, replace(python3, name="other")]
+    overrides = lab.lab_files(both)["overrides"]
     (button,) = overrides["@jupyterlab/application-extension:top-bar"]["toolbar"]
     assert button["command"] == "terminal:create-new"
     assert button["args"] == {"name": "env_python3"}
@@ -250,3 +251,15 @@ def test_a_terminal_in_the_environment_is_one_click_away(python3: Environment) -
 def test_terminal_names_are_such_as_the_server_takes(python3: Environment) -> None:
     """Its routes match \\w+ only (jupyter_server_terminals, api_handlers)."""
     assert lab.terminal_name(python3).replace("_", "").isalnum()
+
+
+def test_jupyterlab_begins_in_the_language_of_the_portal(python3: Environment) -> None:
+    """As a default: what people choose in JupyterLab itself lies in their settings, before it."""
+    translation = "@jupyterlab/translation-extension:plugin"
+    chinese = lab.lab_files([python3], "zh")["overrides"]
+    assert chinese[translation] == {"locale": "zh_CN"}
+    assert "终端" in str(chinese["@jupyterlab/application-extension:top-bar"])
+    for language in ("en", None, "xx"):
+        english = lab.lab_files([python3], language)["overrides"]
+        assert translation not in english
+        assert "Terminal in" in str(english)

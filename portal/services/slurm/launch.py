@@ -24,6 +24,7 @@ from portal.errors import (
 from portal.models import BatchJob, Job, JobState, Session, Tensorboard, TensorboardJob
 from portal.parts import Parts
 from portal.services.catalog.available import availability
+from portal.services.people import preferences
 from portal.services.store import change
 from spawner import lab, scripts
 from spawner.catalog import Environment
@@ -233,7 +234,7 @@ def _kernels(parts: Parts, session: Session, home: str) -> dict[str, Any]:
     return {
         "default_kernel": offered[0].name,
         "kernelspecs": {found.name: kernelspec(found, place) for found in offered},
-        "lab": lab.lab_files(offered),
+        "lab": lab.lab_files(offered, preferences.read(session.user.preferences).language),
         "server_config": lab.server_config([found.name for found in offered], place.node_dir),
     }
 
