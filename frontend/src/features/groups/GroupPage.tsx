@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Plural, Trans } from '@lingui/react/macro';
 import { Button, Paper, Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
@@ -10,6 +12,7 @@ import { Chips } from '@/features/people/Chips';
 import classes from '@/features/people/Person.module.css';
 import { PersonPick } from '@/features/people/SearchPick';
 import { can } from '@/features/people/words';
+import { said } from '@/i18n/said';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Notice } from '@/ui/Notice';
 import { useChange } from '@/ui/useChange';
@@ -34,16 +37,18 @@ function Body({ name }: { name: string }) {
   if (error instanceof ApiError && error.status === 404)
     return (
       <Paper className={classes.box}>
-        <p className={classes.line}>There is no group {name} in the directory.</p>
+        <p className={classes.line}>
+          <Trans>There is no group {name} in the directory.</Trans>
+        </p>
         <Button component={Link} to="/admin/groups" variant="default">
-          Show all groups
+          <Trans>Show all groups</Trans>
         </Button>
       </Paper>
     );
   return (
     <div className={classes.page}>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
-      {!data && !error && <Skeleton height={300} radius="lg" aria-label="Loading" />}
+      {!data && !error && <Skeleton height={300} radius="lg" aria-label={t`Loading`} />}
       {data && <Whole group={data} />}
     </div>
   );
@@ -51,29 +56,41 @@ function Body({ name }: { name: string }) {
 
 function Whole({ group }: { group: WholeGroup }) {
   const admin = mayChange(useMe());
-  const why = group.capabilities.missing.groups;
+  const why = said(group.capabilities.missing.groups);
+  const { name, gid } = group;
+  const size = sizeText(group.member_count);
+  const about = meaning(group);
   const changing = admin && can(group.capabilities, 'groups');
   return (
     <>
       <div className={classes.head}>
         <span className={classes.line}>
-          {sizeText(group.member_count)}
-          {group.gid !== null && `, number ${group.gid}`}. {meaning(group)}
+          {gid === null ? (
+            <Trans>
+              {size}. {about}
+            </Trans>
+          ) : (
+            <Trans>
+              {size}, number {gid}. {about}
+            </Trans>
+          )}
         </span>
-        <nav className={classes.links} aria-label={`More about ${group.name}`}>
-          <Link to="/admin/limits" search={{ group: group.name }}>
-            Limits
+        <nav className={classes.links} aria-label={t`More about ${name}`}>
+          <Link to="/admin/limits" search={{ group: name }}>
+            <Trans>Limits</Trans>
           </Link>
-          <Link to="/admin/usage" search={{ by: 'group', q: group.name }}>
-            Usage
+          <Link to="/admin/usage" search={{ by: 'group', q: name }}>
+            <Trans>Usage</Trans>
           </Link>
-          <Link to="/admin/audit" search={{ target: group.name }}>
-            Audit
+          <Link to="/admin/audit" search={{ target: name }}>
+            <Trans>Audit</Trans>
           </Link>
         </nav>
       </div>
       {admin && why && (
-        <p className={classes.quiet}>In this directory the portal can't change groups. {why}</p>
+        <p className={classes.quiet}>
+          <Trans>In this directory the portal can't change groups. {why}</Trans>
+        </p>
       )}
       <div className={classes.sides}>
         <MembersBox group={group} changing={changing} />
@@ -82,9 +99,9 @@ function Whole({ group }: { group: WholeGroup }) {
           {group.groups.length > 0 && (
             <Paper component="section" className={classes.box} aria-labelledby="within">
               <h2 className={classes.heading} id="within">
-                Groups within it
+                <Trans>Groups within it</Trans>
               </h2>
-              <Chips label={`Groups within ${group.name}`} names={group.groups} to="group" />
+              <Chips label={t`Groups within ${name}`} names={group.groups} to="group" />
             </Paper>
           )}
           {changing && <Deletion group={group} />}
@@ -105,13 +122,13 @@ function MembersBox({ group, changing }: Part) {
   return (
     <Paper component="section" className={classes.box} aria-labelledby="members">
       <h2 className={classes.heading} id="members">
-        Members
+        <Trans>Members</Trans>
       </h2>
       {changing && (
         <div className={classes.wide}>
           <PersonPick
-            label="Add a person"
-            placeholder="Type to find someone"
+            label={t`Add a person`}
+            placeholder={t`Type to find someone`}
             without={own}
             disabled={busy}
             onPick={(username) => change(() => setMember(group.name, username, true))}
@@ -133,36 +150,39 @@ function MembersBox({ group, changing }: Part) {
 }
 
 function Leaders({ group, changing }: Part) {
+  const { name } = group;
   const { busy, change, withPassword } = useChange();
   return (
     <Paper component="section" className={classes.box} aria-labelledby="leaders">
       <h2 className={classes.heading} id="leaders">
-        Leaders
+        <Trans>Leaders</Trans>
       </h2>
       <p className={classes.quiet}>
-        They see what the group's members use and set their limits; they change nothing else.
+        <Trans>
+          They see what the group's members use and set their limits; they change nothing else.
+        </Trans>
       </p>
       {group.leaders.length > 0 && (
         <Chips
-          label={`Leaders of ${group.name}`}
+          label={t`Leaders of ${name}`}
           names={group.leaders}
           to="person"
           onRemove={
             changing
-              ? (username) => withPassword(() => setLeader(group.name, username, false))
+              ? (username) => withPassword(() => setLeader(name, username, false))
               : undefined
           }
-          removeLabel={(username) => `${username} leads ${group.name} no longer`}
+          removeLabel={(username) => t`${username} leads ${name} no longer`}
         />
       )}
       {changing && (
         <div className={classes.wide}>
           <PersonPick
-            label="Make someone a leader"
-            placeholder="Type to find someone"
+            label={t`Make someone a leader`}
+            placeholder={t`Type to find someone`}
             without={group.leaders}
             disabled={busy}
-            onPick={(username) => change(() => setLeader(group.name, username, true))}
+            onPick={(username) => change(() => setLeader(name, username, true))}
           />
         </div>
       )}
@@ -171,32 +191,35 @@ function Leaders({ group, changing }: Part) {
 }
 
 function Deletion({ group }: { group: WholeGroup }) {
+  const { name } = group;
   const navigate = useNavigate();
   const [asking, setAsking] = useState(false);
   const remove = async (): Promise<void> => {
-    await deleteGroup(group.name);
+    await deleteGroup(name);
     await navigate({ to: '/admin/groups' });
   };
   return (
     <>
       <div>
         <Button variant="default" c="var(--bad)" onClick={() => setAsking(true)}>
-          Delete the group…
+          <Trans>Delete the group…</Trans>
         </Button>
       </div>
       <ConfirmDialog
         opened={asking}
         onClose={() => setAsking(false)}
-        title={`Delete the group ${group.name}?`}
+        title={t`Delete the group ${name}?`}
         act={remove}
-        button="Delete the group"
+        button={t`Delete the group`}
         danger
       >
         <Text size="sm">
-          {group.members.length === 0
-            ? 'Nobody is in it.'
-            : `Its ${sizeText(group.members.length)} ${group.members.length === 1 ? 'stays' : 'stay'} in the directory and ${group.members.length === 1 ? 'loses' : 'lose'} what the group brought.`}{' '}
-          Files that belong to it keep its number.
+          <Plural
+            value={group.members.length}
+            _0="Nobody is in it. Files that belong to it keep its number."
+            one="Its # member stays in the directory and loses what the group brought. Files that belong to it keep its number."
+            other="Its # members stay in the directory and lose what the group brought. Files that belong to it keep its number."
+          />
         </Text>
       </ConfirmDialog>
     </>

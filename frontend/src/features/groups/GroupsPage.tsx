@@ -1,3 +1,5 @@
+import { plural, t } from '@lingui/core/macro';
+import { Plural, Trans } from '@lingui/react/macro';
 import { Button, Paper, Skeleton, Table } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
@@ -8,7 +10,7 @@ import { useMe } from '@/features/account/useMe';
 import { AdminFrame } from '@/features/admin/AdminFrame';
 import classes from '@/features/people/People.module.css';
 import { can } from '@/features/people/words';
-import { plural } from '@/features/sessions/words';
+import { said } from '@/i18n/said';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { SearchField } from '@/ui/SearchField';
@@ -20,7 +22,7 @@ import { meaning, sizeText } from './words';
 /** The directory's groups. */
 export function GroupsPage() {
   return (
-    <AdminFrame tab="Groups" title="Groups" aside={<Adding />}>
+    <AdminFrame tab={t`Groups`} title={t`Groups`} aside={<Adding />}>
       <Groups />
     </AdminFrame>
   );
@@ -35,7 +37,7 @@ function Adding() {
   return (
     <>
       <Button leftSection={<Icon name="plus" />} onClick={() => setMaking(true)}>
-        New group
+        <Trans>New group</Trans>
       </Button>
       <NewGroupDialog opened={making} onClose={() => setMaking(false)} />
     </>
@@ -50,19 +52,20 @@ function Groups() {
     useInfiniteQuery({ ...groupsQuery({ text, all }), placeholderData: (before) => before });
   const groups = data?.pages.flatMap((page) => page.items) ?? [];
   const able = data?.pages[0]?.capabilities;
-  const incomplete = data?.pages.at(-1)?.incomplete;
+  const why = said(able?.missing.groups);
+  const incomplete = said(data?.pages.at(-1)?.incomplete);
   const leftOut = data?.pages.reduce((sum, page) => sum + page.leftOut, 0) ?? 0;
   return (
     <>
-      {able?.missing.groups && mayChange(me) && (
+      {why && mayChange(me) && (
         <p className={classes.absent}>
-          In this directory the portal can't change groups. {able.missing.groups}
+          <Trans>In this directory the portal can't change groups. {why}</Trans>
         </p>
       )}
       <search className={classes.filters}>
         <SearchField
           className={classes.find}
-          label="Find by name or description"
+          label={t`Find by name or description`}
           value={text}
           onSearch={(q) =>
             void navigate({
@@ -76,28 +79,19 @@ function Groups() {
       <div className={classes.stack}>
         {error && <Notice tone="error">{sentence(error)}</Notice>}
         {incomplete && <Notice tone="warning">{incomplete}</Notice>}
-        {isPending && !error && <Skeleton height={240} radius="lg" aria-label="Loading" />}
+        {isPending && !error && <Skeleton height={240} radius="lg" aria-label={t`Loading`} />}
         {data && groups.length === 0 && leftOut === 0 && (
           <Paper className={classes.empty}>
             {text === ''
-              ? 'The directory has no groups yet.'
-              : `No group’s name or description has “${text}” in it.`}
+              ? t`The directory has no groups yet.`
+              : t`No group’s name or description has “${text}” in it.`}
           </Paper>
         )}
         {groups.length > 0 && <GroupsTable groups={groups} busy={isPlaceholderData} />}
       </div>
       <div className={classes.foot}>
         <span className={classes.quiet} role="status">
-          {groups.length > 0 && `${plural(groups.length, 'group')}${hasNextPage ? ' so far' : ''}`}
-          {leftOut > 0 && (
-            <>
-              {groups.length > 0 && '. '}
-              {leftOut} with nobody in {leftOut === 1 ? 'it is' : 'them are'} left out.{' '}
-              <Link to="/admin/groups" search={{ all: true }} replace>
-                Show {leftOut === 1 ? 'it' : 'them'} too
-              </Link>
-            </>
-          )}
+          <Counted n={groups.length} more={hasNextPage} leftOut={leftOut} />
         </span>
         {hasNextPage && (
           <Button
@@ -105,7 +99,7 @@ function Groups() {
             loading={isFetchingNextPage}
             onClick={() => void asked.fetchNextPage()}
           >
-            Show more
+            <Trans>Show more</Trans>
           </Button>
         )}
       </div>
@@ -113,15 +107,54 @@ function Groups() {
   );
 }
 
+interface CountedProps {
+  n: number;
+  /** there are others, which haven't been asked for yet */
+  more: boolean;
+  leftOut: number;
+}
+
+function Counted({ n, more, leftOut }: CountedProps) {
+  const count = more
+    ? plural(n, { one: '# group so far', other: '# groups so far' })
+    : plural(n, { one: '# group', other: '# groups' });
+  if (leftOut === 0) return n > 0 && count;
+  const left = (
+    <Trans>
+      <Plural
+        value={leftOut}
+        one="# with nobody in it is left out."
+        other="# with nobody in them are left out."
+      />{' '}
+      <Link to="/admin/groups" search={{ all: true }} replace>
+        <Plural value={leftOut} one="Show it too" other="Show them too" />
+      </Link>
+    </Trans>
+  );
+  return n === 0 ? (
+    left
+  ) : (
+    <Trans>
+      {count}. {left}
+    </Trans>
+  );
+}
+
 function GroupsTable({ groups, busy }: { groups: GroupRow[]; busy: boolean }) {
   return (
     <Paper className={classes.table} aria-busy={busy}>
-      <Table verticalSpacing="xs" horizontalSpacing="md" aria-label="Groups">
+      <Table verticalSpacing="xs" horizontalSpacing="md" aria-label={t`Groups`}>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>Group</Table.Th>
-            <Table.Th>Members</Table.Th>
-            <Table.Th>What it means</Table.Th>
+            <Table.Th>
+              <Trans>Group</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans>Members</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans>What it means</Trans>
+            </Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
@@ -17,24 +19,37 @@ export function LedGroupPage() {
   const me = useMe();
   const { group } = useParams({ from: '/member/groups/$group' });
   const { data, error } = useQuery(ledGroupQuery(group));
+  const size = sizeText(data?.members.length ?? null);
+  const about = data?.description;
   return (
     <div className={classes.page}>
-      <PageTitle tab={`Group ${group}`}>Group {group}</PageTitle>
+      <PageTitle tab={t`Group ${group}`}>
+        <Trans>Group {group}</Trans>
+      </PageTitle>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
-      {!data && !error && <Skeleton height={240} radius="lg" aria-label="Loading" />}
+      {!data && !error && <Skeleton height={240} radius="lg" aria-label={t`Loading`} />}
       {data && (
         <>
           <p className={classes.line}>
-            {sizeText(data.members.length)}
-            {data.description && `. ${data.description}`}
+            {about ? (
+              <Trans>
+                {size}. {about}
+              </Trans>
+            ) : (
+              size
+            )}
           </p>
           <GroupLimits group={group} change={me.role !== 'viewer'} />
           <GroupUsage group={group} />
           <Paper component="details" className={classes.fold}>
-            <summary>Everyone in the group</summary>
+            <summary>
+              <Trans>Everyone in the group</Trans>
+            </summary>
             <p className={classes.quiet}>
-              Who is in the group is decided by administrators: ask them to add somebody or take
-              somebody out.
+              <Trans>
+                Who is in the group is decided by administrators: ask them to add somebody or take
+                somebody out.
+              </Trans>
             </p>
             <Members group={group} members={data.members} />
           </Paper>

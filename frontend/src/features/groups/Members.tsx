@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, TextInput } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -22,23 +24,33 @@ export function Members({ group, members, links = false, onRemove }: Props) {
   const [text, setText] = useState('');
   const [most, setMost] = useState(AT_ONCE);
   const found = foundMembers(members, text);
-  if (members.length === 0) return <p className={classes.quiet}>Nobody is in it.</p>;
+  const left = found.length - most;
+  if (members.length === 0)
+    return (
+      <p className={classes.quiet}>
+        <Trans>Nobody is in it.</Trans>
+      </p>
+    );
   return (
     <>
       {members.length >= SEARCH_FROM && (
         <TextInput
           className={classes.wide}
           type="search"
-          aria-label="Find among the members"
-          placeholder="Find among the members"
+          aria-label={t`Find among the members`}
+          placeholder={t`Find among the members`}
           value={text}
           onChange={(event) => setText(event.currentTarget.value)}
           autoComplete="off"
           spellCheck={false}
         />
       )}
-      {found.length === 0 && <p className={classes.quiet}>No member is called that.</p>}
-      <ul className={classes.list} aria-label={`Members of ${group}`}>
+      {found.length === 0 && (
+        <p className={classes.quiet}>
+          <Trans>No member is called that.</Trans>
+        </p>
+      )}
+      <ul className={classes.list} aria-label={t`Members of ${group}`}>
         {found.slice(0, most).map((member) => (
           <Member
             key={member.username}
@@ -49,9 +61,9 @@ export function Members({ group, members, links = false, onRemove }: Props) {
           />
         ))}
       </ul>
-      {found.length > most && (
+      {left > 0 && (
         <Button variant="default" size="compact-sm" onClick={() => setMost(most + AT_ONCE)}>
-          Show more ({found.length - most} are left)
+          <Trans>Show more ({left} are left)</Trans>
         </Button>
       )}
     </>
@@ -69,10 +81,10 @@ function Member({ group, member, links, onRemove }: MemberProps) {
   const [busy, act] = useAct();
   const { username, display_name: name } = member;
   const notes = [
-    ...(member.disabled ? ['disabled'] : []),
-    ...(member.role === 'admin' ? ['administrator'] : []),
-    ...(member.role === 'viewer' ? ['viewer'] : []),
-    ...(member.inherited ? ['by way of a group within it'] : []),
+    ...(member.disabled ? [t`disabled`] : []),
+    ...(member.role === 'admin' ? [t`administrator`] : []),
+    ...(member.role === 'viewer' ? [t`viewer`] : []),
+    ...(member.inherited ? [t`by way of a group within it`] : []),
   ];
   return (
     <li className={classes.member}>
@@ -97,9 +109,9 @@ function Member({ group, member, links, onRemove }: MemberProps) {
           fw={500}
           loading={busy}
           onClick={() => void act(() => onRemove(username))}
-          aria-label={`Take out: ${username}, of ${group}`}
+          aria-label={t`Take out: ${username}, of ${group}`}
         >
-          Take out
+          <Trans>Take out</Trans>
         </Button>
       )}
     </li>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useRef, useState } from 'react';
@@ -20,8 +22,8 @@ export function NewGroupDialog({ opened, onClose }: Props) {
     <Modal
       opened={opened}
       onClose={onClose}
-      title="New group"
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      title={t`New group`}
+      closeButtonProps={{ 'aria-label': t`Close` }}
       closeOnClickOutside={false}
     >
       <Form onClose={onClose} />
@@ -40,8 +42,8 @@ function Form({ onClose }: { onClose: () => void }) {
   const [tried, setTried] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const nameMissing = name.trim() === '' ? 'Enter a name.' : undefined;
-  const gidWrong = /^\d{0,10}$/.test(gid.trim()) ? undefined : 'Enter a number, or nothing.';
+  const nameMissing = name.trim() === '' ? t`Enter a name.` : undefined;
+  const gidWrong = /^\d{0,10}$/.test(gid.trim()) ? undefined : t`Enter a number, or nothing.`;
 
   const create = async (): Promise<void> => {
     const group = name.trim();
@@ -80,7 +82,7 @@ function Form({ onClose }: { onClose: () => void }) {
       <Stack>
         {elsewhere && <Notice tone="error">{sentence(error)}</Notice>}
         <TextInput
-          label="Name"
+          label={t`Name`}
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
           error={(tried && nameMissing) || fieldMessage(error, 'name')}
@@ -90,15 +92,15 @@ function Form({ onClose }: { onClose: () => void }) {
           data-autofocus
         />
         <TextInput
-          label="What it is for, optional"
+          label={t`What it is for, optional`}
           value={description}
           onChange={(event) => setDescription(event.currentTarget.value)}
           error={fieldMessage(error, 'description')}
           autoComplete="off"
         />
         <TextInput
-          label="Number (gid)"
-          description="The next free one, if empty."
+          label={t`Number (gid)`}
+          description={t`The next free one, if empty.`}
           inputWrapperOrder={['label', 'input', 'error', 'description']}
           inputMode="numeric"
           value={gid}
@@ -107,26 +109,26 @@ function Form({ onClose }: { onClose: () => void }) {
           autoComplete="off"
         />
         <PersonPick
-          label="Members"
-          placeholder="Type to find someone"
+          label={t`Members`}
+          placeholder={t`Type to find someone`}
           without={members}
           error={fieldMessage(error, 'members')}
           onPick={(username) => setMembers([...members, username])}
         />
         {members.length > 0 && (
           <Chips
-            label="Chosen members"
+            label={t`Chosen members`}
             names={members}
             onRemove={async (username) => setMembers(members.filter((one) => one !== username))}
-            removeLabel={(username) => `Leave out ${username}`}
+            removeLabel={(username) => t`Leave out ${username}`}
           />
         )}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
-            Cancel
+            <Trans>Cancel</Trans>
           </Button>
           <Button type="submit" loading={busy}>
-            Create group
+            <Trans>Create group</Trans>
           </Button>
         </Group>
       </Stack>

@@ -1,17 +1,18 @@
 /** Groups in words. Pure. */
+import { plural, t } from '@lingui/core/macro';
+import { sentences } from '@/i18n/lists';
 import type { GroupMember, GroupRow } from './shapes';
 
 export const sizeText = (n: number | null): string =>
-  n === null ? '–' : n === 1 ? '1 member' : `${n} members`;
+  n === null ? '–' : plural(n, { one: '# member', other: '# members' });
 
 /** What being in a group brings, and what the directory says it is for. */
 export function meaning(group: Pick<GroupRow, 'makes_admins' | 'lets_in' | 'description'>): string {
-  const said = [
-    ...(group.makes_admins ? ['Its members administer the portal.'] : []),
-    ...(group.lets_in ? ['Its members may use the portal.'] : []),
+  return sentences([
+    ...(group.makes_admins ? [t`Its members administer the portal.`] : []),
+    ...(group.lets_in ? [t`Its members may use the portal.`] : []),
     ...(group.description ? [group.description] : []),
-  ];
-  return said.join(' ');
+  ]);
 }
 
 /** Nobody is in it, and nothing says what for: mostly the group of one person's own. */
