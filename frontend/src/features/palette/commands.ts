@@ -44,7 +44,7 @@ const PAGES: readonly Command[] = [
   page('/benchmarks', t`Benchmark results`, t`speed figures compare`),
   page('/cluster', t`Cluster`, t`nodes gpus partitions queue maintenance`),
   page('/files', t`Files`, t`upload download folder home quota`),
-  page('/shared', t`Shared with you`, t`tensorboard`),
+  page('/shared', t`Shared with you`, t`tensorboard shared by others`),
   page('/account', t`Your account`, t`profile name groups e-mail`),
   ...SECTIONS.slice(1).map(({ slug, label }) =>
     page(`/account/${slug}`, label, t`your account my`),
@@ -97,8 +97,9 @@ function ofSession(session: Session): Command[] {
 
 function ofJob({ id, name, template, job_id, node, ...job }: Job): Command {
   const state = jobStateWords(job).label;
-  const words = [t`job`, template ?? t`script`, job_id, node];
-  return page(`/jobs/${id}`, name, words.join(' '), t`Job, ${state}`);
+  const kind = template === null ? t`job script` : t`job ${template}`;
+  const words = `${kind} ${job_id ?? ''} ${node ?? ''}`;
+  return page(`/jobs/${id}`, name, words, t`Job, ${state}`);
 }
 
 interface Known {
