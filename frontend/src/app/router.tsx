@@ -6,6 +6,7 @@
 import { createRouter } from '@tanstack/react-router';
 import { onSignedOut } from '@/api/client';
 import { onOtherTabs } from '@/features/account/otherTabs';
+import { dropDrafts, tabStorage } from '@/lib/drafts';
 import { personLeaves } from '@/lib/leaving';
 import { live } from '@/live/store';
 import { ErrorPage } from './ErrorPage';
@@ -43,7 +44,9 @@ function leave(): void {
 
 onSignedOut(leave);
 onOtherTabs((news) => {
-  if (news.kind === 'logged-out') leave();
+  if (news.kind !== 'logged-out') return;
+  dropDrafts(tabStorage());
+  leave();
 });
 
 declare module '@tanstack/react-router' {

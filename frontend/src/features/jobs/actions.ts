@@ -2,6 +2,7 @@
 import { api, unwrap } from '@/api/client';
 import type { JobDetail, JobRequest } from '@/api/types';
 import { queryClient } from '@/app/queries';
+import { once } from '@/lib/once';
 import { live } from '@/live/store';
 import { jobQuery } from './queries';
 
@@ -11,10 +12,13 @@ function answered(job: JobDetail): JobDetail {
   return job;
 }
 
-/** The same key with the same body comes to the same job, however often it is sent. */
-export async function submitJob(body: JobRequest, key: string): Promise<JobDetail> {
+async function sendJob(body: JobRequest, key: string): Promise<JobDetail> {
   const header = { 'idempotency-key': key };
   return answered(await unwrap(api.POST('/api/v1/jobs', { params: { header }, body })));
+}
+
+export function submitJob(body: JobRequest): Promise<JobDetail> {
+  return once(['job', body], () => body, sendJob);
 }
 
 const at = (id: string) => ({ params: { path: { job_id: id } } });

@@ -1,12 +1,18 @@
 /** What a session's owner can do to it. Each resolves when the portal has agreed. */
 import { api, unwrap } from '@/api/client';
 import type { Session, SessionRequest } from '@/api/types';
+import { once } from '@/lib/once';
 import { live } from '@/live/store';
 
-export async function startSession(body: SessionRequest): Promise<Session> {
-  const session = await unwrap(api.POST('/api/v1/sessions', { body }));
+async function sendSession(body: SessionRequest, key: string): Promise<Session> {
+  const params = { header: { 'idempotency-key': key } };
+  const session = await unwrap(api.POST('/api/v1/sessions', { params, body }));
   live.answered(session);
   return session;
+}
+
+export function startSession(body: SessionRequest): Promise<Session> {
+  return once(['session', body], () => body, sendSession);
 }
 
 /** What is needed to have a session again. */
@@ -16,8 +22,11 @@ type Again = Pick<Session, 'name' | 'environment'> & {
 
 /** The same again; under a new name if the old one is in use meanwhile. */
 export function startAgain({ name, environment, resources }: Again): Promise<Session> {
-  const kept = live.isNameTaken(name) ? {} : { name };
-  return startSession({ ...kept, environment, resources });
+  const body = (): SessionRequest => {
+    const kept = live.isNameTaken(name) ? {} : { name };
+    return { ...kept, environment, resources };
+  };
+  return once(['again', name, environment, resources], body, sendSession);
 }
 
 /** Stops a live session; takes an ended one off the list. */

@@ -6,6 +6,7 @@ import { Term } from '@/features/glossary/Term';
 import { startSession } from '@/features/sessions/actions';
 import { focusFirstProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
+import { AsYouLeftIt } from '@/ui/StartOver';
 import { EnvironmentCards } from './EnvironmentCards';
 import { GpuTypes } from './GpuTypes';
 import type { StartLink } from './link';
@@ -22,12 +23,13 @@ interface Props {
   environments: Environment[];
   /** what the page's address fills in */
   link: StartLink;
+  onStartOver: () => void;
   /** what stands below the summary */
   beside: ReactNode;
 }
 
 /** Chooses an environment and resources, and starts a session with them. */
-export function StartForm({ environments, link, beside }: Props) {
+export function StartForm({ environments, link, onStartOver, beside }: Props) {
   const navigate = useNavigate();
   const form = useRef<HTMLFormElement>(null);
   const start = useStartForm(environments, link);
@@ -45,7 +47,7 @@ export function StartForm({ environments, link, beside }: Props) {
     setBusy(true);
     try {
       await startSession(start.request());
-      start.keep();
+      start.done();
       void setupsChanged();
       await navigate({ to: '/' });
     } catch (error) {
@@ -60,6 +62,7 @@ export function StartForm({ environments, link, beside }: Props) {
   return (
     <form ref={form} className={classes.columns} onSubmit={(e) => void submit(e)} noValidate>
       <div className={classes.form}>
+        <AsYouLeftIt draft={start.kept} onStartOver={onStartOver} />
         <SetupList onUse={start.take} />
         {start.missing && (
           <Notice tone="warning" urgent>
@@ -91,7 +94,7 @@ export function StartForm({ environments, link, beside }: Props) {
         />
       </div>
       <div className={classes.side}>
-        <StartSummary start={start} busy={busy} />
+        <StartSummary start={start} busy={busy} onStartOver={onStartOver} />
         {beside}
       </div>
       <StartBar start={start} busy={busy} />

@@ -1,6 +1,7 @@
 import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
+import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import { PageTitle } from '@/app/PageTitle';
 import { environmentsQuery } from '@/app/queries';
@@ -18,6 +19,7 @@ export function StartPage() {
   const cluster = useLive((s) => s.cluster);
   const sessions = useLive((s) => s.sessions);
   const link = route.useSearch();
+  const [round, setRound] = useState(0);
   return (
     <>
       <div className={classes.top}>
@@ -40,9 +42,10 @@ export function StartPage() {
       ) : (
         // Another link is another form.
         <StartForm
-          key={JSON.stringify(link)}
+          key={JSON.stringify([link, round])}
           environments={environments.data}
           link={link}
+          onStartOver={() => setRound(round + 1)}
           beside={<ClusterPanel />}
         />
       )}

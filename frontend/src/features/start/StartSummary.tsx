@@ -2,6 +2,7 @@ import { Button, Paper } from '@mantine/core';
 import { gpuText } from '@/features/sessions/words';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
+import { StartOver } from '@/ui/StartOver';
 import type { Draft } from './check';
 import { draftText, isComplete } from './draft';
 import { KeepSetup } from './KeepSetup';
@@ -10,8 +11,13 @@ import { StartOutlook } from './StartOutlook';
 import classes from './StartPage.module.css';
 import type { StartFormState } from './useStartForm';
 
+interface Props {
+  start: StartFormState;
+  busy: boolean;
+}
+
 /** What is about to be started, when it would run, and the button. */
-export function StartSummary({ start, busy }: { start: StartFormState; busy: boolean }) {
+export function StartSummary({ start, busy, onStartOver }: Props & { onStartOver: () => void }) {
   const { environment, draft } = start;
   const refusal = generalRefusal(start.refusal);
   return (
@@ -52,12 +58,13 @@ export function StartSummary({ start, busy }: { start: StartFormState; busy: boo
         title={environment ? suggestedName(environment.title, draft) : ''}
         disabled={environment === undefined || !isComplete(draft)}
       />
+      <StartOver draft={start.kept} onStartOver={onStartOver} />
     </Paper>
   );
 }
 
 /** The same button where the summary is far below: it stays at the foot of a narrow screen. */
-export function StartBar({ start, busy }: { start: StartFormState; busy: boolean }) {
+export function StartBar({ start, busy }: Props) {
   const { environment, draft } = start;
   return (
     <div className={classes.bar}>

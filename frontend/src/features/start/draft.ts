@@ -1,6 +1,7 @@
 /** From the resources someone offers (a preset, an environment) to a form's numbers, and back. Pure. */
 import type { Cluster, Environment, Preset, SessionRequest, SomeResources } from '@/api/types';
 import { resourceTexts } from '@/features/sessions/words';
+import { isLike, isNumber, isText, orNull } from '@/lib/drafts';
 import { checkResources, type Draft, findPartition, type Problems } from './check';
 
 /** For what nobody has said anything about. */
@@ -20,6 +21,16 @@ export function toDraft(offered: SomeResources, defaults: SomeResources, cluster
     time_limit_minutes: minutes ?? Math.min(FALLBACK.time_limit_minutes, limit),
   };
 }
+
+/** Whether what a tab has kept is a form's numbers. */
+export const isDraft = isLike<Draft>({
+  partition: orNull(isText),
+  gpus: orNull(isNumber),
+  gpu_type: orNull(isText),
+  cpus: orNull(isNumber),
+  memory_gb: orNull(isNumber),
+  time_limit_minutes: orNull(isNumber),
+});
 
 export function toResources(draft: Draft): SessionRequest['resources'] {
   const { gpus, gpu_type } = draft;

@@ -3,6 +3,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { Session, SessionRequest, Setup, SomeResources, UsedSetup } from '@/api/types';
 import { queryClient } from '@/app/queries';
+import { once } from '@/lib/once';
 import { live } from '@/live/store';
 
 const KEY = ['setups'];
@@ -43,10 +44,13 @@ export async function deleteSetup(id: string): Promise<void> {
   await setupsChanged();
 }
 
+function sendStart(path: { setup_id: string }, key: string): Promise<Session> {
+  const params = { path, header: { 'idempotency-key': key } };
+  return unwrap(api.POST('/api/v1/setups/{setup_id}/start', { params }));
+}
+
 export async function startSetup(id: string): Promise<Session> {
-  const session = await unwrap(
-    api.POST('/api/v1/setups/{setup_id}/start', { params: { path: { setup_id: id } } }),
-  );
+  const session = await once(['setup', id], () => ({ setup_id: id }), sendStart);
   live.answered(session);
   void setupsChanged();
   return session;

@@ -11,10 +11,12 @@ import type {
 } from '@/api/types';
 import { useMe } from '@/features/account/useMe';
 import { myLimitsQuery } from '@/features/limits/queries';
+import { isRecordOf, isText, orNull } from '@/lib/drafts';
+import { type FormDraft, useFormDraft, useKept } from '@/lib/useFormDraft';
 import { isLive } from '@/live/reducer';
 import { useLive } from '@/live/store';
 import { checkResources, type Draft, nameProblem, type Problems } from './check';
-import { firstPreset, toDraft, toResources } from './draft';
+import { firstPreset, isDraft, toDraft, toResources } from './draft';
 import { type Asked, firstAvailable, missingText } from './environments';
 import { limitProblems, noRoomForSession } from './limits';
 import { linkResources, type StartLink } from './link';
@@ -61,11 +63,16 @@ export interface StartFormState {
   refusal: unknown;
   refuse: (error: unknown) => void;
   request: () => SessionRequest;
-  keep: () => void;
+  /** what this tab keeps of the form until it is sent */
+  kept: FormDraft;
+  /** it was sent: the next one begins with the same choices */
+  done: () => void;
 }
 
 /** What no field shows, but a setup may ask for. */
 type More = Pick<SomeResources, 'account' | 'qos'>;
+
+const isMore: (left: unknown) => left is More = isRecordOf(isText);
 
 function useCluster(): Cluster {
   const cluster = useLive((s) => s.cluster);
@@ -79,9 +86,18 @@ const moreOf = ({ account, qos }: SomeResources): More => ({
 });
 
 /** The starter notebook: as chosen, else the first one for whoever has never had a session. */
-function useStarter(environment: Environment | undefined, given: string | undefined) {
+function useStarter(
+  environment: Environment | undefined,
+  given: string | undefined,
+  kept: FormDraft,
+) {
   const newcomer = useLive((s) => s.sessions?.length === 0);
-  const [chosen, choose] = useState<string | null | undefined>(given);
+  const [chosen, choose] = useKept<string | null | undefined>(
+    kept,
+    'starter',
+    () => given,
+    orNull(isText),
+  );
   const starters = environment?.starters ?? [];
   const wanted = chosen === undefined ? (newcomer ? starters[0] : null) : chosen;
   return { starter: starters.find((name) => name === wanted) ?? null, choose };
@@ -93,7 +109,7 @@ interface Numbers {
   /** account and QOS */
   more: More;
   /** what is remembered of it */
-  kept: Pick<Remembered, 'preset' | 'own'>;
+  chosen: Pick<Remembered, 'preset' | 'own'>;
   choosePreset: (name: string) => void;
   setOwn: (draft: Draft) => void;
   /** own numbers, whatever was chosen before */
@@ -108,16 +124,23 @@ function useNumbers(
   limits: PersonLimits | undefined,
   asked: SomeResources | null,
   last: Remembered,
+  kept: FormDraft,
 ): Numbers {
   const cluster = useCluster();
   const defaults = environment?.default_resources ?? {};
-  const [chosen, choose] = useState<string | null>(
-    asked !== null || (last.own && last.preset === null) ? OWN : last.preset,
+  const [chosen, choose] = useKept<string | null>(
+    kept,
+    'preset',
+    () => (asked !== null || (last.own && last.preset === null) ? OWN : last.preset),
+    isText,
   );
-  const [own, setOwn] = useState<Draft | null>(
-    asked === null ? last.own : toDraft(asked, defaults, cluster),
+  const [own, setOwn] = useKept<Draft | null>(
+    kept,
+    'own',
+    () => (asked === null ? last.own : toDraft(asked, defaults, cluster)),
+    isDraft,
   );
-  const [more, setMore] = useState<More>(() => moreOf(asked ?? {}));
+  const [more, setMore] = useKept<More>(kept, 'more', () => moreOf(asked ?? {}), isMore);
   const preset =
     chosen === OWN || environment === undefined
       ? undefined
@@ -134,7 +157,7 @@ function useNumbers(
     preset,
     draft,
     more,
-    kept: { preset: preset?.name ?? null, own: preset === undefined ? draft : own },
+    chosen: { preset: preset?.name ?? null, own: preset === undefined ? draft : own },
     choosePreset: (name) => {
       if (name === OWN) setOwn(draft);
       choose(name);
@@ -155,17 +178,21 @@ export function useStartForm(environments: Environment[], link: StartLink): Star
   const { data: limits } = useQuery(myLimitsQuery);
   const { username } = useMe();
   const [last] = useState(() => recall(username));
-  const [environmentName, setEnvironmentName] = useState(
+  const kept = useFormDraft('start', Object.keys(link).length > 0);
+  const [environmentName, setEnvironmentName] = useKept<string | undefined>(
+    kept,
+    'environment',
     () => firstAvailable(environments, link.environment, last.environment)?.name,
+    (left): left is string => environments.some((e) => e.name === left && e.available),
   );
   const [asked, setAsked] = useState<Asked | null>(
     link.environment === undefined ? null : { by: 'link', name: link.environment },
   );
   const environment = environments.find((e) => e.name === environmentName);
-  const numbers = useNumbers(environment, limits, linkResources(link), last);
+  const numbers = useNumbers(environment, limits, linkResources(link), last, kept);
   const { preset, draft } = numbers;
-  const { starter, choose: chooseStarter } = useStarter(environment, link.starter);
-  const [name, setName] = useState('');
+  const { starter, choose: chooseStarter } = useStarter(environment, link.starter, kept);
+  const [name, setName] = useKept(kept, 'name', () => '', isText);
   const [refusal, setRefusal] = useState<unknown>(null);
 
   const check = (wish: Draft): Problems => ({
@@ -223,6 +250,10 @@ export function useStartForm(environments: Environment[], link: StartLink): Star
       ...(name.trim() === '' ? {} : { name: name.trim() }),
       ...(starter === null ? {} : { starter }),
     }),
-    keep: () => remember(username, { environment: environment?.name ?? null, ...numbers.kept }),
+    kept,
+    done: () => {
+      remember(username, { environment: environment?.name ?? null, ...numbers.chosen });
+      kept.drop();
+    },
   };
 }

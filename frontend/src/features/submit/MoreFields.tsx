@@ -1,11 +1,14 @@
 import { TextInput } from '@mantine/core';
 import startClasses from '@/features/start/StartPage.module.css';
+import { isLike, isText } from '@/lib/drafts';
 import classes from './SubmitPage.module.css';
 
 export interface More {
   name: string;
   logdir: string;
 }
+
+export const isMore = isLike<More>({ name: isText, logdir: isText });
 
 interface Props {
   value: More;

@@ -1,12 +1,14 @@
 import { NativeSelect } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import type { Cluster, Environment, JobDetail } from '@/api/types';
 import startClasses from '@/features/start/StartPage.module.css';
+import { isText } from '@/lib/drafts';
+import { useFormDraft, useKept } from '@/lib/useFormDraft';
 import { CodeEditor } from '@/ui/code/CodeEditor';
+import { AsYouLeftIt } from '@/ui/StartOver';
 import { JobResources } from './JobResources';
-import { MoreFields, toMore } from './MoreFields';
+import { isMore, MoreFields, toMore } from './MoreFields';
 import { sizingQuery } from './queries';
 import { SizingHint } from './SizingHint';
 import { SubmitFoot } from './SubmitFoot';
@@ -23,6 +25,7 @@ interface Props {
   environments: Environment[];
   cluster: Cluster;
   from: JobDetail | undefined;
+  onStartOver: () => void;
 }
 
 const TYPED_MS = 500;
@@ -37,11 +40,22 @@ function useScriptSizing(job: string | undefined, name: string, environment: str
 }
 
 /** A script of one's own, as it is. */
-export function ScriptForm({ environments, cluster, from }: Props) {
+export function ScriptForm({ environments, cluster, from, onStartOver }: Props) {
   const available = environments.filter((e) => e.available || e.name === from?.environment);
-  const [chosen, setChosen] = useState(from?.environment ?? '');
-  const [script, setScript] = useState(from?.source ?? EXAMPLE);
-  const [more, setMore] = useState({ name: from?.name ?? '', logdir: '' });
+  const kept = useFormDraft('script', from !== undefined);
+  const [chosen, setChosen] = useKept(
+    kept,
+    'environment',
+    () => from?.environment ?? '',
+    (left): left is string => left === '' || available.some((e) => e.name === left),
+  );
+  const [script, setScript] = useKept(kept, 'script', () => from?.source ?? EXAMPLE, isText);
+  const [more, setMore] = useKept(
+    kept,
+    'more',
+    () => ({ name: from?.name ?? '', logdir: '' }),
+    isMore,
+  );
   const environment = environments.find((e) => e.name === chosen);
   const { data: sizing } = useScriptSizing(from?.id, more.name, chosen);
   const resources = useResources({
@@ -49,6 +63,7 @@ export function ScriptForm({ environments, cluster, from }: Props) {
     cluster,
     environment,
     sizing,
+    kept,
   });
   const named = chosen === '' ? {} : { environment: chosen };
   const empty = script.trim() === '' ? 'Write a script.' : undefined;
@@ -59,6 +74,7 @@ export function ScriptForm({ environments, cluster, from }: Props) {
         : null,
     parameters: [],
     fields: ['script', 'environment', 'name', 'logdir'],
+    draft: kept,
   });
   const { refusal, changed } = submitting;
   const change =
@@ -74,6 +90,7 @@ export function ScriptForm({ environments, cluster, from }: Props) {
       onSubmit={submitting.submit}
       noValidate
     >
+      <AsYouLeftIt draft={kept} onStartOver={onStartOver} />
       <div className={classes.scriptFields}>
         <CodeEditor
           label="Script"
@@ -119,6 +136,8 @@ export function ScriptForm({ environments, cluster, from }: Props) {
         ask={named}
         onChoose={change(resources.set)}
         label="Submit job"
+        kept={kept}
+        onStartOver={onStartOver}
       />
     </form>
   );

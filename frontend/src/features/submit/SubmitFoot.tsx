@@ -1,6 +1,8 @@
 import { Button } from '@mantine/core';
+import type { FormDraft } from '@/lib/useFormDraft';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
+import { StartOver } from '@/ui/StartOver';
 import { StartEstimate } from './StartEstimate';
 import classes from './SubmitPage.module.css';
 import type { ResourcesState } from './useResources';
@@ -13,10 +15,13 @@ interface Props {
   ask: { template?: string; environment?: string };
   onChoose: ResourcesState['set'];
   label: string;
+  kept: FormDraft;
+  onStartOver: () => void;
 }
 
 /** The button, and beside it when the job would start. */
-export function SubmitFoot({ submitting, resources, ask, onChoose, label }: Props) {
+export function SubmitFoot(props: Props) {
+  const { submitting, resources, ask, onChoose, label, kept, onStartOver } = props;
   const { draft, asked, possible } = resources;
   return (
     <>
@@ -30,6 +35,7 @@ export function SubmitFoot({ submitting, resources, ask, onChoose, label }: Prop
         >
           {label}
         </Button>
+        <StartOver draft={kept} onStartOver={onStartOver} />
         <StartEstimate
           ask={{ resources: asked, ...ask }}
           possible={possible}

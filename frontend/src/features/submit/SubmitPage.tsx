@@ -1,7 +1,7 @@
 import { Button, SegmentedControl, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { Cluster, JobDetail } from '@/api/types';
 import { PageTitle } from '@/app/PageTitle';
@@ -111,6 +111,7 @@ function FromTemplate({
 }: FromProps & { name: string; filled: Filled }) {
   const { data, error } = useQuery(templateQuery(name));
   const environments = useQuery(environmentsQuery);
+  const [round, setRound] = useState(0);
   const failure = (data ? null : error) ?? (environments.data ? null : environments.error);
   if (failure)
     return (
@@ -134,6 +135,8 @@ function FromTemplate({
     >
       {data.starter && !from && <Starter template={data.name} file={data.starter} />}
       <TemplateForm
+        key={round}
+        onStartOver={() => setRound(round + 1)}
         template={data}
         environments={environments.data}
         cluster={cluster}
@@ -160,6 +163,7 @@ function Starter({ template, file }: { template: string; file: string }) {
 
 function FromScript({ cluster, from }: FromProps) {
   const { data, error } = useQuery(environmentsQuery);
+  const [round, setRound] = useState(0);
   if (error && !data) return <Notice tone="error">{sentence(error)}</Notice>;
   if (data === undefined) return <Loading />;
   return (
@@ -172,7 +176,13 @@ function FromScript({ cluster, from }: FromProps) {
       }
     >
       {!from && <Ways value="own" />}
-      <ScriptForm environments={data} cluster={cluster} from={from} />
+      <ScriptForm
+        key={round}
+        environments={data}
+        cluster={cluster}
+        from={from}
+        onStartOver={() => setRound(round + 1)}
+      />
     </WithPanel>
   );
 }

@@ -2,13 +2,16 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Cluster, Environment, JobDetail, TemplateDetail } from '@/api/types';
 import startClasses from '@/features/start/StartPage.module.css';
+import { isTexts } from '@/lib/drafts';
+import { useFormDraft, useKept } from '@/lib/useFormDraft';
 import { Notice } from '@/ui/Notice';
+import { AsYouLeftIt } from '@/ui/StartOver';
 import { EnvironmentSelect } from './EnvironmentSelect';
 import { choicesOf, firstChoice } from './environments';
-import { fieldProblems, fieldsOf, firstValues, taskCount, toParameters } from './fields';
+import { areTyped, fieldProblems, fieldsOf, firstValues, taskCount, toParameters } from './fields';
 import { JobResources } from './JobResources';
 import type { Filled } from './link';
-import { MoreFields, toMore } from './MoreFields';
+import { isMore, MoreFields, toMore } from './MoreFields';
 import { ParameterField } from './ParameterField';
 import { sizingQuery } from './queries';
 import { ScriptPreview } from './ScriptPreview';
@@ -26,22 +29,39 @@ interface Props {
   from: JobDetail | undefined;
   /** what the address fills in */
   filled: Filled;
+  onStartOver: () => void;
 }
 
 /** The form that a template's own description makes. */
-export function TemplateForm({ template, environments, cluster, from, filled }: Props) {
+export function TemplateForm(props: Props) {
+  const { template, environments, cluster, from, filled, onStartOver } = props;
+  const byAddress = from !== undefined || Object.keys(filled).length > 0;
+  const kept = useFormDraft(`template ${template.name}`, byAddress);
   const [fields] = useState(() => fieldsOf(template.parameters));
   const given = filled.parameters ?? from?.parameters;
-  const [values, setValues] = useState(() => firstValues(fields, given));
+  const [values, setValues] = useKept(
+    kept,
+    'values',
+    () => firstValues(fields, given),
+    areTyped(fields),
+  );
   const choices = choicesOf(template, environments, from?.environment ?? null);
-  const [chosen, setChosen] = useState(() =>
-    firstChoice(template, choices, [filled.environment, from?.environment]),
+  const [chosen, setChosen] = useKept(
+    kept,
+    'environment',
+    () => firstChoice(template, choices, [filled.environment, from?.environment]),
+    (left): left is string => choices.some(({ name }) => name === left),
   );
   const environment = environments.find(({ name }) => name === chosen);
   const known = choices.length === 0 || choices.some(({ name }) => name === filled.environment);
   const lost = known ? undefined : filled.environment;
   const named = choices.length > 0 ? { environment: chosen } : {};
-  const [more, setMore] = useState({ name: from?.name ?? '', logdir: '' });
+  const [more, setMore] = useKept(
+    kept,
+    'more',
+    () => ({ name: from?.name ?? '', logdir: '' }),
+    isMore,
+  );
   const { data: sizing } = useQuery(
     sizingQuery(
       from ? { job: from.id } : { template: template.name, environment: named.environment ?? null },
@@ -53,6 +73,7 @@ export function TemplateForm({ template, environments, cluster, from, filled }: 
     environment,
     sizing,
     fit: from === undefined,
+    kept,
   });
   const problems = fieldProblems(fields, values);
   const parameters = toParameters(fields, values);
@@ -69,10 +90,14 @@ export function TemplateForm({ template, environments, cluster, from, filled }: 
     wish: right && resources.possible && template.available ? wish : null,
     parameters: fields.map((field) => field.name),
     fields: ['name', 'logdir', 'environment'],
+    draft: kept,
   });
   const { refusal, changed } = submitting;
-  const [touched, setTouched] = useState<ReadonlySet<string>>(
-    () => new Set(Object.keys(filled.parameters ?? {})),
+  const [touched, setTouched] = useKept(
+    kept,
+    'touched',
+    () => Object.keys(filled.parameters ?? {}),
+    isTexts,
   );
   const change =
     <T,>(set: (value: T) => void) =>
@@ -87,6 +112,7 @@ export function TemplateForm({ template, environments, cluster, from, filled }: 
       onSubmit={submitting.submit}
       noValidate
     >
+      <AsYouLeftIt draft={kept} onStartOver={onStartOver} />
       {!template.available && (
         <Notice tone="warning">
           {template.unavailable_reason ?? 'This template can’t be used here just now.'}
@@ -119,11 +145,13 @@ export function TemplateForm({ template, environments, cluster, from, filled }: 
                 value={values[field.name] ?? ''}
                 problem={
                   refusal.parameters[field.name] ??
-                  (submitting.tried || touched.has(field.name) ? problems[field.name] : undefined)
+                  (submitting.tried || touched.includes(field.name)
+                    ? problems[field.name]
+                    : undefined)
                 }
                 onChange={change((value) => {
-                  setTouched((before) => new Set(before).add(field.name));
-                  setValues((before) => ({ ...before, [field.name]: value }));
+                  setTouched([...new Set([...touched, field.name])]);
+                  setValues({ ...values, [field.name]: value });
                 })}
               />
             ))}
@@ -165,6 +193,8 @@ export function TemplateForm({ template, environments, cluster, from, filled }: 
         resources={resources}
         ask={{ template: template.name, ...named }}
         onChoose={change(resources.set)}
+        kept={kept}
+        onStartOver={onStartOver}
         label={tasks !== null && tasks > 1 ? `Submit ${tasks} tasks` : 'Submit job'}
       />
     </form>

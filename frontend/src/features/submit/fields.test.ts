@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  areTyped,
   type Field,
   fieldProblem,
   fieldProblems,
@@ -177,5 +178,29 @@ describe('taskCount', () => {
     expect(taskCount([], {})).toBeNull();
     expect(taskCount(['a', 'b'], { a: [1, 2, 3], b: [4, 5] })).toBe(6);
     expect(taskCount(['a'], {})).toBe(0);
+  });
+});
+
+describe('areTyped', () => {
+  const fields = fieldsOf(SCHEMA);
+  const first = firstValues(fields);
+
+  it('takes what the form itself has kept, right or wrong', () => {
+    expect(areTyped(fields)(JSON.parse(JSON.stringify(first)))).toBe(true);
+    expect(areTyped(fields)({ ...first, epochs: 'many', notebook: '' })).toBe(true);
+  });
+
+  it('takes nothing that these fields can’t hold', () => {
+    const { epochs: _, ...fewer } = first;
+    for (const left of [
+      null,
+      'text',
+      [],
+      fewer,
+      { ...first, epochs: 7 },
+      { ...first, shuffle: 'yes' },
+      { ...first, precision: '"fp64"' },
+    ])
+      expect(areTyped(fields)(left)).toBe(false);
   });
 });

@@ -141,6 +141,19 @@ export function firstValues(fields: readonly Field[], given: Parameters = {}): V
   );
 }
 
+function isTyped(field: Field, value: unknown): boolean {
+  if (field.widget === 'flag') return typeof value === 'boolean';
+  if (typeof value !== 'string') return false;
+  const choices = field.widget === 'choice' ? field.rule.choices : null;
+  return value === '' || (choices?.map(choiceKey).includes(value) ?? true);
+}
+
+/** Whether what a tab has kept can stand in these fields; the template may have changed since. */
+export const areTyped =
+  (fields: readonly Field[]) =>
+  (values: unknown): values is Values =>
+    fields.every((field) => isTyped(field, asJson(values)[field.name]));
+
 const numeric = (kind: Kind): boolean => kind === 'number' || kind === 'integer';
 
 /** A list's elements: one a line; numbers also between commas or blanks. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '@/api/problem';
 import type { Cluster, Template } from '@/api/types';
-import { checkJob, refusalOf, toJobDraft, toJobResources } from './request';
+import { checkJob, isJobDraft, refusalOf, toJobDraft, toJobResources } from './request';
 import { findTemplates } from './templates';
 
 const node = (name: string, gpus: number) => ({
@@ -38,6 +38,13 @@ describe('resources', () => {
   it('keep the account and QOS of an earlier job', () => {
     const draft = toJobDraft({ ...asked, account: 'physics', qos: 'long' }, cluster);
     expect(toJobResources(draft)).toMatchObject({ ...asked, account: 'physics', qos: 'long' });
+  });
+
+  it('are known again when a tab has kept them', () => {
+    const draft = toJobDraft(asked, cluster);
+    expect(isJobDraft(JSON.parse(JSON.stringify(draft)))).toBe(true);
+    expect(isJobDraft({ ...draft, nodes: '2' })).toBe(false);
+    expect(isJobDraft({ ...draft, node: null })).toBe(false);
   });
 
   it('count the nodes that could hold their share', () => {

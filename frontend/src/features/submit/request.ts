@@ -10,7 +10,8 @@ import {
   nodesOf,
   type Problems,
 } from '@/features/start/check';
-import { toDraft, toResources } from '@/features/start/draft';
+import { isDraft, toDraft, toResources } from '@/features/start/draft';
+import { isLike, isNumber, isText, orNull } from '@/lib/drafts';
 
 /** The draft is of one node; account and QOS are kept from an earlier job. */
 export interface JobDraft {
@@ -19,6 +20,13 @@ export interface JobDraft {
   account: string | null;
   qos: string | null;
 }
+
+export const isJobDraft = isLike<JobDraft>({
+  node: isDraft,
+  nodes: orNull(isNumber),
+  account: orNull(isText),
+  qos: orNull(isText),
+});
 
 export interface JobProblems extends Problems {
   nodes?: string;

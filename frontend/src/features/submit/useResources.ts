@@ -1,6 +1,15 @@
 import { useState } from 'react';
 import type { Cluster, Environment, Sizing, SomeResources } from '@/api/types';
-import { checkJob, type JobDraft, type JobProblems, toJobDraft, toJobResources } from './request';
+import { orNull } from '@/lib/drafts';
+import { type FormDraft, useKept } from '@/lib/useFormDraft';
+import {
+  checkJob,
+  isJobDraft,
+  type JobDraft,
+  type JobProblems,
+  toJobDraft,
+  toJobResources,
+} from './request';
 import {
   fieldsAsIn,
   hasOtherShape,
@@ -40,15 +49,16 @@ interface Begin {
   sizing?: Sizing | undefined;
   /** whether the form begins with what they suggest */
   fit?: boolean;
+  kept: FormDraft;
 }
 
 /** A job's resources as they are being filled in. */
 export function useResources(begin: Begin): ResourcesState {
-  const { first, cluster, environment, sizing, fit = false } = begin;
+  const { first, cluster, environment, sizing, fit = false, kept } = begin;
   const [base] = useState(() => toJobDraft(first, cluster));
   const fields = suggestedFields(sizing, base, cluster, environment);
   // Until something is typed the form follows what is known, which may come a moment later.
-  const [own, set] = useState<JobDraft | null>(null);
+  const [own, set] = useKept<JobDraft | null>(kept, 'resources', () => null, orNull(isJobDraft));
   const draft = own ?? (fit ? withFields(base, fields) : base);
   const problems = checkJob(draft, cluster, environment);
   return {

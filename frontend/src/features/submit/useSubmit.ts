@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type RefObject, useRef, useState } from 'react';
 import type { JobRequest } from '@/api/types';
 import { submitJob } from '@/features/jobs/actions';
+import type { FormDraft } from '@/lib/useFormDraft';
 import { focusFirstProblem } from '@/ui/focus';
 import { NO_REFUSAL, type Refusal, refusalOf } from './request';
 
@@ -10,6 +11,7 @@ interface Wishes {
   wish: JobRequest | null;
   parameters: readonly string[];
   fields: readonly string[];
+  draft: FormDraft;
 }
 
 export interface Submitting {
@@ -23,28 +25,10 @@ export interface Submitting {
   changed: () => void;
 }
 
-/** One key for one wish: sent again after a lost answer, it is still the same job. */
-class Keys {
-  private of = '';
-  private key = '';
-
-  /** `crypto.randomUUID` is missing where the portal is served over plain HTTP. */
-  for(wish: JobRequest): string {
-    const text = JSON.stringify(wish);
-    if (text !== this.of) {
-      const bytes = crypto.getRandomValues(new Uint8Array(16));
-      this.of = text;
-      this.key = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-    }
-    return this.key;
-  }
-}
-
 /** Submits what a form says, shows where it was refused, and goes to the job. */
-export function useSubmit({ wish, parameters, fields }: Wishes): Submitting {
+export function useSubmit({ wish, parameters, fields, draft }: Wishes): Submitting {
   const navigate = useNavigate();
   const form = useRef<HTMLFormElement>(null);
-  const [keys] = useState(() => new Keys());
   const [busy, setBusy] = useState(false);
   const [tried, setTried] = useState(false);
   const [refusal, setRefusal] = useState(NO_REFUSAL);
@@ -55,7 +39,8 @@ export function useSubmit({ wish, parameters, fields }: Wishes): Submitting {
     if (wish === null) return focusFirstProblem(form);
     setBusy(true);
     try {
-      const job = await submitJob(wish, keys.for(wish));
+      const job = await submitJob(wish);
+      draft.drop();
       await navigate({ to: '/jobs/$id', params: { id: job.id } });
     } catch (error) {
       setRefusal(refusalOf(error, parameters, fields));
@@ -71,6 +56,8 @@ export function useSubmit({ wish, parameters, fields }: Wishes): Submitting {
     tried,
     refusal,
     submit: (event) => {
+      // In React the forms of dialogs are inside this one, too.
+      if (event.target !== event.currentTarget) return;
       event.preventDefault();
       void submit();
     },

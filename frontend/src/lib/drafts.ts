@@ -1,0 +1,105 @@
+/**
+ * What is being filled in, kept by this tab until it is sent: Back, a reload, a page visited in
+ * between or a tab that is opened again lose nothing. It is in the tab's own storage, under its
+ * person's name: another tab has drafts of its own, and logging out takes them away. Pure but for
+ * the storage it is given.
+ */
+
+/** Of a form, what was changed in it, by name. */
+export type Parts = Readonly<Record<string, unknown>>;
+
+export type Keeper = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'>;
+
+const PREFIX = 'portal.draft';
+const MOST = 20;
+
+const keyOf = (username: string, form: string): string => `${PREFIX} ${username} ${form}`;
+
+/** This tab's storage; null where it is switched off. */
+export function tabStorage(): Keeper | null {
+  try {
+    return window.sessionStorage;
+  } catch {
+    return null;
+  }
+}
+
+export function readDraft(storage: Keeper | null, username: string, form: string): Parts {
+  try {
+    const found: unknown = JSON.parse(storage?.getItem(keyOf(username, form)) ?? 'null');
+    return typeof found === 'object' && found !== null && !Array.isArray(found)
+      ? (found as Parts)
+      : {};
+  } catch {
+    return {}; // not ours
+  }
+}
+
+export function writeDraft(
+  storage: Keeper | null,
+  username: string,
+  form: string,
+  parts: Parts,
+): void {
+  if (storage === null) return;
+  const key = keyOf(username, form);
+  const others = draftsIn(storage).filter((one) => one !== key);
+  if (others.length >= MOST) for (const one of others) storage.removeItem(one);
+  try {
+    storage.setItem(key, JSON.stringify(parts));
+  } catch {
+    // full: the form goes on without, and what was kept of it before is old
+    storage.removeItem(key);
+  }
+}
+
+export function dropDraft(storage: Keeper | null, username: string, form: string): void {
+  storage?.removeItem(keyOf(username, form));
+}
+
+/** Leaves nothing of whoever was here, but for `except`, who is. */
+export function dropDrafts(storage: Keeper | null, except?: string): void {
+  if (storage === null) return;
+  const kept = except === undefined ? undefined : keyOf(except, '');
+  for (const key of draftsIn(storage))
+    if (kept === undefined || !key.startsWith(kept)) storage.removeItem(key);
+}
+
+function draftsIn(storage: Keeper): string[] {
+  const keys = Array.from({ length: storage.length }, (_, place) => storage.key(place));
+  return keys.filter((key): key is string => key?.startsWith(`${PREFIX} `) ?? false);
+}
+
+// --- what a draft's parts may be: an earlier version of these pages may have kept something else ---
+
+type Is<T> = (value: unknown) => value is T;
+
+export const isText: Is<string> = (value) => typeof value === 'string';
+
+export const isTexts: Is<string[]> = (value) => Array.isArray(value) && value.every(isText);
+
+export const orNull =
+  <T>(is: Is<T>): Is<T | null> =>
+  (value): value is T | null =>
+    value === null || is(value);
+
+export const isNumber: Is<number> = (value) => typeof value === 'number';
+
+/** An object with these members. */
+export const isLike =
+  <T extends object>(members: { [K in keyof T]-?: Is<T[K]> }): Is<T> =>
+  (value): value is T =>
+    typeof value === 'object' &&
+    value !== null &&
+    (Object.keys(members) as (keyof T)[]).every((name) =>
+      members[name]((value as Partial<T>)[name]),
+    );
+
+/** An object whose members are all of a kind. */
+export const isRecordOf =
+  <T>(is: Is<T>): Is<Readonly<Record<string, T>>> =>
+  (value): value is Readonly<Record<string, T>> =>
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.values(value).every(is);

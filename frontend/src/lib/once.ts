@@ -1,0 +1,56 @@
+/** Wishes that must not be fulfilled twice, though they are sent twice: because an answer was lost on
+ * the network, or a button was clicked again before it was drawn busy. */
+import { ApiError } from '@/api/problem';
+import { onPersonLeaves } from './leaving';
+
+interface Wish<B> {
+  key: string;
+  body: B;
+  at: number;
+}
+
+/** Sent, and not answered yet, as far as this tab knows. */
+const open = new Map<string, Wish<unknown>>();
+
+/** After so long it is a new wish: what became of the old one has been seen by then. */
+const SAME_FOR_MS = 10 * 60_000;
+
+onPersonLeaves(() => open.clear());
+
+/** `crypto.randomUUID` is missing where the portal is served over plain HTTP. */
+function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** A refusal is an answer, after which nothing was made; a gateway's word, or none, is no answer. */
+const isAnswer = (error: unknown): boolean =>
+  error instanceof ApiError && error.status >= 400 && error.status < 500;
+
+/**
+ * Sends a wish with a key of its own. Until it was answered the same wish goes out as it was, under
+ * the same key, by which the portal knows it. `of` says what makes it the same.
+ */
+export async function once<B, A>(
+  of: unknown,
+  make: () => B,
+  send: (body: B, key: string) => Promise<A>,
+  now = Date.now,
+): Promise<A> {
+  const name = JSON.stringify(of);
+  const before = open.get(name) as Wish<B> | undefined;
+  const fresh = before !== undefined && now() - before.at < SAME_FOR_MS;
+  const wish = fresh ? before : { key: newKey(), body: make(), at: now() };
+  open.set(name, wish);
+  const settled = (): void => {
+    if (open.get(name) === wish) open.delete(name);
+  };
+  try {
+    const answer = await send(wish.body, wish.key);
+    settled();
+    return answer;
+  } catch (error) {
+    if (isAnswer(error)) settled();
+    throw error;
+  }
+}

@@ -1,0 +1,68 @@
+import { useRouter } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useMe } from '@/features/account/useMe';
+import { dropDraft, dropDrafts, type Parts, readDraft, tabStorage, writeDraft } from './drafts';
+
+/** What this tab keeps of one form. */
+export interface FormDraft {
+  /** what was left here before, by part; nothing of it is checked */
+  left: Parts;
+  /** whether anything is kept */
+  kept: boolean;
+  put: (part: string, value: unknown) => void;
+  /** it was sent, or is to begin anew */
+  drop: () => void;
+}
+
+/**
+ * Keeps what is changed in a form. `form` names it and what it is about; it is read once.
+ *
+ * `filled`: its address fills it in, which wins over what was left at an earlier visit. Back and a
+ * reload come to the same entry of the tab's history, whoever follows the link again to a new one.
+ */
+export function useFormDraft(form: string, filled: boolean): FormDraft {
+  const { username } = useMe();
+  const { history } = useRouter();
+  const [draft] = useState(() => {
+    const storage = tabStorage();
+    const name = filled ? `${form} @${history.location.state.__TSR_key}` : form;
+    dropDrafts(storage, username);
+    return { storage, form: name, left: readDraft(storage, username, name) };
+  });
+  const [parts] = useState(() => new Map(Object.entries(draft.left)));
+  const [kept, setKept] = useState(parts.size > 0);
+  return {
+    left: draft.left,
+    kept,
+    put: (part, value) => {
+      parts.set(part, value);
+      writeDraft(draft.storage, username, draft.form, Object.fromEntries(parts));
+      setKept(true);
+    },
+    drop: () => {
+      parts.clear();
+      dropDraft(draft.storage, username, draft.form);
+      setKept(false);
+    },
+  };
+}
+
+/** A state of a form's that its draft keeps: it begins with what was left, if that is still right. */
+export function useKept<T>(
+  draft: FormDraft,
+  part: string,
+  initial: () => T,
+  isRight: (value: unknown) => value is T,
+): [T, (value: T) => void] {
+  const [value, set] = useState<T>(() => {
+    const left = draft.left[part];
+    return isRight(left) ? left : initial();
+  });
+  return [
+    value,
+    (next) => {
+      set(next);
+      draft.put(part, next);
+    },
+  ];
+}

@@ -1,0 +1,62 @@
+import { Button, Text } from '@mantine/core';
+import { useState } from 'react';
+import type { FormDraft } from '@/lib/useFormDraft';
+import { ConfirmDialog } from './ConfirmDialog';
+import { focusPageIfLost } from './focus';
+import { Notice } from './Notice';
+
+interface Props {
+  draft: FormDraft;
+  /** shows the form as it is for whoever begins */
+  onStartOver: () => void;
+}
+
+/** Above a form that is filled in with what was left in it: says so, and offers to begin anew. */
+export function AsYouLeftIt(props: Props) {
+  const { draft } = props;
+  if (!draft.kept || Object.keys(draft.left).length === 0) return null;
+  return (
+    <Notice tone="info">
+      This form is as you left it. <Begin {...props} />
+    </Notice>
+  );
+}
+
+/** The same at the foot of a form that was filled in just now. */
+export function StartOver(props: Props) {
+  const { draft } = props;
+  if (!draft.kept || Object.keys(draft.left).length > 0) return null;
+  return <Begin {...props} />;
+}
+
+function Begin({ draft, onStartOver }: Props) {
+  const [asking, setAsking] = useState(false);
+  const begin = (): Promise<void> => {
+    draft.drop();
+    onStartOver();
+    focusPageIfLost();
+    return Promise.resolve();
+  };
+  return (
+    <>
+      <Button
+        variant="subtle"
+        size="compact-sm"
+        style={{ justifySelf: 'center' }}
+        onClick={() => setAsking(true)}
+      >
+        Start over
+      </Button>
+      <ConfirmDialog
+        title="Start over?"
+        opened={asking}
+        onClose={() => setAsking(false)}
+        act={begin}
+        button="Start over"
+        keep="Keep it"
+      >
+        <Text size="sm">What you have filled in here is forgotten.</Text>
+      </ConfirmDialog>
+    </>
+  );
+}
