@@ -11,3 +11,7 @@ export const either = (items: readonly string[]): string =>
 /** Sentences one after the other: only some languages put a space between them. */
 export const sentences = (each: readonly string[]): string =>
   each.join(currentLanguage() === 'zh' ? '' : ' ');
+
+/** What stands in a row without an "and", as in a table's cell: "1 free, 2 yours". */
+export const inARow = (items: readonly string[]): string =>
+  items.join(currentLanguage() === 'zh' ? '、' : ', ');
