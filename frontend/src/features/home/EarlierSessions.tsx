@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import { useState } from 'react';
 import type { Session } from '@/api/types';
@@ -10,15 +11,18 @@ export function EarlierSessions({ sessions }: { sessions: Session[] }) {
   const [all, setAll] = useState(false);
   if (sessions.length === 0) return null;
   const shown = all ? sessions : sessions.slice(0, SHOWN_AT_FIRST);
+  const more = sessions.length - shown.length;
   return (
     <section className={classes.earlier} aria-labelledby="earlier">
-      <h2 id="earlier">Earlier sessions</h2>
+      <h2 id="earlier">
+        <Trans>Earlier sessions</Trans>
+      </h2>
       {shown.map((session) => (
         <SessionCard key={session.id} session={session} />
       ))}
-      {shown.length < sessions.length && (
+      {more > 0 && (
         <Button variant="default" onClick={() => setAll(true)}>
-          Show {sessions.length - shown.length} more
+          <Trans>Show {more} more</Trans>
         </Button>
       )}
     </section>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Paper, Stack, Text, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { Icon } from '@/ui/icons';
@@ -9,14 +11,16 @@ export function EmptyHome({ first }: { first: boolean }) {
     <Paper className={classes.empty}>
       <Stack align="flex-start" gap="sm">
         <Title order={2} size="h4">
-          {first ? 'Start your first session' : 'Nothing is running'}
+          {first ? t`Start your first session` : t`Nothing is running`}
         </Title>
         <Text c="dimmed" maw={480}>
-          A session is JupyterLab on a node of the cluster, with the GPUs you choose. It keeps
-          running when you close the browser, until you stop it or its time is up.
+          <Trans>
+            A session is JupyterLab on a node of the cluster, with the GPUs you choose. It keeps
+            running when you close the browser, until you stop it or its time is up.
+          </Trans>
         </Text>
         <Button component={Link} to="/start" size="md" mt="xs" leftSection={<Icon name="play" />}>
-          Start a session
+          <Trans>Start a session</Trans>
         </Button>
       </Stack>
     </Paper>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Paper } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { Job } from '@/api/types';
@@ -23,20 +25,22 @@ export function HomeJobs() {
     <section aria-labelledby="your-jobs">
       <div className={classes.top}>
         <h2 className={classes.heading} id="your-jobs">
-          Your jobs
+          <Trans>Your jobs</Trans>
         </h2>
-        <Link to="/jobs">All jobs</Link>
+        <Link to="/jobs">
+          <Trans>All jobs</Trans>
+        </Link>
       </div>
       <Paper className={classes.list}>
         {shown.length === 0 ? (
           <div className={classes.none}>
             <p>
               {jobs.length === 0
-                ? 'A job runs a script without anybody watching, for as long as it takes.'
-                : 'No job waits or runs, and none has ended since yesterday.'}
+                ? t`A job runs a script without anybody watching, for as long as it takes.`
+                : t`No job waits or runs, and none has ended since yesterday.`}
             </p>
             <Button component={Link} to="/jobs/new" variant="default" size="compact-sm">
-              Submit a job
+              <Trans>Submit a job</Trans>
             </Button>
           </div>
         ) : (
@@ -85,9 +89,9 @@ function JobLine({ job }: { job: Job }) {
           variant="subtle"
           c="var(--bad)"
           leftSection={<Icon name="alert" size={16} />}
-          aria-label={`Why ${job.name} failed`}
+          aria-label={t`Why ${{ name: job.name }} failed`}
         >
-          Why?
+          <Trans>Why?</Trans>
         </Button>
       )}
     </li>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Skeleton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { PageTitle } from '@/app/PageTitle';
@@ -22,10 +24,12 @@ export function HomePage() {
   return (
     <>
       <div className={classes.top}>
-        <PageTitle tab="Home">Home</PageTitle>
+        <PageTitle tab={t`Home`}>
+          <Trans>Home</Trans>
+        </PageTitle>
         {!empty && (
           <Button component={Link} to="/start" leftSection={<Icon name="plus" />}>
-            Start a session
+            <Trans>Start a session</Trans>
           </Button>
         )}
       </div>
@@ -33,10 +37,10 @@ export function HomePage() {
         <div className={classes.sections}>
           <section aria-labelledby="your-sessions">
             <h2 className={classes.heading} id="your-sessions">
-              Your sessions
+              <Trans>Your sessions</Trans>
             </h2>
             <div className={classes.list}>
-              {sessions === null && <Skeleton height={170} radius="lg" aria-label="Loading" />}
+              {sessions === null && <Skeleton height={170} radius="lg" aria-label={t`Loading`} />}
               {empty && <EmptyHome first={ended.length === 0} />}
               {running.map((session) => (
                 <SessionCard key={session.id} session={session} />

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -10,6 +12,7 @@ import { myLimitsQuery } from '@/features/limits/queries';
 import { UseBars } from '@/features/limits/UseBars';
 import { bars } from '@/features/limits/use';
 import { useText as textOfUse } from '@/features/limits/words';
+import { said } from '@/i18n/said';
 import classes from './MyShare.module.css';
 
 /** What one uses now of what one may use. */
@@ -18,7 +21,7 @@ export function MyUse() {
   return (
     <Paper component="section" className={classes.panel} aria-labelledby="my-use">
       <h2 className={classes.heading} id="my-use">
-        What you use now
+        <Trans>What you use now</Trans>
       </h2>
       {data ? (
         <>
@@ -26,17 +29,19 @@ export function MyUse() {
           {bars(data.effective, data.use).some((bar) => bar.limited) ? (
             <UseBars effective={data.effective} use={data.use} person={data.username} plain />
           ) : (
-            <p className={classes.quiet}>No limits are set for you in this portal.</p>
+            <p className={classes.quiet}>
+              <Trans>No limits are set for you in this portal.</Trans>
+            </p>
           )}
         </>
       ) : error ? (
         <p className={classes.quiet}>{sentence(error)}</p>
       ) : (
-        <Skeleton height={90} aria-label="Loading" />
+        <Skeleton height={90} aria-label={t`Loading`} />
       )}
       <p className={classes.foot}>
         <Link to="/account/$section" params={{ section: 'limits' }}>
-          All your limits and what you have used
+          <Trans>All your limits and what you have used</Trans>
         </Link>
       </p>
     </Paper>
@@ -49,7 +54,7 @@ export function MySpace() {
   return (
     <Paper component="section" className={classes.panel} aria-labelledby="my-space">
       <h2 className={classes.heading} id="my-space">
-        Room for files
+        <Trans>Room for files</Trans>
       </h2>
       {data ? (
         <ul className={classes.places}>
@@ -60,10 +65,12 @@ export function MySpace() {
       ) : error ? (
         <p className={classes.quiet}>{sentence(error)}</p>
       ) : (
-        <Skeleton height={50} aria-label="Loading" />
+        <Skeleton height={50} aria-label={t`Loading`} />
       )}
       <p className={classes.foot}>
-        <Link to="/files">Your files</Link>
+        <Link to="/files">
+          <Trans>Your files</Trans>
+        </Link>
       </p>
     </Paper>
   );
@@ -73,15 +80,17 @@ function Place({ place }: { place: components['schemas']['RoomOut'] }) {
   const room = roomOf(place);
   return (
     <li>
-      <p className={classes.name}>{place.title}</p>
+      <p className={classes.name}>{said(place.title)}</p>
       {place.problem !== null || room === null ? (
-        <p className={classes.quiet}>{place.problem ?? 'It isn’t known how much room there is.'}</p>
+        <p className={classes.quiet}>
+          {said(place.problem) ?? t`It isn’t known how much room there is.`}
+        </p>
       ) : (
-        <SpaceLeft title={place.title} space={place} />
+        <SpaceLeft title={said(place.title)} space={place} />
       )}
       {room?.level === 'full' && (
         <p className={classes.full}>
-          It is full. Delete something, or sessions and jobs will fail.
+          <Trans>It is full. Delete something, or sessions and jobs will fail.</Trans>
         </p>
       )}
     </li>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -9,6 +11,7 @@ import { useAct } from '@/features/sessions/useAct';
 import { resourceTexts } from '@/features/sessions/words';
 import { toStartLink } from '@/features/start/link';
 import { notSaved, recentSetupsQuery, setupsQuery, startSetup } from '@/features/start/setups';
+import { said } from '@/i18n/said';
 import { Icon } from '@/ui/icons';
 import { Time } from '@/ui/Time';
 import classes from './StartAgain.module.css';
@@ -23,13 +26,20 @@ export function StartAgain() {
   const { data: used, error: noneUsed } = useQuery(recentSetupsQuery);
   const error = noneSaved ?? noneUsed;
   if (saved === undefined || used === undefined)
-    return error && <p className={classes.failed}>Your setups can’t be shown. {sentence(error)}</p>;
+    return (
+      error && (
+        <p className={classes.failed}>
+          {t`Your setups can’t be shown.`} {sentence(error)}
+        </p>
+      )
+    );
+  const all = saved.length;
   const recent = notSaved(used, saved).slice(0, MOST_RECENT);
   if (saved.length + recent.length === 0) return null;
   return (
     <section aria-labelledby="start-again">
       <h2 className={classes.heading} id="start-again">
-        Start again
+        <Trans>Start again</Trans>
       </h2>
       <ul className={classes.tiles}>
         {saved.slice(0, MOST_SAVED).map((setup) => (
@@ -39,7 +49,7 @@ export function StartAgain() {
           <Tile
             key={JSON.stringify([setup.environment, setup.resources])}
             setup={setup}
-            name={setup.environment_title}
+            name={said(setup.environment_title)}
             usedAt={setup.used_at}
             start={() => startAgain(setup)}
           />
@@ -47,7 +57,9 @@ export function StartAgain() {
       </ul>
       {saved.length > MOST_SAVED && (
         <p className={classes.more}>
-          <Link to="/start">All {saved.length} of your setups</Link>
+          <Link to="/start">
+            <Trans>All {all} of your setups</Trans>
+          </Link>
         </p>
       )}
     </section>
@@ -71,7 +83,8 @@ function Tile({ setup, name, usedAt, start }: TileProps) {
   const [busy, act] = useAct();
   // A second click comes before the button is drawn busy.
   const started = useRef(false);
-  const { environment, environment_title: title, resources, problem } = setup;
+  const { environment, resources, problem } = setup;
+  const title = said(setup.environment_title);
   const about = [...(name === title ? [] : [title]), ...resourceTexts(resources)];
 
   const onStart = async (): Promise<void> => {
@@ -88,10 +101,12 @@ function Tile({ setup, name, usedAt, start }: TileProps) {
         <span className={classes.quiet}>{about.join(' · ')}</span>
         {usedAt && (
           <span className={classes.quiet}>
-            last used <Time at={usedAt} />
+            <Trans>
+              last used <Time at={usedAt} />
+            </Trans>
           </span>
         )}
-        {problem && <span className={classes.why}>{problem}</span>}
+        {problem && <span className={classes.why}>{said(problem)}</span>}
       </div>
       <div className={classes.acts}>
         {problem === null && (
@@ -100,18 +115,18 @@ function Tile({ setup, name, usedAt, start }: TileProps) {
             leftSection={<Icon name="play" size={16} />}
             loading={busy}
             onClick={() => void onStart()}
-            aria-label={`Start a session: ${[name, ...about].join(', ')}`}
+            aria-label={t`Start a session: ${{ setup: [name, ...about].join(', ') }}`}
           >
-            Start
+            <Trans>Start</Trans>
           </Button>
         )}
         <Link
           to="/start"
           search={toStartLink({ environment, resources })}
           className={classes.change}
-          aria-label={`Change before starting: ${name}`}
+          aria-label={t`Change before starting: ${name}`}
         >
-          Change…
+          <Trans>Change…</Trans>
         </Link>
       </div>
     </li>

@@ -1,4 +1,5 @@
 /** Which jobs stand on the home page. Pure. */
+import { plural, t } from '@lingui/core/macro';
 import type { Job } from '@/api/types';
 import { isLive } from '@/live/reducer';
 
@@ -22,8 +23,8 @@ export function atAGlance(jobs: readonly Job[], nowMs: number): Job[] {
 /** What is said of those that wait or run and aren't shown; null where there are none. `count`: how
  * many wait or run in all, undefined while that is not known. */
 export function moreText(shown: number, count: number | undefined): string | null {
-  if (count === undefined) return 'More wait or run';
+  if (count === undefined) return t`More wait or run`;
   const more = count - shown;
   if (more <= 0) return null;
-  return more === 1 ? '1 more waits or runs' : `${more.toLocaleString()} more wait or run`;
+  return plural(more, { one: '# more waits or runs', other: '# more wait or run' });
 }
