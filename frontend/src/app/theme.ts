@@ -1,4 +1,5 @@
 /** The look: one calm colour, system fonts, soft corners. Nothing is loaded from elsewhere. */
+import { t } from '@lingui/core/macro';
 import { createTheme, type MantineColorsTuple } from '@mantine/core';
 
 const tide: MantineColorsTuple = [
@@ -47,6 +48,10 @@ export const theme = createTheme({
     Paper: { defaultProps: { withBorder: true, radius: 'lg' } },
     // its label is read out; without a role it may have none
     Skeleton: { defaultProps: { role: 'status' } },
-    Modal: { defaultProps: { centered: true, radius: 'lg' } },
+    Modal: {
+      defaultProps: { centered: true, radius: 'lg', closeButtonProps: { 'aria-label': t`Close` } },
+    },
+    // its first item has the focus, and nothing stands in the menu that is no item of it
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
   },
 });

@@ -42,16 +42,15 @@ export function UserMenu() {
             <Trans>Appearance</Trans>
           </Menu.Label>
           {SCHEMES.map(({ value, label }) => (
-            <Menu.Item
+            <Menu.RadioItem
               key={value}
-              role="menuitemradio"
-              aria-checked={colorScheme === value}
-              closeMenuOnClick={false}
-              onClick={() => setColorScheme(value)}
-              rightSection={colorScheme === value ? <Icon name="check" size={16} /> : null}
+              value={value}
+              checked={colorScheme === value}
+              onChange={() => setColorScheme(value)}
+              checkIcon={<Icon name="check" size={16} />}
             >
               {label}
-            </Menu.Item>
+            </Menu.RadioItem>
           ))}
           <Menu.Divider />
           <Menu.Item component={Link} to="/shared">
