@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useMe } from '@/features/account/useMe';
 import { useNow } from '@/lib/useNow';
 import { useLive } from '@/live/store';
@@ -24,7 +25,7 @@ export function AnnouncementBanners() {
   );
   // Both are always there: what comes into them later is read out.
   return (
-    <section aria-label="Announcements" className={classes.banners}>
+    <section aria-label={t`Announcements`} className={classes.banners}>
       <div aria-live="assertive">{shown.filter(isCritical).map(card)}</div>
       <div aria-live="polite">{shown.filter((one) => !isCritical(one)).map(card)}</div>
     </section>

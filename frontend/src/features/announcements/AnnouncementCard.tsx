@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { CloseButton, VisuallyHidden } from '@mantine/core';
 import { Icon } from '@/ui/icons';
 import classes from './AnnouncementCard.module.css';
@@ -9,17 +11,20 @@ interface Props {
   onPutAway?: (() => void) | undefined;
 }
 
-const LEVEL_WORDS = { info: 'Announcement', warning: 'Warning', critical: 'Important' } as const;
+const LEVEL_WORDS = { info: t`Announcement`, warning: t`Warning`, critical: t`Important` } as const;
 
 /** An announcement as everyone sees it, and as the form shows it beforehand. */
 export function AnnouncementCard({ announcement, onPutAway }: Props) {
   const { level, title, text } = announcement;
+  const word = LEVEL_WORDS[level];
   return (
     <div className={`${classes.card} ${classes[level]}`}>
       <Icon name={level === 'info' ? 'chip' : 'alert'} />
       <div className={classes.body}>
         <strong>
-          <VisuallyHidden component="span">{LEVEL_WORDS[level]}: </VisuallyHidden>
+          <VisuallyHidden component="span">
+            <Trans>{word}:</Trans>{' '}
+          </VisuallyHidden>
           {title}
         </strong>
         {text && <AnnouncementText text={text} />}
@@ -29,7 +34,7 @@ export function AnnouncementCard({ announcement, onPutAway }: Props) {
           size="sm"
           variant="transparent"
           c="inherit"
-          aria-label={`Close the announcement ${title}`}
+          aria-label={t`Close the announcement ${title}`}
           onClick={onPutAway}
         />
       )}

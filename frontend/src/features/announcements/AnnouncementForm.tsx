@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Checkbox, Group, Stack, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { ApiError, fieldMessage, sentence } from '@/api/problem';
@@ -69,16 +71,20 @@ export function AnnouncementForm({ before, onDone }: Props) {
         <Words draft={draft} set={set} error={saving.error} />
         <Levels level={draft.level} onChoose={(level) => set({ level })} />
         <Times draft={draft} set={set} error={saving.error} />
-        <section aria-label="Preview">
-          <div className={classes.quiet}>Everyone will see:</div>
-          <AnnouncementCard announcement={{ ...draft, title: draft.title.trim() || 'Its title' }} />
+        <section aria-label={t`Preview`}>
+          <div className={classes.quiet}>
+            <Trans>Everyone will see:</Trans>
+          </div>
+          <AnnouncementCard
+            announcement={{ ...draft, title: draft.title.trim() || t`Its title` }}
+          />
         </section>
         <Group justify="flex-end">
           <Button variant="default" onClick={onDone}>
-            Cancel
+            <Trans>Cancel</Trans>
           </Button>
           <Button type="submit" loading={saving.busy}>
-            {base === null ? (draft.starts === '' ? 'Announce' : 'Plan it') : 'Save'}
+            {base === null ? (draft.starts === '' ? t`Announce` : t`Plan it`) : t`Save`}
           </Button>
         </Group>
       </Stack>
@@ -88,8 +94,8 @@ export function AnnouncementForm({ before, onDone }: Props) {
 
 /** What no field says. */
 function Refusal({ error }: { error: unknown }) {
-  const said = FIELDS.some((field) => fieldMessage(error, field) !== undefined);
-  if (error === null || said) return null;
+  const shown = FIELDS.some((field) => fieldMessage(error, field) !== undefined);
+  if (error === null || shown) return null;
   const meanwhile = meanwhileText(error, (at) => localTime(at, clock.now()));
   return <Notice tone="error">{meanwhile ?? sentence(error)}</Notice>;
 }
@@ -104,7 +110,7 @@ function Words({ draft, set, error }: PartProps) {
   return (
     <>
       <TextInput
-        label="Title"
+        label={t`Title`}
         maxLength={MAX_TITLE}
         data-autofocus
         value={draft.title}
@@ -112,8 +118,8 @@ function Words({ draft, set, error }: PartProps) {
         error={error('title')}
       />
       <Textarea
-        label="Text"
-        description="If there is more to say. Web addresses become links."
+        label={t({ message: 'Text', context: 'of an announcement' })}
+        description={t`If there is more to say. Web addresses become links.`}
         autosize={false}
         rows={4}
         value={draft.text}
@@ -127,7 +133,9 @@ function Words({ draft, set, error }: PartProps) {
 function Levels({ level: chosen, onChoose }: { level: Level; onChoose: (level: Level) => void }) {
   return (
     <fieldset className={classes.levels}>
-      <legend>How much it matters</legend>
+      <legend>
+        <Trans>How much it matters</Trans>
+      </legend>
       {(Object.keys(LEVELS) as Level[]).map((level) => (
         <ChoiceCard
           key={level}
@@ -150,23 +158,23 @@ function Times({ draft, set, error }: PartProps) {
       <div className={classes.times}>
         <TextInput
           type="datetime-local"
-          label="From"
-          description="Empty: at once."
+          label={t({ message: 'From', context: 'a time' })}
+          description={t`Empty: at once.`}
           value={draft.starts}
           onChange={(event) => set({ starts: event.currentTarget.value })}
           error={error('starts_at')}
         />
         <TextInput
           type="datetime-local"
-          label="Until"
-          description="Empty: until someone ends it."
+          label={t({ message: 'Until', context: 'a time' })}
+          description={t`Empty: until someone ends it.`}
           value={draft.ends}
           onChange={(event) => set({ ends: event.currentTarget.value })}
           error={error('ends_at')}
         />
       </div>
       <Checkbox
-        label="Show it on the login page too, to anyone"
+        label={t`Show it on the login page too, to anyone`}
         checked={draft.public}
         onChange={(event) => set({ public: event.currentTarget.checked })}
       />

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Paper, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
@@ -17,9 +19,9 @@ import { LEVELS } from './form';
 import { deleteAnnouncement, editAnnouncement } from './queries';
 
 const STATES: Record<AnnouncementState, StateWords> = {
-  shown: { label: 'Shown', tone: 'good' },
-  planned: { label: 'Planned', tone: 'waiting' },
-  over: { label: 'Over', tone: 'quiet' },
+  shown: { label: t({ message: 'Shown', context: 'an announcement' }), tone: 'good' },
+  planned: { label: t({ message: 'Planned', context: 'an announcement' }), tone: 'waiting' },
+  over: { label: t({ message: 'Over', context: 'an announcement' }), tone: 'quiet' },
 };
 
 interface Props {
@@ -29,6 +31,7 @@ interface Props {
 
 export function AnnouncementRow({ announcement: one, onEdit }: Props) {
   const state = announcementState(one, useNow());
+  const { title, created_by: author, updated_by: editor } = one;
   return (
     <Paper component="li" className={classes.row}>
       <div className={classes.head}>
@@ -43,17 +46,8 @@ export function AnnouncementRow({ announcement: one, onEdit }: Props) {
       )}
       <div className={classes.foot}>
         <span className={classes.quiet}>
-          From <Time at={one.starts_at} />
-          {one.ends_at ? (
-            <>
-              {' until '}
-              <Time at={one.ends_at} />
-            </>
-          ) : (
-            ' until someone ends it'
-          )}
-          {one.public && '. On the login page too'}. By {one.created_by}
-          {one.updated_by !== one.created_by && `, last changed by ${one.updated_by}`}.
+          <When announcement={one} /> {one.public && t`On the login page too.`}{' '}
+          {editor === author ? t`By ${author}.` : t`By ${author}, last changed by ${editor}.`}
         </span>
         {onEdit && (
           <div className={classes.actions}>
@@ -62,9 +56,9 @@ export function AnnouncementRow({ announcement: one, onEdit }: Props) {
               variant="default"
               size="compact-sm"
               onClick={() => onEdit(one)}
-              aria-label={`Edit ${one.title}`}
+              aria-label={t`Edit ${title}`}
             >
-              Edit…
+              <Trans>Edit…</Trans>
             </Button>
             <Delete announcement={one} />
           </div>
@@ -74,13 +68,26 @@ export function AnnouncementRow({ announcement: one, onEdit }: Props) {
   );
 }
 
+function When({ announcement: one }: { announcement: AdminAnnouncement }) {
+  return one.ends_at ? (
+    <Trans>
+      From <Time at={one.starts_at} /> until <Time at={one.ends_at} />.
+    </Trans>
+  ) : (
+    <Trans>
+      From <Time at={one.starts_at} /> until someone ends it.
+    </Trans>
+  );
+}
+
 function EndNow({ announcement: one }: { announcement: AdminAnnouncement }) {
+  const { title } = one;
   const withPassword = useWithPassword();
   const [busy, act] = useAct();
   const end = async (): Promise<void> => {
     const ends_at = new Date(clock.now()).toISOString();
     await withPassword(() => editAnnouncement(one.id, one.version, { ends_at }));
-    notifications.show({ message: `“${one.title}” is not shown any more.` });
+    notifications.show({ message: t`“${title}” is not shown any more.` });
   };
   return (
     <Button
@@ -88,14 +95,15 @@ function EndNow({ announcement: one }: { announcement: AdminAnnouncement }) {
       size="compact-sm"
       loading={busy}
       onClick={() => void act(end)}
-      aria-label={`End now: ${one.title}`}
+      aria-label={t`End now: ${title}`}
     >
-      End now
+      <Trans>End now</Trans>
     </Button>
   );
 }
 
 function Delete({ announcement: one }: { announcement: AdminAnnouncement }) {
+  const { title } = one;
   const [asking, setAsking] = useState(false);
   return (
     <>
@@ -105,22 +113,24 @@ function Delete({ announcement: one }: { announcement: AdminAnnouncement }) {
         c="var(--bad)"
         size="compact-sm"
         onClick={() => setAsking(true)}
-        aria-label={`Delete ${one.title}`}
+        aria-label={t`Delete ${title}`}
       >
-        Delete…
+        <Trans>Delete…</Trans>
       </Button>
       <ConfirmDialog
-        title="Delete the announcement?"
+        title={t`Delete the announcement?`}
         opened={asking}
         onClose={() => setAsking(false)}
         act={() => deleteAnnouncement(one.id)}
-        button="Delete it"
-        keep="Keep it"
+        button={t`Delete it`}
+        keep={t`Keep it`}
         danger
       >
         <Text size="sm">
-          “{one.title}” goes from all pages and from this list. The audit keeps what it said. To
-          take it off the pages only, end it instead.
+          <Trans>
+            “{title}” goes from all pages and from this list. The audit keeps what it said. To take
+            it off the pages only, end it instead.
+          </Trans>
         </Text>
       </ConfirmDialog>
     </>

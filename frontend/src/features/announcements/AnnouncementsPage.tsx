@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Modal, Paper, Skeleton } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -22,12 +24,12 @@ export function AnnouncementsPage() {
   const close = (): void => setEditing(null);
   return (
     <AdminFrame
-      tab="Announcements"
-      title="Announcements"
+      tab={t`Announcements`}
+      title={t`Announcements`}
       aside={
         change && (
           <Button leftSection={<Icon name="plus" />} onClick={() => setEditing('new')}>
-            New announcement…
+            <Trans>New announcement…</Trans>
           </Button>
         )
       }
@@ -36,10 +38,10 @@ export function AnnouncementsPage() {
       <Modal
         opened={editing !== null}
         onClose={close}
-        title={editing === 'new' ? 'New announcement' : 'Edit the announcement'}
+        title={editing === 'new' ? t`New announcement` : t`Edit the announcement`}
         size="lg"
         closeOnClickOutside={false}
-        closeButtonProps={{ 'aria-label': 'Close' }}
+        closeButtonProps={{ 'aria-label': t`Close` }}
       >
         {editing !== null && (
           <AnnouncementForm before={editing === 'new' ? null : editing} onDone={close} />
@@ -66,11 +68,13 @@ function List({ onEdit }: ListProps) {
   return (
     <>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
-      {!data && !error && <Skeleton height={200} radius="lg" aria-label="Loading" />}
+      {!data && !error && <Skeleton height={200} radius="lg" aria-label={t`Loading`} />}
       {data && all.length === 0 && (
         <Paper className={classes.none}>
-          There are none. What you announce stands at the top of everyone's pages at once, or from
-          the time you choose: a maintenance, a full disk, a new GPU type.
+          <Trans>
+            There are none. What you announce stands at the top of everyone's pages at once, or from
+            the time you choose: a maintenance, a full disk, a new GPU type.
+          </Trans>
         </Paper>
       )}
       <ul className={classes.list}>
@@ -85,7 +89,7 @@ function List({ onEdit }: ListProps) {
           loading={isFetchingNextPage}
           onClick={() => void fetchNextPage()}
         >
-          Show older ones
+          <Trans>Show older ones</Trans>
         </Button>
       )}
     </>

@@ -1,4 +1,5 @@
 /** The form of an announcement: what was typed, what is wrong with it, what the API gets. Pure. */
+import { t } from '@lingui/core/macro';
 import type { Level, Announcement as Shown } from './current';
 
 export type Announcement = Shown & { public: boolean };
@@ -26,9 +27,9 @@ export interface Body {
 }
 
 export const LEVELS: Record<Level, { label: string; what: string }> = {
-  info: { label: 'Information', what: 'Everyone can close it.' },
-  warning: { label: 'Warning', what: 'Stands out; everyone can close it.' },
-  critical: { label: 'Critical', what: 'Nobody can close it; screen readers say it at once.' },
+  info: { label: t`Information`, what: t`Everyone can close it.` },
+  warning: { label: t`Warning`, what: t`Stands out; everyone can close it.` },
+  critical: { label: t`Critical`, what: t`Nobody can close it; screen readers say it at once.` },
 };
 
 export const MAX_TITLE = 200;
@@ -70,13 +71,13 @@ export type Errors = Partial<Record<'title' | 'starts_at' | 'ends_at', string>>;
 
 export function formErrors(draft: Draft): Errors {
   const errors: Errors = {};
-  if (draft.title.trim() === '') errors.title = 'Say it in a few words.';
+  if (draft.title.trim() === '') errors.title = t`Say it in a few words.`;
   const starts = draft.starts === '' ? null : moment(draft.starts);
   const ends = draft.ends === '' ? null : moment(draft.ends);
-  if (draft.starts !== '' && starts === null) errors.starts_at = 'Enter a day and a time.';
-  if (draft.ends !== '' && ends === null) errors.ends_at = 'Enter a day and a time.';
+  if (draft.starts !== '' && starts === null) errors.starts_at = t`Enter a day and a time.`;
+  if (draft.ends !== '' && ends === null) errors.ends_at = t`Enter a day and a time.`;
   if (starts !== null && ends !== null && ends <= starts)
-    errors.ends_at = 'It would end before it starts.';
+    errors.ends_at = t`It would end before it starts.`;
   return errors;
 }
 
