@@ -1,7 +1,10 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { said } from '@/i18n/said';
 import { SearchField } from '@/ui/SearchField';
 import classes from './Audit.module.css';
 import { actionsQuery } from './queries';
@@ -19,20 +22,20 @@ export function AuditFilters({ search }: { search: AuditSearch }) {
   const text = (name: 'actor' | 'target' | 'ip', label: string) => (
     <SearchField label={label} value={search[name] ?? ''} onSearch={(value) => set(name, value)} />
   );
-  const day = (name: 'from' | 'to', label: string) => (
+  const day = (name: 'from' | 'to', label: string, whole: string) => (
     <TextInput
       type="date"
       leftSection={<span className={classes.quiet}>{label}</span>}
       leftSectionWidth={50}
-      aria-label={`${label} this day`}
+      aria-label={whole}
       value={search[name] ?? ''}
       onChange={(event) => set(name, event.currentTarget.value)}
     />
   );
   return (
-    <search className={classes.filters} aria-label="What is shown">
+    <search className={classes.filters} aria-label={t`What is shown`}>
       <SearchField
-        label="Find any word"
+        label={t`Find any word`}
         value={search.q ?? ''}
         onSearch={(value) => set('q', value)}
       />
@@ -44,14 +47,14 @@ export function AuditFilters({ search }: { search: AuditSearch }) {
         aria-controls="more-filters"
         onClick={() => setOpen(!open)}
       >
-        {folded > 0 ? `More filters (${folded})` : 'More filters'}
+        {folded > 0 ? t`More filters (${folded})` : t`More filters`}
       </Button>
       <div id="more-filters" className={classes.folded} data-open={open}>
-        {text('actor', 'Who did it')}
-        {text('target', 'To whom or what')}
-        {day('from', 'From')}
-        {day('to', 'To')}
-        {text('ip', 'From address')}
+        {text('actor', t`Who did it`)}
+        {text('target', t`To whom or what`)}
+        {day('from', t({ message: 'From', context: 'a time' }), t`From this day`)}
+        {day('to', t({ message: 'To', context: 'a day' }), t`To this day`)}
+        {text('ip', t`From address`)}
       </div>
     </search>
   );
@@ -70,18 +73,20 @@ function ActionSelect({ value, onChange }: SelectProps) {
   );
   return (
     <NativeSelect
-      aria-label="Which act"
+      aria-label={t`Which act`}
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
     >
-      <option value="">Any act</option>
+      <option value="">
+        <Trans>Any act</Trans>
+      </option>
       {value !== '' && !known && <option value={value}>{value}</option>}
       {kinds.map(({ name, all, actions }) => (
         <optgroup key={name} label={name}>
-          {all !== null && <option value={all}>{name}: all of it</option>}
+          {all !== null && <option value={all}>{t`${name}: all of it`}</option>}
           {actions.map(({ action, title }) => (
             <option key={action} value={action}>
-              {title}
+              {said(title)}
             </option>
           ))}
         </optgroup>

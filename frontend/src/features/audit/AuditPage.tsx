@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Paper, Skeleton } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
@@ -15,7 +17,7 @@ import { type AuditSearch, exportHref } from './search';
 export function AuditPage() {
   const search = useSearch({ from: '/member/admin/audit' });
   return (
-    <AdminFrame tab="Audit" title="Audit" aside={<Downloads search={search} />}>
+    <AdminFrame tab={t`Audit`} title={t`Audit`} aside={<Downloads search={search} />}>
       <AuditFilters search={search} />
       <Events search={search} />
     </AdminFrame>
@@ -26,12 +28,12 @@ function Downloads({ search }: { search: AuditSearch }) {
   const some = Object.keys(search).length > 0;
   return (
     <div className={classes.downloads}>
-      <span className={classes.quiet}>Download {some ? 'what is found' : 'all'}:</span>
+      <span className={classes.quiet}>{some ? t`Download what is found:` : t`Download all:`}</span>
       <a href={exportHref(search, 'csv')} download>
         CSV
       </a>
       <a href={exportHref(search, 'jsonl')} download>
-        JSON lines
+        <Trans>JSON lines</Trans>
       </a>
     </div>
   );
@@ -50,11 +52,11 @@ function Events({ search }: { search: AuditSearch }) {
         <div className={classes.trouble}>
           <Notice tone="error">{sentence(error)}</Notice>
           <Button variant="default" loading={isFetching} onClick={() => void query.refetch()}>
-            Try again
+            <Trans>Try again</Trans>
           </Button>
         </div>
       )}
-      {isPending && !error && <Skeleton height={320} radius="lg" aria-label="Loading" />}
+      {isPending && !error && <Skeleton height={320} radius="lg" aria-label={t`Loading`} />}
       {data && events.length === 0 && <NothingFound search={search} />}
       {events.length > 0 && <AuditTable events={events} />}
       {hasNextPage && (
@@ -64,11 +66,15 @@ function Events({ search }: { search: AuditSearch }) {
             loading={isFetchingNextPage}
             onClick={() => void query.fetchNextPage()}
           >
-            Show older ones
+            <Trans>Show older ones</Trans>
           </Button>
         </div>
       )}
-      {events.length > 0 && !hasNextPage && <p className={classes.end}>That is all there is.</p>}
+      {events.length > 0 && !hasNextPage && (
+        <p className={classes.end}>
+          <Trans>That is all there is.</Trans>
+        </p>
+      )}
     </>
   );
 }
@@ -95,11 +101,11 @@ function NothingFound({ search }: { search: AuditSearch }) {
   return (
     <Paper className={classes.none}>
       {some ? (
-        <>
+        <Trans>
           Nothing that is written down is like this. <Link to="/admin/audit">Show everything</Link>
-        </>
+        </Trans>
       ) : (
-        'Nothing is written down yet.'
+        t`Nothing is written down yet.`
       )}
     </Paper>
   );

@@ -1,6 +1,9 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Table, UnstyledButton } from '@mantine/core';
 import { useId, useState } from 'react';
 import type { AuditEvent } from '@/api/types';
+import { said } from '@/i18n/said';
 import { utcTime } from '@/lib/time';
 import { Icon } from '@/ui/icons';
 import { StateChip } from '@/ui/StateChip';
@@ -11,14 +14,24 @@ import { actionTone, lines, summary } from './words';
 export function AuditTable({ events }: { events: readonly AuditEvent[] }) {
   return (
     <Paper className={classes.table}>
-      <Table verticalSpacing={8} horizontalSpacing="md" aria-label="Events, newest first">
+      <Table verticalSpacing={8} horizontalSpacing="md" aria-label={t`Events, newest first`}>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>When</Table.Th>
-            <Table.Th>Who</Table.Th>
-            <Table.Th>Did what</Table.Th>
-            <Table.Th>To whom or what</Table.Th>
-            <Table.Th>From</Table.Th>
+            <Table.Th>
+              <Trans>When</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans>Who</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans>Did what</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans>To whom or what</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans context="an address">From</Trans>
+            </Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -34,7 +47,9 @@ export function AuditTable({ events }: { events: readonly AuditEvent[] }) {
 function Row({ event }: { event: AuditEvent }) {
   const [open, setOpen] = useState(false);
   const id = useId();
-  const said = summary(event);
+  const { actor } = event;
+  const title = said(event.title);
+  const line = summary(event);
   const bad = actionTone(event.action) === 'bad';
   return (
     <>
@@ -44,20 +59,20 @@ function Row({ event }: { event: AuditEvent }) {
             className={classes.opener}
             aria-expanded={open}
             aria-controls={id}
-            aria-label={`${event.title} by ${event.actor}: details`}
+            aria-label={t`${title} by ${actor}: details`}
             onClick={() => setOpen(!open)}
           >
             <Icon name="down" size={14} />
           </UnstyledButton>
           <Time at={event.at} />
         </Table.Td>
-        <Table.Td className={classes.who}>{event.actor || '–'}</Table.Td>
+        <Table.Td className={classes.who}>{actor || '–'}</Table.Td>
         <Table.Td className={classes.what}>
-          {bad ? <StateChip tone="bad" label={event.title} /> : event.title}
+          {bad ? <StateChip tone="bad" label={title} /> : title}
         </Table.Td>
-        <Table.Td className={classes.target} data-empty={event.target === '' && said === ''}>
+        <Table.Td className={classes.target} data-empty={event.target === '' && line === ''}>
           {event.target || '–'}
-          {!open && <div className={classes.summary}>{said}</div>}
+          {!open && <div className={classes.summary}>{line}</div>}
         </Table.Td>
         <Table.Td className={classes.ip}>{event.ip}</Table.Td>
       </Table.Tr>
@@ -69,6 +84,8 @@ function Row({ event }: { event: AuditEvent }) {
 }
 
 function Details({ event }: { event: AuditEvent }) {
+  const { action, id, request_id: request } = event;
+  const time = utcTime(event.at);
   return (
     <dl className={classes.lines}>
       {lines(event).map(({ name, old, now }) => (
@@ -86,18 +103,25 @@ function Details({ event }: { event: AuditEvent }) {
       ))}
       {event.token && (
         <div>
-          <dt>Access token</dt>
+          <dt>
+            <Trans>Access token</Trans>
+          </dt>
           <dd>{event.token}</dd>
         </div>
       )}
       <div>
-        <dt>Event</dt>
+        <dt>
+          <Trans>Event</Trans>
+        </dt>
         <dd>
-          <code>{event.action}</code>, {utcTime(event.at)}, number {event.id}
-          {event.request_id && (
-            <>
-              , request <code>{event.request_id}</code>
-            </>
+          {request ? (
+            <Trans>
+              <code>{action}</code>, {time}, number {id}, request <code>{request}</code>
+            </Trans>
+          ) : (
+            <Trans>
+              <code>{action}</code>, {time}, number {id}
+            </Trans>
           )}
         </dd>
       </div>

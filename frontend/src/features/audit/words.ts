@@ -1,29 +1,8 @@
 /** The audit's events in words. Pure. */
+import { t } from '@lingui/core/macro';
 import type { Tone } from '@/features/sessions/words';
 import { utcTime } from '@/lib/time';
-
-const WORDS = new Map([
-  ['tensorboard', 'TensorBoard'],
-  ['csv', 'CSV'],
-  ['slurm', 'Slurm'],
-  ['gpus', 'GPUs'],
-  ['gpu', 'GPU'],
-  ['cpus', 'CPUs'],
-  ['qos', 'QOS'],
-  ['gb', 'GB'],
-  ['ip', 'IP'],
-]);
-
-const UNCHANGED = new Set(['uid', 'gid']);
-
-/** `gpus_by_type` → "GPUs by type". */
-function nameText(name: string): string {
-  const text = name
-    .split('_')
-    .map((word) => WORDS.get(word) ?? word)
-    .join(' ');
-  return UNCHANGED.has(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
-}
+import { nameText } from './names';
 
 const BAD = /(^|[._])(failed|refused)$/;
 
@@ -63,7 +42,7 @@ const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 /** A value as one reads it; nothing is a dash. */
 export function valueText(value: unknown): string {
   if (value === null || value === undefined || value === '') return '–';
-  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value === 'boolean') return value ? t`yes` : t`no`;
   if (typeof value === 'string' && MOMENT.test(value)) return utcTime(value);
   if (Array.isArray(value)) return value.length === 0 ? '–' : value.map(valueText).join(', ');
   if (typeof value === 'object') {
@@ -103,7 +82,7 @@ export function lines({ changes, detail }: Said): Line[] {
 export function summary({ changes, detail: { id: _id, ...detail } }: Said): string {
   return lines({ changes, detail })
     .map(({ name, old, now }) =>
-      old === undefined ? `${name}: ${now}` : `${name}: ${old} → ${now}`,
+      old === undefined ? t`${name}: ${now}` : t`${name}: ${old} → ${now}`,
     )
-    .join('; ');
+    .reduce((all, next) => (all === '' ? next : t`${all}; ${next}`), '');
 }

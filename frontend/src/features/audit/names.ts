@@ -1,0 +1,116 @@
+/** What the audit's events are about, and what they say of it, by the portal's names for it. Pure. */
+import { t } from '@lingui/core/macro';
+
+/** Those that there are words for; in English what `nameText` would say anyway. */
+const KNOWN: Readonly<Record<string, string>> = {
+  login: t({ message: 'Login', context: 'in the audit' }),
+  logout: t({ message: 'Logout', context: 'in the audit' }),
+  password: t({ message: 'Password', context: 'in the audit' }),
+  second_factor: t({ message: 'Second factor', context: 'in the audit' }),
+  recovery_code: t({ message: 'Recovery code', context: 'in the audit' }),
+  recovery_codes: t({ message: 'Recovery codes', context: 'in the audit' }),
+  token: t({ message: 'Token', context: 'in the audit' }),
+  session: t({ message: 'Session', context: 'in the audit' }),
+  job: t({ message: 'Job', context: 'in the audit' }),
+  file: t({ message: 'File', context: 'in the audit' }),
+  share: t({ message: 'Share', context: 'in the audit' }),
+  image: t({ message: 'Image', context: 'in the audit' }),
+  person: t({ message: 'Person', context: 'in the audit' }),
+  role: t({ message: 'Role', context: 'in the audit' }),
+  leader: t({ message: 'Leader', context: 'in the audit' }),
+  people: t({ message: 'People', context: 'in the audit' }),
+  home: t({ message: 'Home', context: 'in the audit' }),
+  group: t({ message: 'Group', context: 'in the audit' }),
+  announcement: t({ message: 'Announcement', context: 'in the audit' }),
+  limit: t({ message: 'Limit', context: 'in the audit' }),
+  drift: t({ message: 'Drift', context: 'in the audit' }),
+  audit: t({ message: 'Audit', context: 'in the audit' }),
+  gpus: t({ message: 'GPUs', context: 'in the audit' }),
+  cpus: t({ message: 'CPUs', context: 'in the audit' }),
+  partitions: t({ message: 'Partitions', context: 'in the audit' }),
+  gpus_by_type: t({ message: 'GPUs by type', context: 'in the audit' }),
+  starts_at: t({ message: 'Starts at', context: 'in the audit' }),
+  ends_at: t({ message: 'Ends at', context: 'in the audit' }),
+  expires_at: t({ message: 'Expires at', context: 'in the audit' }),
+  browser: t({ message: 'Browser', context: 'in the audit' }),
+  forced: t({ message: 'Forced', context: 'in the audit' }),
+  email: t({ message: 'Email', context: 'in the audit' }),
+  method: t({ message: 'Method', context: 'in the audit' }),
+  reference: t({ message: 'Reference', context: 'in the audit' }),
+  account: t({ message: 'Account', context: 'in the audit' }),
+  accounts: t({ message: 'Accounts', context: 'in the audit' }),
+  partition: t({ message: 'Partition', context: 'in the audit' }),
+  field: t({ message: 'Field', context: 'in the audit' }),
+  wanted: t({ message: 'Wanted', context: 'in the audit' }),
+  found: t({ message: 'Found', context: 'in the audit' }),
+  template: t({ message: 'Template', context: 'in the audit' }),
+  resources: t({ message: 'Resources', context: 'in the audit' }),
+  count: t({ message: 'Count', context: 'in the audit' }),
+  jobs: t({ message: 'Jobs', context: 'in the audit' }),
+  with: t({ message: 'With', context: 'in the audit' }),
+  with_group: t({ message: 'With group', context: 'in the audit' }),
+  level: t({ message: 'Level', context: 'in the audit' }),
+  title: t({ message: 'Title', context: 'in the audit' }),
+  text: t({ message: 'Text', context: 'in the audit' }),
+  public: t({ message: 'Public', context: 'in the audit' }),
+  format: t({ message: 'Format', context: 'in the audit' }),
+  events: t({ message: 'Events', context: 'in the audit' }),
+  before: t({ message: 'Before', context: 'in the audit' }),
+  permanent: t({ message: 'Permanent', context: 'in the audit' }),
+  minutes: t({ message: 'Minutes', context: 'in the audit' }),
+  by: t({ message: 'By', context: 'in the audit' }),
+  environment: t({ message: 'Environment', context: 'in the audit' }),
+  scopes: t({ message: 'Scopes', context: 'in the audit' }),
+  why: t({ message: 'Why', context: 'in the audit' }),
+  granted: t({ message: 'Granted', context: 'in the audit' }),
+  files: t({ message: 'Files', context: 'in the audit' }),
+  members: t({ message: 'Members', context: 'in the audit' }),
+  unfinished: t({ message: 'Unfinished', context: 'in the audit' }),
+  created: t({ message: 'Created', context: 'in the audit' }),
+  exists: t({ message: 'Exists', context: 'in the audit' }),
+  failed: t({ message: 'Failed', context: 'in the audit' }),
+  task: t({ message: 'Task', context: 'in the audit' }),
+  exit_code: t({ message: 'Exit code', context: 'in the audit' }),
+  must_change: t({ message: 'Must change', context: 'in the audit' }),
+  groups: t({ message: 'Groups', context: 'in the audit' }),
+  version: t({ message: 'Version', context: 'in the audit' }),
+  id: t({ message: 'Id', context: 'in the audit' }),
+  awaits: t({ message: 'Awaits', context: 'in the audit' }),
+  old: t({ message: 'Old', context: 'in the audit' }),
+  new: t({ message: 'New', context: 'in the audit' }),
+  name: t({ message: 'Name', context: 'in the audit' }),
+  full_name: t({ message: 'Full name', context: 'in the audit' }),
+  shell: t({ message: 'Shell', context: 'in the audit' }),
+  action: t({ message: 'Action', context: 'in the audit' }),
+  actor: t({ message: 'Actor', context: 'in the audit' }),
+  target: t({ message: 'Target', context: 'in the audit' }),
+  query: t({ message: 'Query', context: 'in the audit' }),
+  from: t({ message: 'From', context: 'in the audit' }),
+  to: t({ message: 'To', context: 'in the audit' }),
+  ip: t({ message: 'IP', context: 'in the audit' }),
+};
+
+const WORDS = new Map([
+  ['tensorboard', 'TensorBoard'],
+  ['csv', 'CSV'],
+  ['slurm', 'Slurm'],
+  ['gpus', 'GPUs'],
+  ['gpu', 'GPU'],
+  ['cpus', 'CPUs'],
+  ['qos', 'QOS'],
+  ['gb', 'GB'],
+  ['ip', 'IP'],
+]);
+
+const UNCHANGED = new Set(['uid', 'gid']);
+
+/** `gpus_by_type` → "GPUs by type". */
+export function nameText(name: string): string {
+  const known = Object.hasOwn(KNOWN, name) ? KNOWN[name] : undefined;
+  if (known !== undefined) return known;
+  const text = name
+    .split('_')
+    .map((word) => WORDS.get(word) ?? word)
+    .join(' ');
+  return UNCHANGED.has(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
+}
