@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useMe } from '@/features/account/useMe';
@@ -15,8 +17,8 @@ export function BrowserSwitch() {
     if (!(await turnOn(username))) return;
     const first = {
       key: 'turned on',
-      title: 'The portal tells you here',
-      body: 'You see this for as long as one of its pages is open.',
+      title: t`The portal tells you here`,
+      body: t`You see this for as long as one of its pages is open.`,
     };
     setSilent(!show(first, () => undefined));
   };
@@ -25,15 +27,17 @@ export function BrowserSwitch() {
     return (
       <Text size="sm">
         {window.isSecureContext
-          ? 'This browser shows no notifications.'
-          : 'Browsers show notifications only for pages that come over HTTPS, which this one does not.'}
+          ? t`This browser shows no notifications.`
+          : t`Browsers show notifications only for pages that come over HTTPS, which this one does not.`}
       </Text>
     );
   if (standing === 'refused')
     return (
       <Notice tone="info">
-        This browser refuses notifications from the portal. Allow them where the browser keeps its
-        settings for this site, beside the address; this page notices.
+        <Trans>
+          This browser refuses notifications from the portal. Allow them where the browser keeps its
+          settings for this site, beside the address; this page notices.
+        </Trans>
       </Notice>
     );
   return (
@@ -41,23 +45,25 @@ export function BrowserSwitch() {
       <Group justify="space-between">
         <Text size="sm" component="p" m={0}>
           {standing === 'on'
-            ? 'On in this browser, as long as a page of the portal is open in it.'
-            : 'Off in this browser.'}
+            ? t`On in this browser, as long as a page of the portal is open in it.`
+            : t`Off in this browser.`}
         </Text>
         {standing === 'on' ? (
           <Button variant="default" onClick={() => turnOff(username)}>
-            Turn off here
+            <Trans>Turn off here</Trans>
           </Button>
         ) : (
           <Button leftSection={<Icon name="bell" />} onClick={() => void begin()}>
-            Turn on here
+            <Trans>Turn on here</Trans>
           </Button>
         )}
       </Group>
       {silent && (
         <Notice tone="warning">
-          This browser gave its permission, and shows nothing: phones show no notifications of mere
-          pages. E-mails reach you there.
+          <Trans>
+            This browser gave its permission, and shows nothing: phones show no notifications of
+            mere pages. E-mails reach you there.
+          </Trans>
         </Notice>
       )}
     </Stack>

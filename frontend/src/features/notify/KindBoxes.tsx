@@ -1,13 +1,14 @@
+import { t } from '@lingui/core/macro';
 import { Checkbox, Stack } from '@mantine/core';
 import type { Kind } from './news';
 import type { Told } from './useTold';
 
 const LABELS: Record<Kind, readonly [label: string, description: string]> = {
-  session_started: ['A session is ready', 'So that you needn’t watch it wait for its GPUs.'],
-  job_ended: ['A job has ended', 'With how it ended, and why.'],
+  session_started: [t`A session is ready`, t`So that you needn’t watch it wait for its GPUs.`],
+  job_ended: [t`A job has ended`, t`With how it ended, and why.`],
   time_short: [
-    'Time runs out',
-    'A quarter of an hour before a session or job is ended, or later if it is short itself.',
+    t`Time runs out`,
+    t`A quarter of an hour before a session or job is ended, or later if it is short itself.`,
   ],
 };
 const KINDS = Object.keys(LABELS) as Kind[];

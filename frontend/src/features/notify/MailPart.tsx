@@ -1,9 +1,12 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { MyMail } from '@/api/types';
+import { said } from '@/i18n/said';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
 import { KindBoxes } from './KindBoxes';
@@ -20,17 +23,21 @@ interface Props {
 export function MailPart({ told, onChange }: Props) {
   const { data, error } = useQuery(mailQuery);
   if (error && !data) return <Notice tone="error">{sentence(error)}</Notice>;
-  if (!data) return <Skeleton height={100} aria-label="Loading" />;
+  if (!data) return <Skeleton height={100} aria-label={t`Loading`} />;
   if (!data.configured)
     return (
       <Text size="sm">
-        This portal sends no e-mails. Your administrators can set up a mail server for it.
+        <Trans>
+          This portal sends no e-mails. Your administrators can set up a mail server for it.
+        </Trans>
       </Text>
     );
   if (data.address === null)
     return (
       <Text size="sm">
-        The directory has no e-mail address for you. Ask your administrators to add one.
+        <Trans>
+          The directory has no e-mail address for you. Ask your administrators to add one.
+        </Trans>
       </Text>
     );
   return (
@@ -38,7 +45,7 @@ export function MailPart({ told, onChange }: Props) {
       <Trial mail={data} address={data.address} />
       <KindBoxes told={told} onChange={onChange} />
       <Text size="sm" c="dimmed" mt="md">
-        What happens within the same minute comes in one e-mail.
+        <Trans>What happens within the same minute comes in one e-mail.</Trans>
       </Text>
     </>
   );
@@ -47,6 +54,7 @@ export function MailPart({ told, onChange }: Props) {
 /** Where they go, what became of the last, and one to try. */
 function Trial({ mail, address }: { mail: MyMail; address: string }) {
   const [busy, setBusy] = useState(false);
+  const problem = said(mail.problem);
   const [refusal, setRefusal] = useState<string | null>(null);
 
   const send = async (): Promise<void> => {
@@ -55,7 +63,7 @@ function Trial({ mail, address }: { mail: MyMail; address: string }) {
     try {
       await sendTestMail();
       notifications.show({
-        message: `The mail server has taken it. Look for it at ${address}.`,
+        message: t`The mail server has taken it. Look for it at ${address}.`,
         role: 'status',
       });
     } catch (reason) {
@@ -70,23 +78,29 @@ function Trial({ mail, address }: { mail: MyMail; address: string }) {
       <Group justify="space-between">
         <div>
           <Text size="sm" component="p" m={0}>
-            They go to <strong>{address}</strong>.
+            <Trans>
+              They go to <strong>{address}</strong>.
+            </Trans>
           </Text>
           {mail.last_sent_at && (
             <Text size="sm" c="dimmed">
-              The last one was sent <Time at={mail.last_sent_at} />.
+              <Trans>
+                The last one was sent <Time at={mail.last_sent_at} />.
+              </Trans>
             </Text>
           )}
         </div>
         <Button variant="default" loading={busy} onClick={() => void send()}>
-          Send me a test e-mail
+          <Trans>Send me a test e-mail</Trans>
         </Button>
       </Group>
       {refusal && <Notice tone="error">{refusal}</Notice>}
       {!refusal && mail.problem && mail.problem_at && (
         <Notice tone="warning">
-          An e-mail to you, of <Time at={mail.problem_at} />, has not been taken. The mail server:{' '}
-          {mail.problem}
+          <Trans>
+            An e-mail to you, of <Time at={mail.problem_at} />, has not been taken. The mail server:{' '}
+            {problem}
+          </Trans>
         </Notice>
       )}
     </Stack>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton, Title, VisuallyHidden } from '@mantine/core';
 import { sentence } from '@/api/problem';
 import classes from '@/features/account/Account.module.css';
@@ -15,26 +17,26 @@ export function NotificationsSection() {
     <>
       <Paper className={classes.section} component="section" aria-labelledby="told-browser">
         <Title order={2} size="h4" id="told-browser" mb="sm">
-          In the browser
+          <Trans>In the browser</Trans>
         </Title>
         <BrowserSwitch />
         {told ? (
           <KindBoxes told={told.browser} onChange={(kind, on) => set('browser', kind, on)} />
         ) : (
-          <Skeleton height={120} mt="md" aria-label="Loading" />
+          <Skeleton height={120} mt="md" aria-label={t`Loading`} />
         )}
       </Paper>
       <Paper className={classes.section} component="section" aria-labelledby="told-email">
         <Title order={2} size="h4" id="told-email" mb="sm">
-          By e-mail
+          <Trans>By e-mail</Trans>
         </Title>
         {told ? (
           <MailPart told={told.email} onChange={(kind, on) => set('email', kind, on)} />
         ) : (
-          <Skeleton height={120} aria-label="Loading" />
+          <Skeleton height={120} aria-label={t`Loading`} />
         )}
       </Paper>
-      <VisuallyHidden role="status">{saved ? 'Saved.' : ''}</VisuallyHidden>
+      <VisuallyHidden role="status">{saved ? t`Saved.` : ''}</VisuallyHidden>
     </>
   );
 }

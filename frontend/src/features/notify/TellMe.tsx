@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { preferencesQuery } from '@/features/account/preferences';
@@ -18,9 +19,13 @@ export function TellMe({ className }: { className?: string | undefined }) {
         leftSection={<Icon name="bell" size={16} />}
         onClick={() => void turnOn(username)}
       >
-        Tell me when it is ready
+        <Trans>Tell me when it is ready</Trans>
       </Button>
     );
   if (standing !== 'on' || !data?.notify.browser.session_started) return null;
-  return <span className={className}>Your browser tells you when it is ready.</span>;
+  return (
+    <span className={className}>
+      <Trans>Your browser tells you when it is ready.</Trans>
+    </span>
+  );
 }

@@ -1,6 +1,8 @@
 /** What a browser tells someone who looks elsewhere: a session is ready, a job has ended, time runs
  * out. Pure. */
+import { t } from '@lingui/core/macro';
 import type { Job, Outcome, Session } from '@/api/types';
+import { said } from '@/i18n/said';
 import { duration, WARN_BEFORE_END_MS } from '@/lib/time';
 
 export type Kind = 'session_started' | 'job_ended' | 'time_short';
@@ -45,8 +47,8 @@ function started(
     .map((session) => ({
       key: `session_started ${session.id} ${session.started_at}`,
       kind: 'session_started',
-      title: `Session ${session.name} is ready`,
-      body: session.node ? `It runs on ${session.node}.` : '',
+      title: t`Session ${{ name: session.name }} is ready`,
+      body: session.node ? t`It runs on ${{ node: session.node }}.` : '',
       to: `/sessions/${session.id}`,
     }));
 }
@@ -71,7 +73,7 @@ function ended(
       key: `job_ended ${job.id}`,
       kind: 'job_ended',
       title: endTitle(job.name, job.outcome),
-      body: job.reason ?? '',
+      body: said(job.reason) ?? '',
       to: `/jobs/${job.id}`,
     }));
 }
@@ -79,17 +81,17 @@ function ended(
 function endTitle(name: string, outcome: Outcome | null): string {
   switch (outcome) {
     case 'completed':
-      return `Job ${name} is done`;
+      return t`Job ${name} is done`;
     case 'cancelled':
-      return `Job ${name} was cancelled`;
+      return t`Job ${name} was cancelled`;
     case 'timeout':
-      return `Job ${name} ran out of time`;
+      return t`Job ${name} ran out of time`;
     case 'out_of_memory':
-      return `Job ${name} ran out of memory`;
+      return t`Job ${name} ran out of memory`;
     case 'node_failed':
-      return `Job ${name} was lost with its node`;
+      return t`Job ${name} was lost with its node`;
     default:
-      return `Job ${name} has failed`;
+      return t`Job ${name} has failed`;
   }
 }
 
@@ -108,7 +110,7 @@ function shortNews(one: Followed, nowMs: number, title: string, to: string): New
   const end = Date.parse(one.expires_at);
   if (nowMs < at || nowMs >= end) return [];
   const key = `time_short ${one.id} ${one.expires_at}`;
-  const body = 'What isn’t saved by then is lost.';
+  const body = t`What isn’t saved by then is lost.`;
   return [{ key, kind: 'time_short', title, body, to }];
 }
 
@@ -119,10 +121,20 @@ const left = ({ expires_at }: Followed, nowMs: number): string =>
 export function short({ sessions, jobs }: Picture, nowMs: number): News[] {
   return [
     ...(sessions ?? []).flatMap((s) =>
-      shortNews(s, nowMs, `Session ${s.name} ends in ${left(s, nowMs)}`, `/sessions/${s.id}`),
+      shortNews(
+        s,
+        nowMs,
+        t`Session ${{ name: s.name }} ends in ${{ time: left(s, nowMs) }}`,
+        `/sessions/${s.id}`,
+      ),
     ),
     ...(jobs ?? []).flatMap((j) =>
-      shortNews(j, nowMs, `Job ${j.name} ends in ${left(j, nowMs)}`, `/jobs/${j.id}`),
+      shortNews(
+        j,
+        nowMs,
+        t`Job ${{ name: j.name }} ends in ${{ time: left(j, nowMs) }}`,
+        `/jobs/${j.id}`,
+      ),
     ),
   ];
 }
