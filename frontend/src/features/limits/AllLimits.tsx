@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton, Table, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
@@ -10,7 +12,7 @@ import classes from './Limits.module.css';
 import { limitsQuery } from './queries';
 import { SlurmTold } from './SlurmTold';
 import type { LimitsSearch } from './search';
-import { said } from './words';
+import { limitText } from './words';
 
 /** Every limit there is: everybody's, groups', people's. */
 export function AllLimits() {
@@ -21,15 +23,15 @@ export function AllLimits() {
     <>
       <Choose />
       {error && <Notice tone="error">{sentence(error)}</Notice>}
-      {!data && !error && <Skeleton height={260} radius="lg" aria-label="Loading" />}
+      {!data && !error && <Skeleton height={260} radius="lg" aria-label={t`Loading`} />}
       {data && (
         <>
           <Everybody limit={of('default')[0]} />
-          <Some title="Groups" rows={of('member', 'group')} none="No group has a limit." />
+          <Some title={t`Groups`} rows={of('member', 'group')} none={t`No group has a limit.`} />
           <Some
-            title="People with limits of their own"
+            title={t`People with limits of their own`}
             rows={of('person')}
-            none="Nobody has a limit of their own: the default and their groups' count."
+            none={t`Nobody has a limit of their own: the default and their groups' count.`}
           />
         </>
       )}
@@ -44,13 +46,13 @@ function Choose() {
   return (
     <div className={classes.pick}>
       <PersonPick
-        label="Limits of a person"
-        placeholder="Part of the name"
+        label={t`Limits of a person`}
+        placeholder={t`Part of the name`}
         onPick={(person) => show({ person })}
       />
       <GroupPick
-        label="Limits of a group"
-        placeholder="Part of the name"
+        label={t`Limits of a group`}
+        placeholder={t`Part of the name`}
         onPick={(group) => show({ group })}
       />
     </div>
@@ -62,20 +64,20 @@ function Everybody({ limit }: { limit: Limit | undefined }) {
     <section aria-labelledby="default">
       <div className={classes.head}>
         <Title order={2} size="h4" id="default">
-          Everybody, by default
+          <Trans>Everybody, by default</Trans>
         </Title>
         <Link to="/admin/limits" search={{ default: true }}>
-          Open
+          <Trans>Open</Trans>
         </Link>
       </div>
       <Paper className={classes.none}>
         {limit ? (
           <>
-            <div>{said(limit).join(', ')}</div>
+            <div>{limitText(limit)}</div>
             {limit.slurm && <SlurmTold slurm={limit.slurm} />}
           </>
         ) : (
-          'There is none: whoever has no other limit may use what the cluster has.'
+          t`There is none: whoever has no other limit may use what the cluster has.`
         )}
       </Paper>
     </section>
@@ -101,8 +103,12 @@ function Some({ title, rows, none }: { title: string; rows: Limit[]; none: strin
           >
             <Table.Thead>
               <Table.Tr>
-                <Table.Th>Whose</Table.Th>
-                <Table.Th>Limits</Table.Th>
+                <Table.Th>
+                  <Trans>Whose</Trans>
+                </Table.Th>
+                <Table.Th>
+                  <Trans>Limits</Trans>
+                </Table.Th>
                 <Table.Th>Slurm</Table.Th>
               </Table.Tr>
             </Table.Thead>
@@ -119,8 +125,8 @@ function Some({ title, rows, none }: { title: string; rows: Limit[]; none: strin
 }
 
 const OF: Partial<Record<Limit['scope'], string>> = {
-  member: 'each member',
-  group: 'all together',
+  member: t`each member`,
+  group: t`all together`,
 };
 
 function Row({ row }: { row: Limit }) {
@@ -133,7 +139,7 @@ function Row({ row }: { row: Limit }) {
         </Link>
         {OF[row.scope] && <div className={classes.quiet}>{OF[row.scope]}</div>}
       </Table.Td>
-      <Table.Td>{said(row).join(', ')}</Table.Td>
+      <Table.Td>{limitText(row)}</Table.Td>
       <Table.Td>{row.slurm && <SlurmTold slurm={row.slurm} />}</Table.Td>
     </Table.Tr>
   );

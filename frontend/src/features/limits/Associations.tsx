@@ -1,5 +1,8 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Table, Title } from '@mantine/core';
 import type { Association } from '@/api/types';
+import { said } from '@/i18n/said';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './Limits.module.css';
@@ -10,11 +13,11 @@ export function Associations({ associations }: { associations: readonly Associat
   return (
     <section aria-labelledby="slurm">
       <Title order={2} size="h4" id="slurm" mb="sm">
-        In Slurm
+        <Trans>In Slurm</Trans>
       </Title>
       {associations.length === 0 ? (
         <Paper className={classes.none}>
-          The portal has told Slurm nothing: no limit concerns an account there.
+          <Trans>The portal has told Slurm nothing: no limit concerns an account there.</Trans>
         </Paper>
       ) : (
         <Paper className={classes.table}>
@@ -22,10 +25,18 @@ export function Associations({ associations }: { associations: readonly Associat
             <Table verticalSpacing={8} horizontalSpacing="md" aria-labelledby="slurm">
               <Table.Thead>
                 <Table.Tr>
-                  <Table.Th>Account</Table.Th>
-                  <Table.Th>State</Table.Th>
-                  <Table.Th>Told</Table.Th>
-                  <Table.Th>Slurm has</Table.Th>
+                  <Table.Th>
+                    <Trans context="in Slurm">Account</Trans>
+                  </Table.Th>
+                  <Table.Th>
+                    <Trans>State</Trans>
+                  </Table.Th>
+                  <Table.Th>
+                    <Trans>Told</Trans>
+                  </Table.Th>
+                  <Table.Th>
+                    <Trans>Slurm has</Trans>
+                  </Table.Th>
                 </Table.Tr>
               </Table.Thead>
               <Table.Tbody>
@@ -42,26 +53,33 @@ export function Associations({ associations }: { associations: readonly Associat
 }
 
 function Row({ association: one }: { association: Association }) {
+  const { partition } = one;
   return (
     <Table.Tr>
       <Table.Td>
         {one.account}
-        {one.partition && <div className={classes.quiet}>partition {one.partition}</div>}
-      </Table.Td>
-      <Table.Td>
-        <StateChip {...associationWords(one.state)} />
-        {one.refused && <div className={classes.refused}>{one.refused}</div>}
-        {one.written_at && (
-          <div className={classes.origin}>
-            told <Time at={one.written_at} />
+        {partition && (
+          <div className={classes.quiet}>
+            <Trans>partition {partition}</Trans>
           </div>
         )}
       </Table.Td>
       <Table.Td>
-        {figuresText(one.state === 'pending' ? one.wanted : one.written, one.partition)}
+        <StateChip {...associationWords(one.state)} />
+        {one.refused && <div className={classes.refused}>{said(one.refused)}</div>}
+        {one.written_at && (
+          <div className={classes.origin}>
+            <Trans>
+              told <Time at={one.written_at} />
+            </Trans>
+          </div>
+        )}
       </Table.Td>
       <Table.Td>
-        {one.found === null ? 'no such association' : figuresText(one.found, one.partition)}
+        {figuresText(one.state === 'pending' ? one.wanted : one.written, partition)}
+      </Table.Td>
+      <Table.Td>
+        {one.found === null ? t`no such association` : figuresText(one.found, partition)}
       </Table.Td>
     </Table.Tr>
   );

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { sentence } from '@/api/problem';
@@ -9,12 +10,12 @@ import { limitsQuery } from './queries';
 export function DefaultLimit() {
   const { data, error } = useQuery(limitsQuery);
   if (error) return <Notice tone="error">{sentence(error)}</Notice>;
-  if (!data) return <Skeleton height={320} radius="lg" aria-label="Loading" />;
+  if (!data) return <Skeleton height={320} radius="lg" aria-label={t`Loading`} />;
   return (
     <LimitCard
       whose={{ scope: 'default', name: '' }}
-      title="Everybody, by default"
-      about="For each person of whom neither their own limit nor one of their groups says anything."
+      title={t`Everybody, by default`}
+      about={t`For each person of whom neither their own limit nor one of their groups says anything.`}
       limit={data.find(({ scope }) => scope === 'default')}
     />
   );

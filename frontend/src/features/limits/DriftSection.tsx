@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Plural, Trans } from '@lingui/react/macro';
 import { Button, Paper, Skeleton, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -5,7 +7,7 @@ import { sentence } from '@/api/problem';
 import type { Drift } from '@/api/types';
 import { mayChange } from '@/features/account/roles';
 import { useMe } from '@/features/account/useMe';
-import { plural } from '@/features/sessions/words';
+import { said } from '@/i18n/said';
 import { duration } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
@@ -18,32 +20,37 @@ import { placeText } from './words';
 /** What somebody changed in Slurm by hand, to mend or to accept. */
 export function DriftSection() {
   const { data, error } = useQuery(driftQuery);
+  const trouble = said(data?.trouble);
   const open = data?.items.filter((item) => !item.accepted) ?? [];
   const accepted = data?.items.filter((item) => item.accepted) ?? [];
   return (
     <section aria-labelledby="drift">
       <div className={classes.head}>
         <Title order={2} size="h4" id="drift">
-          Changed in Slurm by hand
+          <Trans>Changed in Slurm by hand</Trans>
         </Title>
         {data && <Checked at={data.checked_at} />}
       </div>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
-      {!data && !error && <Skeleton height={60} radius="lg" aria-label="Loading" />}
-      {data?.trouble && (
-        <Notice tone="warning">Slurm can't be asked just now. {data.trouble}</Notice>
+      {!data && !error && <Skeleton height={60} radius="lg" aria-label={t`Loading`} />}
+      {trouble && (
+        <Notice tone="warning">
+          <Trans>Slurm can't be asked just now. {trouble}</Trans>
+        </Notice>
       )}
       {data && open.length === 0 && (
         <p className={classes.quiet}>
           {data.checked_at === null
-            ? 'Not known yet.'
-            : 'Slurm has what the portal told it. Nothing was changed behind its back.'}
+            ? t`Not known yet.`
+            : t`Slurm has what the portal told it. Nothing was changed behind its back.`}
         </p>
       )}
       <List items={open} />
       {accepted.length > 0 && (
         <details className={classes.accepted}>
-          <summary>{plural(accepted.length, 'accepted change')}</summary>
+          <summary>
+            <Plural value={accepted.length} one="# accepted change" other="# accepted changes" />
+          </summary>
           <List items={accepted} />
         </details>
       )}
@@ -53,11 +60,13 @@ export function DriftSection() {
 
 function Checked({ at }: { at: string | null }) {
   const now = useNow();
-  return (
-    <span className={classes.quiet}>
-      {at === null ? 'not checked yet' : `checked ${duration(now - Date.parse(at))} ago`}
-    </span>
-  );
+  return <span className={classes.quiet}>{checkedText(at, now)}</span>;
+}
+
+function checkedText(at: string | null, now: number): string {
+  if (at === null) return t`not checked yet`;
+  const age = duration(now - Date.parse(at));
+  return t`checked ${age} ago`;
 }
 
 function List({ items }: { items: readonly Drift[] }) {
@@ -75,27 +84,33 @@ type How = 'mend' | 'accept';
 
 function Item({ item }: { item: Drift }) {
   const change = mayChange(useMe());
+  const field = said(item.field);
   return (
     <Paper component="li" className={classes.item}>
       <div>
         <div className={classes.where}>{placeText(item)}</div>
         <div className={classes.quiet}>
-          {item.field}
-          {item.since && (
-            <>
-              , seen <Time at={item.since} />
-            </>
+          {item.since ? (
+            <Trans>
+              {field}, seen <Time at={item.since} />
+            </Trans>
+          ) : (
+            field
           )}
         </div>
       </div>
       <dl className={classes.sides}>
         <div>
-          <dt>The portal told it</dt>
-          <dd>{item.wanted}</dd>
+          <dt>
+            <Trans>The portal told it</Trans>
+          </dt>
+          <dd>{said(item.wanted)}</dd>
         </div>
         <div>
-          <dt>Slurm has</dt>
-          <dd className={item.accepted ? undefined : classes.differs}>{item.found}</dd>
+          <dt>
+            <Trans>Slurm has</Trans>
+          </dt>
+          <dd className={item.accepted ? undefined : classes.differs}>{said(item.found)}</dd>
         </div>
       </dl>
       {change && (
@@ -109,21 +124,22 @@ function Item({ item }: { item: Drift }) {
 }
 
 const WORDS: Record<How, { button: string; title: string; yes: string }> = {
-  mend: { button: 'Mend…', title: 'Mend it in Slurm?', yes: 'Mend it' },
-  accept: { button: 'Accept…', title: 'Accept what Slurm has?', yes: 'Accept it' },
+  mend: { button: t`Mend…`, title: t`Mend it in Slurm?`, yes: t`Mend it` },
+  accept: { button: t`Accept…`, title: t`Accept what Slurm has?`, yes: t`Accept it` },
 };
 
 function Settle({ how, item }: { how: How; item: Drift }) {
   const [asking, setAsking] = useState(false);
   const { button, title, yes } = WORDS[how];
   const where = placeText(item);
+  const [field, wanted, found] = [said(item.field), said(item.wanted), said(item.found)];
   return (
     <>
       <Button
         variant="default"
         size="compact-sm"
         onClick={() => setAsking(true)}
-        aria-label={`${button.slice(0, -1)} ${item.field} of ${where}`}
+        aria-label={how === 'mend' ? t`Mend ${field} of ${where}` : t`Accept ${field} of ${where}`}
       >
         {button}
       </Button>
@@ -136,8 +152,8 @@ function Settle({ how, item }: { how: How; item: Drift }) {
       >
         <Text size="sm">
           {how === 'mend'
-            ? `${where}: ${item.field} becomes “${item.wanted}” again, as the portal's limit says.`
-            : `${where}: ${item.field} stays “${item.found}”, until the limit itself is changed.`}
+            ? t`${where}: ${field} becomes “${wanted}” again, as the portal's limit says.`
+            : t`${where}: ${field} stays “${found}”, until the limit itself is changed.`}
         </Text>
       </ConfirmDialog>
     </>

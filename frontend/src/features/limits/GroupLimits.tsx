@@ -1,16 +1,19 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Modal, Paper, Skeleton, Table, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { GroupMember, GroupLimits as Limits } from '@/api/types';
+import { said } from '@/i18n/said';
 import { Notice } from '@/ui/Notice';
 import { LimitForm } from './LimitForm';
 import classes from './Limits.module.css';
 import { groupLimitsQuery, saveMemberLimit } from './queries';
 import type { Values } from './shapes';
 import { UseBars } from './UseBars';
-import { ceilingText, leaderMaySet, said, sharedCounting, useText } from './words';
+import { ceilingText, leaderMaySet, limitText, sharedCounting, useText } from './words';
 
 interface Props {
   group: string;
@@ -23,8 +26,9 @@ export function GroupLimits({ group, change = true }: Props) {
   const { data, error } = useQuery(groupLimitsQuery(group));
   const [editing, setEditing] = useState<string | null>(null);
   if (error && !data) return <Notice tone="error">{sentence(error)}</Notice>;
-  if (!data) return <Skeleton height={260} radius="lg" aria-label="Loading" />;
+  if (!data) return <Skeleton height={260} radius="lg" aria-label={t`Loading`} />;
   const member = data.people.find(({ username }) => username === editing);
+  const one = member?.username ?? '';
   const close = (): void => setEditing(null);
   return (
     <div className={classes.sections}>
@@ -33,10 +37,10 @@ export function GroupLimits({ group, change = true }: Props) {
       <Modal
         opened={member !== undefined}
         onClose={close}
-        title={`Limits of ${member?.username ?? ''}`}
+        title={t`Limits of ${one}`}
         size="lg"
         closeOnClickOutside={false}
-        closeButtonProps={{ 'aria-label': 'Close' }}
+        closeButtonProps={{ 'aria-label': t`Close` }}
       >
         {member && (
           <MemberForm key={member.username} limits={data} member={member} onDone={close} />
@@ -47,17 +51,22 @@ export function GroupLimits({ group, change = true }: Props) {
 }
 
 function Whole({ limits }: { limits: Limits }) {
+  const each = limits.member ? limitText(limits.member) : '';
   return (
     <Paper component="section" className={classes.card} aria-labelledby="together">
       <Title order={2} size="h4" id="together" mb="sm">
-        All members together, now
+        <Trans>All members together, now</Trans>
       </Title>
       <UseBars
         effective={limits.together ? sharedCounting(limits.together) : {}}
         use={limits.use}
       />
       <p className={classes.each}>
-        Each member: {limits.member ? said(limits.member).join(', ') : 'what counts by default'}.
+        {each === '' ? (
+          <Trans>Each member: what counts by default.</Trans>
+        ) : (
+          <Trans>Each member: {each}.</Trans>
+        )}
       </p>
     </Paper>
   );
@@ -72,10 +81,12 @@ function Members({ limits, onEdit }: MembersProps) {
   return (
     <section aria-labelledby="members-limits">
       <Title order={2} size="h4" id="members-limits" mb="sm">
-        Members
+        <Trans>Members</Trans>
       </Title>
       {limits.people.length === 0 ? (
-        <Paper className={classes.none}>Nobody of this group has used the portal yet.</Paper>
+        <Paper className={classes.none}>
+          <Trans>Nobody of this group has used the portal yet.</Trans>
+        </Paper>
       ) : (
         <Paper className={classes.table}>
           <Table
@@ -86,10 +97,16 @@ function Members({ limits, onEdit }: MembersProps) {
           >
             <Table.Thead>
               <Table.Tr>
-                <Table.Th>Who</Table.Th>
-                <Table.Th>Uses now</Table.Th>
-                <Table.Th>Own limit</Table.Th>
-                {onEdit && <Table.Th aria-label="Actions" />}
+                <Table.Th>
+                  <Trans context="limits">Who</Trans>
+                </Table.Th>
+                <Table.Th>
+                  <Trans>Uses now</Trans>
+                </Table.Th>
+                <Table.Th>
+                  <Trans>Own limit</Trans>
+                </Table.Th>
+                {onEdit && <Table.Th aria-label={t`Actions`} />}
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
@@ -110,21 +127,27 @@ interface MemberProps {
 }
 
 function Member({ member, onEdit }: MemberProps) {
+  const { username } = member;
+  const setter = member.limit?.updated_by;
   return (
     <Table.Tr>
       <Table.Td className={classes.whose}>
-        {member.display_name || member.username}
-        <div className={classes.quiet}>{member.username}</div>
+        {member.display_name || username}
+        <div className={classes.quiet}>{username}</div>
       </Table.Td>
-      <Table.Td data-label="Uses now">{useText(member.use)}</Table.Td>
-      <Table.Td data-label="Own limit">
+      <Table.Td data-label={t`Uses now`}>{useText(member.use)}</Table.Td>
+      <Table.Td data-label={t`Own limit`}>
         {member.limit ? (
           <>
-            {said(member.limit).join(', ') || 'none'}
-            <div className={classes.origin}>by {member.limit.updated_by}</div>
+            {limitText(member.limit) || t`none`}
+            <div className={classes.origin}>
+              <Trans>by {setter}</Trans>
+            </div>
           </>
         ) : (
-          <span className={classes.quiet}>none</span>
+          <span className={classes.quiet}>
+            <Trans>none</Trans>
+          </span>
         )}
       </Table.Td>
       {onEdit && (
@@ -132,10 +155,10 @@ function Member({ member, onEdit }: MemberProps) {
           <Button
             variant="default"
             size="compact-sm"
-            onClick={() => onEdit(member.username)}
-            aria-label={`Set the limits of ${member.username}`}
+            onClick={() => onEdit(username)}
+            aria-label={t`Set the limits of ${username}`}
           >
-            Set…
+            <Trans>Set…</Trans>
           </Button>
         </Table.Td>
       )}
@@ -150,24 +173,28 @@ interface FormProps {
 }
 
 function MemberForm({ limits, member, onDone }: FormProps) {
+  const { username } = member;
   const save = async (values: Values, version: number | null): Promise<void> => {
-    const { slurm } = await saveMemberLimit(limits.group, member.username, values, version);
+    const { slurm } = await saveMemberLimit(limits.group, username, values, version);
+    const message = said(slurm.message);
     notifications.show({
       message:
         slurm.state === 'refused'
-          ? `Saved. ${slurm.message}`
-          : `Saved. It counts for ${member.username} from now on.`,
+          ? t`Saved. ${message}`
+          : t`Saved. It counts for ${username} from now on.`,
     });
     onDone();
   };
   return (
     <>
       <Text size="sm" mb="md">
-        An empty field is what counts for each member of the group. No more can be given than the
-        group has.
+        <Trans>
+          An empty field is what counts for each member of the group. No more can be given than the
+          group has.
+        </Trans>
       </Text>
       <LimitForm
-        whose={{ scope: 'person', name: member.username }}
+        whose={{ scope: 'person', name: username }}
         before={member.limit}
         hint={(field) => ceilingText(field, limits.ceiling)}
         offered={(field) => leaderMaySet(field, limits.ceiling)}

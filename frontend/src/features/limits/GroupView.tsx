@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -13,30 +15,30 @@ import { defaultOtherwise } from './words';
 export function GroupView({ group }: { group: string }) {
   const { data, error } = useQuery(limitsQuery);
   if (error && !data) return <Notice tone="error">{sentence(error)}</Notice>;
-  if (!data) return <Skeleton height={320} radius="lg" aria-label="Loading" />;
+  if (!data) return <Skeleton height={320} radius="lg" aria-label={t`Loading`} />;
   const of = (wanted: Scope) => data.find(({ scope, name }) => scope === wanted && name === group);
   const everybody = data.find(({ scope }) => scope === 'default');
   return (
     <>
-      <nav className={classes.links} aria-label={`More about ${group}`}>
+      <nav className={classes.links} aria-label={t`More about ${group}`}>
         <Link to="/admin/groups/$group" params={{ group }}>
-          Group
+          <Trans>Group</Trans>
         </Link>
         <Link to="/admin/usage" search={{ by: 'group', q: group }}>
-          Usage
+          <Trans>Usage</Trans>
         </Link>
       </nav>
       <LimitCard
         whose={{ scope: 'member', name: group }}
-        title="Each member"
-        about="For each member by themselves. Whoever is in several groups has the most generous value; a person's own limit counts before it."
+        title={t`Each member`}
+        about={t`For each member by themselves. Whoever is in several groups has the most generous value; a person's own limit counts before it.`}
         limit={of('member')}
         otherwise={defaultOtherwise(everybody)}
       />
       <LimitCard
         whose={{ scope: 'group', name: group }}
-        title="All members together"
-        about="What all members may use at one time, whoever it is. It counts beside each one's own."
+        title={t`All members together`}
+        about={t`What all members may use at one time, whoever it is. It counts beside each one's own.`}
         limit={of('group')}
       />
     </>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Checkbox, Paper, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { type ReactNode, useId, useState } from 'react';
@@ -12,7 +14,7 @@ import classes from './Limits.module.css';
 import { removeLimit, saveLimit } from './queries';
 import { SlurmTold } from './SlurmTold';
 import { type Counting, type Field, TOGETHER, type Values, type Whose } from './shapes';
-import { emptyText, said } from './words';
+import { emptyText, limitText } from './words';
 
 interface Props {
   whose: Whose;
@@ -30,16 +32,18 @@ export function LimitCard({ whose, title, about, limit, otherwise }: Props) {
   const [answer, setAnswer] = useState<LimitSet | null>(null);
   const [account, setAccount] = useState(false);
   const slurm = limit?.slurm ?? answer?.slurm;
+  const { name } = whose;
+  const setter = limit?.updated_by;
 
   const save = async (values: Values, version: number | null): Promise<void> => {
     if (saysNothing(values)) {
       if (version !== null) await removeLimit(whose, version);
       setAnswer(null);
-      notifications.show({ message: 'Saved: there is no such limit now.' });
+      notifications.show({ message: t`Saved: there is no such limit now.` });
       return;
     }
     setAnswer(await saveLimit(whose, values, version, account));
-    notifications.show({ message: 'Saved. It counts from now on.' });
+    notifications.show({ message: t`Saved. It counts from now on.` });
   };
 
   return (
@@ -53,7 +57,9 @@ export function LimitCard({ whose, title, about, limit, otherwise }: Props) {
       {about && <p className={classes.about}>{about}</p>}
       {limit && (
         <p className={classes.about}>
-          Set by {limit.updated_by}, <Time at={limit.updated_at} />.
+          <Trans>
+            Set by {setter}, <Time at={limit.updated_at} />.
+          </Trans>
         </p>
       )}
       {slurm && <SlurmTold slurm={slurm} />}
@@ -67,15 +73,15 @@ export function LimitCard({ whose, title, about, limit, otherwise }: Props) {
         >
           {whose.scope === 'group' && (
             <Checkbox
-              label={`Make an account in Slurm for ${whose.name}, if it has none`}
-              description="Without one the portal alone minds this limit, and sbatch in a terminal doesn't."
+              label={t`Make an account in Slurm for ${name}, if it has none`}
+              description={t`Without one the portal alone minds this limit, and sbatch in a terminal doesn't.`}
               checked={account}
               onChange={(event) => setAccount(event.currentTarget.checked)}
             />
           )}
         </LimitForm>
       ) : (
-        <Text size="sm">{(limit && said(limit).join(', ')) || 'No limit is set here.'}</Text>
+        <Text size="sm">{(limit && limitText(limit)) || t`No limit is set here.`}</Text>
       )}
     </Paper>
   );
@@ -88,6 +94,7 @@ interface RemoveProps {
 }
 
 function Remove({ whose, title, limit }: RemoveProps) {
+  const values = limitText(limit);
   const [asking, setAsking] = useState(false);
   return (
     <>
@@ -98,20 +105,21 @@ function Remove({ whose, title, limit }: RemoveProps) {
         size="compact-sm"
         onClick={() => setAsking(true)}
       >
-        Remove…
+        <Trans>Remove…</Trans>
       </Button>
       <ConfirmDialog
-        title="Remove the limit?"
+        title={t`Remove the limit?`}
         opened={asking}
         onClose={() => setAsking(false)}
         act={() => removeLimit(whose, limit.version)}
-        button="Remove it"
-        keep="Keep it"
+        button={t`Remove it`}
+        keep={t`Keep it`}
         danger
       >
         <Text size="sm">
-          {title}: {said(limit).join(', ')}. What the portal told Slurm for it is taken back; other
-          limits go on.
+          <Trans>
+            {title}: {values}. What the portal told Slurm for it is taken back; other limits go on.
+          </Trans>
         </Text>
       </ConfirmDialog>
     </>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Stack, TextInput, type TextInputProps } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { ApiError, fieldMessage, sentence } from '@/api/problem';
@@ -41,10 +43,18 @@ interface Props {
 }
 
 const PLACEHOLDERS: Partial<Record<Field, string>> = {
-  time_limit_minutes: 'hours',
+  time_limit_minutes: t`hours`,
   memory_gb: 'GB',
 };
-const UNITS: Partial<Record<Field, string>> = { time_limit_minutes: ', hours', memory_gb: ', GB' };
+/** Where what is typed has a unit, it stands with the name; lists are of what may be used. */
+const FORM_LABELS: Record<NumberField | ListField, string> = {
+  ...LABELS,
+  time_limit_minutes: t`Longest time, hours`,
+  memory_gb: t`Memory at once, GB`,
+  partitions: t`Partitions that may be used`,
+  accounts: t`Accounts that may be used`,
+  qos: t`QOS that may be used`,
+};
 
 /** What stands below a field stands below all fields of its row, which stay in line. */
 const COMMON = {
@@ -87,15 +97,15 @@ export function LimitForm(props: Props) {
         {props.children}
         <div className={classes.foot}>
           <Button type="submit" loading={saving.busy}>
-            Save
+            <Trans>Save</Trans>
           </Button>
           {onCancel && (
             <Button variant="default" onClick={onCancel}>
-              Cancel
+              <Trans>Cancel</Trans>
             </Button>
           )}
           <span className={classes.quiet}>
-            An empty field is no limit of its own; 0 allows none at all.
+            <Trans>An empty field is no limit of its own; 0 allows none at all.</Trans>
           </span>
         </div>
       </Stack>
@@ -140,7 +150,7 @@ function Numbers({ fields, draft, set, error, hint }: NumbersProps) {
           key={field}
           {...COMMON}
           inputMode="decimal"
-          label={`${LABELS[field]}${UNITS[field] ?? ''}`}
+          label={FORM_LABELS[field]}
           description={hint(field)}
           placeholder={PLACEHOLDERS[field] ?? ''}
           value={draft.numbers[field]}
@@ -166,8 +176,8 @@ function Names({ fields, draft, set, error, hint }: NamesProps) {
         <TextInput
           key={field}
           {...COMMON}
-          label={`${LABELS[field]} that may be used`}
-          description={hint(field) || 'Names, with commas between.'}
+          label={FORM_LABELS[field]}
+          description={hint(field) || t`Names, with commas between.`}
           value={draft.lists[field]}
           onChange={(event) =>
             set({ lists: { ...draft.lists, [field]: event.currentTarget.value } })
@@ -189,7 +199,9 @@ function Types({ types, draft, set, error, hint }: TypesProps) {
   if (all.length === 0) return null;
   return (
     <fieldset className={classes.types}>
-      <legend>GPUs at once, of each type</legend>
+      <legend>
+        <Trans>GPUs at once, of each type</Trans>
+      </legend>
       <div className={classes.hint}>{hint('gpus_by_type')}</div>
       <div className={classes.refused}>{error('gpus_by_type')}</div>
       <div className={classes.fields}>

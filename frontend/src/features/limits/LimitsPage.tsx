@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Anchor } from '@mantine/core';
 import { Link, useSearch } from '@tanstack/react-router';
 import { AdminFrame } from '@/features/admin/AdminFrame';
@@ -12,15 +14,15 @@ import type { LimitsSearch } from './search';
 /** What people may use: of all, or of the one whom the address names. */
 export function LimitsPage() {
   const search = useSearch({ from: '/member/admin/limits' });
-  const one = search.person ?? search.group ?? (search.default && 'everybody');
+  const title = titleOf(search);
   return (
     <AdminFrame
-      tab={one === undefined ? 'Limits' : `Limits of ${one}`}
-      title={one === undefined ? 'Limits' : `Limits of ${one}`}
+      tab={title}
+      title={title}
       aside={
-        one !== undefined && (
+        (search.person ?? search.group ?? search.default) !== undefined && (
           <Anchor component={Link} to="/admin/limits" size="sm">
-            All limits
+            <Trans>All limits</Trans>
           </Anchor>
         )
       }
@@ -30,6 +32,12 @@ export function LimitsPage() {
       </div>
     </AdminFrame>
   );
+}
+
+function titleOf(search: LimitsSearch): string {
+  const one = search.person ?? search.group;
+  if (one !== undefined) return t`Limits of ${one}`;
+  return search.default ? t`Limits of everybody` : t`Limits`;
 }
 
 /** With a key each: what was typed about one shall not follow to the next. */

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { sentence } from '@/api/problem';
@@ -16,10 +18,10 @@ export function MySection() {
     <>
       <Paper component="section" className={classes.card} aria-labelledby="my-limits">
         <Title order={2} size="h4" id="my-limits" mb="sm">
-          What you may use
+          <Trans>What you may use</Trans>
         </Title>
         {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
-        {!data && !error && <Skeleton height={120} aria-label="Loading" />}
+        {!data && !error && <Skeleton height={120} aria-label={t`Loading`} />}
         {data && (
           <>
             <UseBars effective={data.effective} use={data.use} />
@@ -34,16 +36,16 @@ export function MySection() {
 
 /** What no bar can show: the longest time, and which partitions, accounts and QOS. */
 function Others({ limits }: { limits: PersonLimits }) {
-  const said = FIELDS.filter(
+  const limited = FIELDS.filter(
     (field) =>
       ['time_limit_minutes', 'partitions', 'accounts', 'qos'].includes(field) &&
       (limits.effective[field]?.value ?? null) !== null,
   );
   return (
     <>
-      {said.length > 0 && (
+      {limited.length > 0 && (
         <dl className={classes.others}>
-          {said.map((field) => {
+          {limited.map((field) => {
             const counting = limits.effective[field];
             return (
               <div key={field}>
@@ -58,7 +60,9 @@ function Others({ limits }: { limits: PersonLimits }) {
         </dl>
       )}
       <Text size="sm" c="dimmed" mt="md">
-        The same holds for what you submit in a terminal. For more, ask your administrators.
+        <Trans>
+          The same holds for what you submit in a terminal. For more, ask your administrators.
+        </Trans>
       </Text>
     </>
   );

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -16,14 +18,14 @@ export function PersonLimits({ username }: { username: string }) {
     <Paper component="section" className={classes.card} aria-labelledby={id}>
       <div className={classes.head}>
         <Title order={2} size="h4" id={id}>
-          Limits
+          <Trans>Limits</Trans>
         </Title>
         <Link to="/admin/limits" search={{ person: username }}>
-          All limits of {username}
+          <Trans>All limits of {username}</Trans>
         </Link>
       </div>
       {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
-      {!data && !error && <Skeleton height={120} aria-label="Loading" />}
+      {!data && !error && <Skeleton height={120} aria-label={t`Loading`} />}
       {data && <UseBars effective={data.effective} use={data.use} person={username} />}
     </Paper>
   );

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton, Table, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -19,7 +21,7 @@ export function PersonView({ username }: { username: string }) {
   const { data, error } = useQuery(personLimitsQuery(username));
   const all = useQuery(limitsQuery);
   if (error && !data) return <Notice tone="error">{sentence(error)}</Notice>;
-  if (!data || all.isPending) return <Skeleton height={420} radius="lg" aria-label="Loading" />;
+  if (!data || all.isPending) return <Skeleton height={420} radius="lg" aria-label={t`Loading`} />;
   // The list also says how the limit stands with Slurm.
   const own = all.data?.find(({ scope, name }) => scope === 'person' && name === username);
   const before = own ?? data.limits.find(({ scope }) => scope === 'person');
@@ -28,7 +30,7 @@ export function PersonView({ username }: { username: string }) {
       <Links username={username} groups={data.groups} />
       <Paper component="section" className={classes.card} aria-labelledby="in-use">
         <Title order={2} size="h4" id="in-use" mb="sm">
-          In use now
+          <Trans>In use now</Trans>
         </Title>
         <UseBars effective={data.effective} use={data.use} person={username} />
       </Paper>
@@ -36,7 +38,7 @@ export function PersonView({ username }: { username: string }) {
       <Counts limits={data} />
       <LimitCard
         whose={{ scope: 'person', name: username }}
-        title={`Own limits of ${username}`}
+        title={t`Own limits of ${username}`}
         limit={before}
         otherwise={otherwiseOf(data.effective)}
       />
@@ -47,19 +49,19 @@ export function PersonView({ username }: { username: string }) {
 
 function Links({ username, groups }: { username: string; groups: string[] }) {
   return (
-    <nav className={classes.links} aria-label={`More about ${username}`}>
+    <nav className={classes.links} aria-label={t`More about ${username}`}>
       <Link to="/admin/people/$username" params={{ username }}>
-        Person
+        <Trans>Person</Trans>
       </Link>
       <Link to="/admin/usage" search={{ by: 'person', q: username }}>
-        Usage
+        <Trans>Usage</Trans>
       </Link>
       <Link to="/admin/audit" search={{ target: username }}>
-        Audit
+        <Trans>Audit</Trans>
       </Link>
       {groups.map((group) => (
         <Link key={group} to="/admin/limits" search={{ group }}>
-          Limits of {group}
+          <Trans>Limits of {group}</Trans>
         </Link>
       ))}
     </nav>
@@ -71,13 +73,19 @@ function Counts({ limits }: { limits: PersonLimits }) {
   const change = mayChange(useMe());
   if (change) return null;
   return (
-    <Paper component="section" className={classes.table} aria-label="What counts">
+    <Paper component="section" className={classes.table} aria-label={t`What counts`}>
       <Table verticalSpacing={8} horizontalSpacing="md">
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>What</Table.Th>
-            <Table.Th>Limit</Table.Th>
-            <Table.Th>Where it comes from</Table.Th>
+            <Table.Th>
+              <Trans context="limits">What</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans>Limit</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans>Where it comes from</Trans>
+            </Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>

@@ -1,4 +1,5 @@
 import type { SlurmSays } from '@/api/types';
+import { said } from '@/i18n/said';
 import { StateChip } from '@/ui/StateChip';
 import classes from './Limits.module.css';
 import { slurmWords } from './words';
@@ -10,7 +11,7 @@ export function SlurmTold({ slurm }: { slurm: SlurmSays }) {
       <StateChip {...slurmWords(slurm.state)} />
       {slurm.message && (
         <span className={slurm.state === 'refused' ? classes.refused : classes.quiet}>
-          {slurm.message}
+          {said(slurm.message)}
         </span>
       )}
     </div>

@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import { Paper, Title } from '@mantine/core';
 import type { SharedLimit } from '@/api/types';
 import classes from './Limits.module.css';
@@ -6,12 +7,12 @@ import { sharedCounting } from './words';
 
 /** What someone shares with all members of their groups. */
 export function Together({ together }: { together: readonly SharedLimit[] }) {
-  return together.map((shared) => (
-    <Paper key={shared.group} component="section" className={classes.card}>
+  return together.map(({ group, limit, use }) => (
+    <Paper key={group} component="section" className={classes.card}>
       <Title order={2} size="h4" mb="sm">
-        All of {shared.group} together
+        <Trans>All of {group} together</Trans>
       </Title>
-      <UseBars effective={sharedCounting(shared.limit)} use={shared.use} plain />
+      <UseBars effective={sharedCounting(limit)} use={use} plain />
     </Paper>
   ));
 }

@@ -1,4 +1,5 @@
 /** The form of limits: what was typed, what is wrong with it, what the API gets. Pure. */
+import { t } from '@lingui/core/macro';
 import { LISTS, type ListField, NUMBERS, type NumberField, type Values } from './shapes';
 
 /** Everything as typed; an empty text says nothing about its field. */
@@ -47,12 +48,12 @@ export function formErrors(draft: Draft): Errors {
     if (text === '') continue;
     if (field === 'time_limit_minutes') {
       if (!HOURS.test(text) || minutesOf(text) < 1)
-        errors[field] = 'Enter hours, such as 24 or 1.5.';
-    } else if (!WHOLE.test(text)) errors[field] = 'Enter a whole number, 0 or more.';
+        errors[field] = t`Enter hours, such as 24 or 1.5.`;
+    } else if (!WHOLE.test(text)) errors[field] = t`Enter a whole number, 0 or more.`;
   }
   for (const [type, text] of Object.entries(draft.types))
     if (text.trim() !== '' && !WHOLE.test(text.trim()))
-      errors[`gpus_by_type.${type}`] = 'Enter a whole number, 0 or more.';
+      errors[`gpus_by_type.${type}`] = t`Enter a whole number, 0 or more.`;
   return errors;
 }
 

@@ -8,10 +8,10 @@ import {
   emptyText,
   figuresText,
   leaderMaySet,
+  limitText,
   originText,
   otherwiseOf,
   placeText,
-  said,
   sharedCounting,
   useText,
   valueText,
@@ -56,12 +56,10 @@ describe('a limit in words', () => {
   });
 
   it('lists only what it says something about', () => {
-    expect(said(NOTHING)).toEqual([]);
-    expect(said({ ...NOTHING, gpus: 4, memory_gb: 64, qos: ['long'] })).toEqual([
-      '4 GPUs',
-      '64 GB of memory',
-      'QOS: long',
-    ]);
+    expect(limitText(NOTHING)).toBe('');
+    expect(limitText({ ...NOTHING, gpus: 4, memory_gb: 64, qos: ['long'] })).toBe(
+      '4 GPUs, 64 GB of memory, QOS: long',
+    );
   });
 });
 

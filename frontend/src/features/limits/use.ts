@@ -1,4 +1,5 @@
 /** What someone uses now against what they may use. Pure. */
+import { t } from '@lingui/core/macro';
 import { memoryText } from '@/features/sessions/words';
 import type { Counting, Use } from './shapes';
 
@@ -17,11 +18,11 @@ export interface Bar {
 }
 
 const KINDS = [
-  ['gpus', 'GPUs', (n: number) => String(n)],
-  ['cpus', 'CPUs', (n: number) => String(n)],
-  ['memory_gb', 'Memory', (n: number) => (n === 0 ? '0 GB' : memoryText(n))],
-  ['sessions', 'Sessions', (n: number) => String(n)],
-  ['jobs', 'Jobs', (n: number) => String(n)],
+  ['gpus', t`GPUs`, (n: number) => String(n)],
+  ['cpus', t`CPUs`, (n: number) => String(n)],
+  ['memory_gb', t`Memory`, (n: number) => (n === 0 ? '0 GB' : memoryText(n))],
+  ['sessions', t`Sessions`, (n: number) => String(n)],
+  ['jobs', t`Jobs`, (n: number) => String(n)],
 ] as const;
 
 function bar(
@@ -34,12 +35,12 @@ function bar(
   const most = typeof limit?.value === 'number' ? limit.value : null;
   const from = limit?.from ?? null;
   const known = used ?? undefined;
-  const now = known === undefined ? 'not known' : text(known);
+  const now = known === undefined ? null : text(known);
   if (most === null)
     return {
       key,
       label,
-      text: `${now}, no limit`,
+      text: now === null ? t`not known, no limit` : t`${now}, no limit`,
       share: null,
       full: false,
       limited: false,
@@ -48,8 +49,8 @@ function bar(
     };
   const share = known === undefined ? null : most === 0 ? 1 : Math.min(1, known / most);
   const full = known !== undefined && known >= most;
-  const whole =
-    known === undefined ? `not known, ${text(most)} at most` : `${now} of ${text(most)}`;
+  const limited = text(most);
+  const whole = now === null ? t`not known, ${limited} at most` : t`${now} of ${limited}`;
   return { key, label, text: whole, share, full, limited: true, known: known !== undefined, from };
 }
 
@@ -68,7 +69,7 @@ function typeBars(limit: Counting | undefined, use: Use | null): Bar[] {
   return types.map((type) =>
     bar(
       `gpus_by_type.${type}`,
-      `${type} GPUs`,
+      t`${type} GPUs`,
       String,
       use?.gpus_by_type ? (used[type] ?? 0) : undefined,
       most[type] === undefined ? undefined : { value: most[type], from: limit?.from ?? null },

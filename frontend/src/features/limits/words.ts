@@ -1,96 +1,111 @@
 /** Limits in words. Pure. */
+import { plural, t } from '@lingui/core/macro';
 import type { StateWords } from '@/features/sessions/words';
-import { memoryText, plural } from '@/features/sessions/words';
+import { memoryText } from '@/features/sessions/words';
+import { listed } from '@/i18n/lists';
+import { said } from '@/i18n/said';
 import { minutesAsTime } from '@/lib/time';
 import { type Counting, type Field, LISTS, type Use, type Values, type Whose } from './shapes';
 
 type Maybe<T> = T | null | undefined;
 
 export const LABELS: Record<Field, string> = {
-  gpus: 'GPUs at once',
-  gpus_by_type: 'GPUs by type',
-  sessions: 'Sessions at once',
-  jobs: 'Jobs at once',
-  cpus: 'CPUs at once',
-  memory_gb: 'Memory at once',
-  time_limit_minutes: 'Longest time',
-  partitions: 'Partitions',
-  accounts: 'Accounts',
+  gpus: t`GPUs at once`,
+  gpus_by_type: t`GPUs by type`,
+  sessions: t`Sessions at once`,
+  jobs: t`Jobs at once`,
+  cpus: t`CPUs at once`,
+  memory_gb: t`Memory at once`,
+  time_limit_minutes: t`Longest time`,
+  partitions: t`Partitions`,
+  accounts: t`Accounts`,
   qos: 'QOS',
 };
 
 export const FIELDS = Object.keys(LABELS) as Field[];
-
-const UNITS: Partial<Record<Field, string>> = {
-  gpus: 'GPU',
-  sessions: 'session',
-  jobs: 'job',
-  cpus: 'CPU',
-};
 
 const isList = (field: Field): boolean => (LISTS as readonly Field[]).includes(field);
 
 /** "4 GPUs", "2 h", "gpu, cpu", "2 v100, 1 a100"; null is no limit, or
  * any of them. */
 export function valueText(field: Field, value: unknown): string {
-  if (value === null || value === undefined) return isList(field) ? 'any' : 'no limit';
+  if (value === null || value === undefined) return isList(field) ? t`any` : t`no limit`;
   if (field === 'memory_gb') return memoryText(Number(value));
   if (field === 'time_limit_minutes') return minutesAsTime(Number(value));
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ');
+  if (Array.isArray(value)) return value.length === 0 ? t`none` : listed(value);
   if (typeof value === 'object')
-    return (
-      Object.entries(value)
-        .map(([type, n]) => `${n} ${type}`)
-        .join(', ') || 'no limit'
-    );
-  const unit = UNITS[field];
-  return unit === undefined ? String(value) : plural(Number(value), unit);
+    return listed(Object.entries(value).map(([type, gpus]) => t`${gpus} ${type}`)) || t`no limit`;
+  return countText(field, Number(value));
+}
+
+function countText(field: Field, n: number): string {
+  switch (field) {
+    case 'gpus':
+      return plural(n, { one: '# GPU', other: '# GPUs' });
+    case 'sessions':
+      return plural(n, { one: '# session', other: '# sessions' });
+    case 'jobs':
+      return plural(n, { one: '# job', other: '# jobs' });
+    case 'cpus':
+      return plural(n, { one: '# CPU', other: '# CPUs' });
+    default:
+      return String(n);
+  }
 }
 
 /** Where a value comes from, as the end of a sentence; `person` is who reads or is read about. */
 export function originText(from: Whose | null, person?: string): string {
   if (from === null) return '';
+  const { name } = from;
   switch (from.scope) {
     case 'default':
-      return 'by default';
+      return t`by default`;
     case 'member':
-      return `as a member of ${from.name}`;
+      return t`as a member of ${name}`;
     case 'group':
-      return `shared with all of ${from.name}`;
+      return t`shared with all of ${name}`;
     case 'person':
-      return from.name === person || person === undefined ? 'own limit' : `limit of ${from.name}`;
+      return name === person || person === undefined ? t`own limit` : t`limit of ${name}`;
   }
 }
 
 /** What counts while a field is left empty: "Empty: 4 GPUs, by default". */
 export function emptyText(field: Field, otherwise: Maybe<Counting>): string {
   if (otherwise === undefined) return '';
-  if (otherwise === null || otherwise.value === null) return `Empty: ${valueText(field, null)}`;
-  const origin = originText(otherwise.from);
-  return `Empty: ${valueText(field, otherwise.value)}${origin && `, ${origin}`}`;
+  const value = valueText(field, otherwise?.value);
+  const origin = originText(otherwise?.from ?? null);
+  return origin === '' || otherwise?.value === null
+    ? t`Empty: ${value}`
+    : t`Empty: ${value}, ${origin}`;
 }
 
-/** What a row of limits says, each as "4 GPUs": for tables. */
-export function said(values: Values): string[] {
-  return FIELDS.flatMap((field) => {
-    const value = values[field];
-    if (value === null || value === undefined) return [];
-    const text = valueText(field, value);
-    switch (field) {
-      case 'memory_gb':
-        return [`${text} of memory`];
-      case 'time_limit_minutes':
-        return [`${text} at most`];
-      case 'partitions':
-        return [`partitions: ${text}`];
-      case 'accounts':
-        return [`accounts: ${text}`];
-      case 'qos':
-        return [`QOS: ${text}`];
-      default:
-        return [text];
-    }
-  });
+/** What a row of limits says, as in "4 GPUs, 64 GB of memory"; empty if it says nothing. */
+export function limitText(values: Values): string {
+  return listed(
+    FIELDS.flatMap((field) => {
+      const value = values[field];
+      return value === null || value === undefined ? [] : [fullText(field, value)];
+    }),
+  );
+}
+
+/** A value that says of what it is. */
+function fullText(field: Field, value: unknown): string {
+  const text = valueText(field, value);
+  switch (field) {
+    case 'memory_gb':
+      return t`${text} of memory`;
+    case 'time_limit_minutes':
+      return t`${text} at most`;
+    case 'partitions':
+      return t`partitions: ${text}`;
+    case 'accounts':
+      return t`accounts: ${text}`;
+    case 'qos':
+      return t`QOS: ${text}`;
+    default:
+      return text;
+  }
 }
 
 export type SlurmState = 'written' | 'pending' | 'refused' | 'nothing';
@@ -98,19 +113,19 @@ export type SlurmState = 'written' | 'pending' | 'refused' | 'nothing';
 export function slurmWords(state: SlurmState): StateWords {
   switch (state) {
     case 'written':
-      return { label: 'Slurm was told', tone: 'good' };
+      return { label: t`Slurm was told`, tone: 'good' };
     case 'pending':
-      return { label: 'Slurm is being told', tone: 'busy' };
+      return { label: t`Slurm is being told`, tone: 'busy' };
     case 'refused':
-      return { label: 'Slurm refused it', tone: 'bad' };
+      return { label: t`Slurm refused it`, tone: 'bad' };
     case 'nothing':
-      return { label: 'Nothing for Slurm', tone: 'quiet' };
+      return { label: t`Nothing for Slurm`, tone: 'quiet' };
   }
 }
 
 export function associationWords(state: SlurmState | 'drifted'): StateWords {
-  if (state === 'drifted') return { label: 'Changed by hand', tone: 'waiting' };
-  if (state === 'written') return { label: 'Slurm has it', tone: 'good' };
+  if (state === 'drifted') return { label: t`Changed by hand`, tone: 'waiting' };
+  if (state === 'written') return { label: t`Slurm has it`, tone: 'good' };
   return slurmWords(state);
 }
 
@@ -120,18 +135,24 @@ const JOBS_IN_SLURM = 'Jobs that wait or run';
 /** "GPUs at once: 2; Longest time: 60 minutes", in the portal's own words for Slurm's figures.
  * `partition`: whose association it is, empty for one that holds in all of them. */
 export function figuresText(figures: Readonly<Record<string, string>>, partition = ''): string {
-  if (partition !== '' && figures[JOBS_IN_SLURM] === '0') return 'closed: no jobs here';
-  const entries = Object.entries(figures);
-  return entries.length === 0
-    ? 'nothing'
-    : entries.map(([name, value]) => `${name}: ${value}`).join('; ');
+  if (partition !== '' && figures[JOBS_IN_SLURM] === '0') return t`closed: no jobs here`;
+  const texts = Object.entries(figures).map(([figure, text]) => {
+    const [name, value] = [said(figure), said(text)];
+    return t`${name}: ${value}`;
+  });
+  return texts.length === 0 ? t`nothing` : texts.reduce((all, next) => t`${all}; ${next}`);
 }
 
 /** "bob in account research, partition gpu"; an account's own has no person. */
 export function placeText(place: { account: string; username: string; partition: string }): string {
-  const where = `account ${place.account}`;
-  const whole = place.username ? `${place.username} in ${where}` : `All of ${where}`;
-  return place.partition ? `${whole}, partition ${place.partition}` : whole;
+  const { account, username, partition } = place;
+  if (username)
+    return partition
+      ? t`${username} in account ${account}, partition ${partition}`
+      : t`${username} in account ${account}`;
+  return partition
+    ? t`All of account ${account}, partition ${partition}`
+    : t`All of account ${account}`;
 }
 
 type Effective = Readonly<Record<string, { otherwise: Maybe<Counting> }>>;
@@ -155,8 +176,8 @@ export function defaultOtherwise(
 
 /** A group's common limit in the form in which a person's counts. */
 export function sharedCounting(limit: Values): Partial<Record<Field, Counting>> {
-  const said = FIELDS.filter((field) => limit[field] !== null);
-  return Object.fromEntries(said.map((field) => [field, { value: limit[field], from: null }]));
+  const named = FIELDS.filter((field) => limit[field] !== null);
+  return Object.fromEntries(named.map((field) => [field, { value: limit[field], from: null }]));
 }
 
 /** "2 GPUs, 1 session, 3 jobs": what somebody has now; nothing is "nothing". */
@@ -165,16 +186,17 @@ export function useText(use: Use): string {
     const number = use[field] ?? 0;
     return number === 0 ? [] : [valueText(field, number)];
   });
-  return texts.join(', ') || (use.gpus === null ? 'GPUs not known' : 'nothing');
+  return listed(texts) || (use.gpus === null ? t`GPUs not known` : t`nothing`);
 }
 
 type Ceiling = Readonly<Record<string, { value: unknown }>>;
 
 /** "Up to 4 GPUs": the most that a leader may give; empty where nothing limits it. */
 export function ceilingText(field: Field, ceiling: Ceiling): string {
-  const value = ceiling[field]?.value ?? null;
-  if (value === null) return '';
-  return isList(field) ? `Some of: ${valueText(field, value)}` : `Up to ${valueText(field, value)}`;
+  const most = ceiling[field]?.value ?? null;
+  if (most === null) return '';
+  const value = valueText(field, most);
+  return isList(field) ? t`Some of: ${value}` : t`Up to ${value}`;
 }
 
 /** Lists are a leader's to narrow only where the group has one. */

@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from 'react';
 import { mayChange } from '@/features/account/roles';
 import { useMe } from '@/features/account/useMe';
 import { AdminFrame } from '@/features/admin/AdminFrame';
-import { together } from '@/i18n/lists';
+import { listed } from '@/i18n/lists';
 import { Notice } from '@/ui/Notice';
 import { NewPersonForm } from './NewPersonForm';
 import { PasswordBox } from './PasswordBox';
@@ -79,7 +79,7 @@ function Welcome({ made, onAnother }: { made: Made; onAnother: () => void }) {
 
 function MadeText({ person: { username, uid, groups: all } }: { person: Person }) {
   const number = uid ?? '–';
-  const groups = together(all ?? []);
+  const groups = listed(all ?? []);
   return groups === '' ? (
     <Trans>
       The user name is <strong>{username}</strong>, the number {number}. The one-time password:

@@ -2,7 +2,7 @@ import { plural, t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Paper } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { together } from '@/i18n/lists';
+import { listed } from '@/i18n/lists';
 import { Time } from '@/ui/Time';
 import classes from './Person.module.css';
 import type { Person } from './shapes';
@@ -34,7 +34,7 @@ function directoryFacts(person: Person): Fact[] {
 
 function portalFacts(person: Person): Fact[] {
   const { sessions, jobs } = person.live;
-  const running = together([
+  const running = listed([
     ...(sessions > 0 ? [plural(sessions, { one: '# session', other: '# sessions' })] : []),
     ...(jobs > 0 ? [plural(jobs, { one: '# job', other: '# jobs' })] : []),
   ]);
