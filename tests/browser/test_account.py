@@ -1,17 +1,20 @@
-"""One's own account, and what the browser tells: asked for by a click, told once in all tabs."""
+"""One's own account, the language one reads, and what the browser tells: asked for by a click, told
+once in all tabs."""
 
 from __future__ import annotations
 
 import re
 import secrets
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.live import Live
 
 SLOW_MS = 120_000
+CHINESE = "简体中文"
 # The browser's own, which also write down what they show.
 RECORDER = """
 window.told = [];
@@ -113,3 +116,64 @@ def turn_off(portal: Live, page: Page) -> None:
     expect(browser.get_by_label("A session is ready")).to_be_checked()
     browser.get_by_role("button", name="Turn off here").click()
     expect(browser.get_by_role("button", name="Turn on here")).to_be_visible()
+
+
+@pytest.fixture
+def reader(portal: Live, context: BrowserContext, log_in: Callable[[Page, str], None]) -> Page:
+    """bob, whose pages speak as his browser says."""
+    page = context.new_page()
+    log_in(page, "bob")
+    return page
+
+
+def test_a_language_is_kept_for_every_login(portal: Live, reader: Page, chromium: Browser) -> None:
+    try:
+        choose(portal, reader, CHINESE)
+        expect_language(reader, "zh-CN")
+        expect(reader.get_by_role("heading", level=1)).to_have_text("您的账户")
+        reader.reload()
+        expect(reader.get_by_role("radio", name=CHINESE)).to_be_checked()
+        with closing(chromium.new_context()) as elsewhere:
+            logs_in_anew(portal, elsewhere.new_page())
+    finally:
+        choose(portal, reader, "English")
+    expect_language(reader, "en")
+    expect(reader.get_by_role("heading", level=1)).to_have_text("Your account")
+    reader.locator("input[name=language][value='']").click()
+    expect_language(reader, "en")
+
+
+def choose(portal: Live, page: Page, language: str) -> None:
+    page.goto(f"{portal.base_url}/account/appearance")
+    page.get_by_role("radio", name=language).click()
+
+
+def expect_language(page: Page, tag: str) -> None:
+    """The page is loaded anew in it; English is the reader's own kind, such as en-US."""
+    expect(page.locator("html")).to_have_attribute("lang", re.compile(rf"^{tag}\b"))
+
+
+def logs_in_anew(portal: Live, page: Page) -> None:
+    """In a browser that has never seen this person: English until the portal knows who it is."""
+    page.goto(f"{portal.base_url}/login")
+    expect_language(page, "en")
+    page.get_by_label("User name").fill("bob")
+    page.get_by_label("Password", exact=True).fill(portal.users["bob"])
+    page.keyboard.press("Enter")
+    expect_language(page, "zh-CN")
+    expect(page.get_by_role("link", name="作业").first).to_be_visible()
+
+
+def test_whoever_reads_no_english_chooses_before_the_login(
+    portal: Live, context: BrowserContext
+) -> None:
+    page = context.new_page()
+    page.goto(f"{portal.base_url}/login")
+    page.get_by_role("button", name=CHINESE).click()
+    expect_language(page, "zh-CN")
+    expect(page.get_by_role("button", name="登录", exact=True)).to_be_visible()
+    page.reload()
+    expect_language(page, "zh-CN")
+    page.get_by_role("button", name="English").click()
+    expect_language(page, "en")
+    expect(page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
