@@ -13,6 +13,15 @@ const MAX_KEPT = 2000;
 const BETWEEN = /(?<=[.!?…][”’)]?) (?=[A-Z“])/;
 const MAX_SENTENCES = 12;
 const CHINESE_END = /[。！？：；，、”）]$/;
+const CHINESE_STOP = /[。！？]$/;
+/** What the portal puts between several pieces, and what stands there in Chinese. */
+const LISTS = [
+  [', ', '、'],
+  [' and ', '和'],
+  [' or ', '或'],
+] as const;
+/** What is longer is no sentence: a log, a file. */
+const MAX_LENGTH = 2000;
 
 type Reader = (text: string) => string | null;
 
@@ -20,7 +29,7 @@ function reader(catalogue: Catalogue): Reader {
   const templates = new Templates(catalogue);
 
   /** A captured piece may be a sentence of the catalogue itself, or somebody's own word. */
-  const words = (text: string): string => translated(text) ?? text;
+  const words = (text: string): string => translated(text) ?? anyList(text) ?? text;
 
   const put = ({ translation, pieces }: Match): string =>
     filled(translation, (number) => {
@@ -29,13 +38,39 @@ function reader(catalogue: Catalogue): Reader {
       return piece.quoted ? piece.text : words(piece.text);
     });
 
-  const asOne = (text: string, across: boolean): string | null => {
+  /** `across`: its gaps may hold ends of sentences. */
+  const exact = (text: string, across = false): string | null => {
     for (const match of templates.matches(text)) {
-      const whole = [...match.pieces.values()].every(({ text: piece }) => !BETWEEN.test(piece));
-      if (whole || across) return put(match);
+      const within = [...match.pieces.values()].every(({ text: piece }) => !BETWEEN.test(piece));
+      if (within || across) return put(match);
     }
     return null;
   };
+
+  /** Several pieces of the catalogue; null if one of them is something else. */
+  const listed = (text: string, between: string, sign: string): string | null => {
+    if (!text.includes(between)) return null;
+    const each = text.split(between).map((piece) => exact(piece));
+    return each.includes(null) ? null : each.join(sign);
+  };
+
+  const anyList = (text: string): string | null =>
+    LISTS.map(([between, sign]) => listed(text, between, sign)).find((each) => each) ?? null;
+
+  /** What the portal made a sentence of by a capital letter and a full stop. */
+  const bare = (text: string): string | null => {
+    if (!text.endsWith('.')) return null;
+    const big = text.slice(0, -1);
+    const small = big.charAt(0).toLowerCase() + big.slice(1);
+    for (const each of [big, small]) {
+      const found = listed(each, '; ', '；') ?? exact(each);
+      if (found) return CHINESE_STOP.test(found) ? found : `${found}。`;
+    }
+    return null;
+  };
+
+  const asOne = (text: string): string | null =>
+    listed(text, '; ', '；') ?? exact(text) ?? bare(text);
 
   /** Sentence by sentence, several of them as one where the catalogue has them as one. */
   const inTurn = (text: string): string | null => {
@@ -47,7 +82,7 @@ function reader(catalogue: Catalogue): Reader {
       let to = sentences.length;
       let next: string | null = null;
       for (; to > from; to -= 1) {
-        next = asOne(sentences.slice(from, to).join(' '), false);
+        next = asOne(sentences.slice(from, to).join(' '));
         if (next !== null) break;
       }
       if (next === null) to = from + 1;
@@ -60,7 +95,7 @@ function reader(catalogue: Catalogue): Reader {
   };
 
   const translated = (text: string): string | null =>
-    asOne(text, false) ?? inTurn(text) ?? asOne(text, true);
+    text.length > MAX_LENGTH ? null : (asOne(text) ?? inTurn(text) ?? exact(text, true));
   return translated;
 }
 

@@ -7,9 +7,11 @@
 export type Catalogue = Readonly<Record<string, string>>;
 
 interface Template {
-  pattern: RegExp;
-  /** whose gap each group of the pattern is */
+  /** the fixed words before, between and after the gaps */
+  words: readonly string[];
   gaps: readonly Gap[];
+  /** of one word only: a number and its unit, a thing and its name */
+  short: boolean;
   translation: string;
   /** how many of its characters are fixed: who has more is the closer match */
   fixed: number;
@@ -29,26 +31,36 @@ export interface Match {
 const GAP = /\{(\d+)\}/;
 const WORD = /^[^\s{}]+(?=\s)/;
 
-function escaped(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
-}
-
 function template(english: string, translation: string): Template {
   // odd places hold the gaps' numbers
   const parts = english.split(GAP);
-  const gaps: Gap[] = [];
-  let pattern = '';
-  let fixed = 0;
-  parts.forEach((part, place) => {
-    if (place % 2 === 0) {
-      pattern += escaped(part);
-      fixed += part.length;
-      return;
-    }
-    gaps.push({ number: part, quoted: /[“"']$/.test(parts[place - 1] ?? '') });
-    pattern += '(.+?)';
-  });
-  return { pattern: new RegExp(`^${pattern}$`, 's'), gaps, translation, fixed };
+  const words = parts.filter((_part, place) => place % 2 === 0);
+  const gaps = parts
+    .filter((_part, place) => place % 2 === 1)
+    .map((number, at) => ({ number, quoted: /[“"']$/.test(words[at] ?? '') }));
+  const fixed = words.join('').length;
+  const short =
+    words.filter((each) => each.trim() !== '').length === 1 && !/\S\s+\S/.test(words.join(''));
+  return { words, gaps, short, translation, fixed };
+}
+
+/** What stands in the gaps, each as short as can be and none empty; null if the words aren't these.
+ * By looking for one word after the other: a regular expression would try all ways to divide a long text. */
+function inGaps(words: readonly string[], text: string): string[] | null {
+  const [first = '', ...others] = words;
+  const last = others.pop() ?? '';
+  if (!text.startsWith(first) || !text.endsWith(last)) return null;
+  const end = text.length - last.length;
+  const found: string[] = [];
+  let from = first.length;
+  for (const word of others) {
+    const at = text.indexOf(word, from + 1);
+    if (at < 0) return null;
+    found.push(text.slice(from, at));
+    from = at + word.length;
+  }
+  if (from >= end) return null;
+  return [...found, text.slice(from, end)];
 }
 
 /** Finds the sentence that a text is; of several that fit, first those with the most fixed words. */
@@ -78,11 +90,11 @@ export class Templates {
     if (whole !== undefined) yield { translation: whole, pieces: new Map() };
     const word = WORD.exec(text)?.[0];
     for (const some of [word && this.byWord.get(word), this.byWord.get('')]) {
-      for (const { pattern, gaps, translation } of some || []) {
-        const found = pattern.exec(text);
-        if (!found) continue;
+      for (const { words, gaps, short, translation } of some || []) {
+        const found = inGaps(words, text);
+        if (!found || (short && found.some((piece) => piece.includes(' ')))) continue;
         const pieces = gaps.map(
-          ({ number, quoted }, at) => [number, { text: found[at + 1] ?? '', quoted }] as const,
+          ({ number, quoted }, at) => [number, { text: found[at] ?? '', quoted }] as const,
         );
         yield { translation, pieces: new Map(pieces) };
       }

@@ -1,0 +1,384 @@
+"""Which texts of the sources are said to people in a browser: the lists of `tests.sentences`.
+
+A new module whose sentences reach a page belongs into MODULES. A text of those modules that nobody
+reads there belongs into NOT_SAID, and one that is put together from parts by anything but an
+f-string's own alternatives is spelt out in SPELT_OUT. tests/unit/test_sentences.py says what is
+missing in these lists, and what they name that isn't in the sources any more.
+"""
+
+import re
+
+MODULES = (
+    "portal/errors/*.py",
+    "portal/ppolicy.py",
+    "portal/api/*.py",
+    "portal/directory/*.py",
+    "portal/services/*.py",
+    "portal/services/*/*.py",
+    "portal/reconcile.py",
+    "portal/smtp.py",
+    "spawner/accounting.py",
+    "spawner/agent.py",
+    "spawner/apptainer.py",
+    "spawner/benchmarks.py",
+    "spawner/catalog.py",
+    "spawner/channel.py",
+    "spawner/command.py",
+    "spawner/file_agents.py",
+    "spawner/filer/*.py",
+    "spawner/freescript.py",
+    "spawner/imagefile.py",
+    "spawner/jobscript.py",
+    "spawner/launcher.py",
+    "spawner/node/desk.py",
+    "spawner/node/home.py",
+    "spawner/node/place.py",
+    "spawner/node/session.py",
+    "spawner/node/tensorboard.py",
+    "spawner/node/terminal_link.py",
+    "spawner/node/terminals.py",
+    "spawner/parameters.py",
+    "spawner/pull.py",
+    "spawner/pulltext.py",
+    "spawner/reasons.py",
+    "spawner/references.py",
+    "spawner/runtimes.py",
+    "spawner/shelltext.py",
+    "spawner/slurm.py",
+    "spawner/templates.py",
+)
+# E-mails have both languages in themselves; the gate's and TensorBoard's own pages, the routes of
+# the node programs and the API's description are English.
+OTHERS = (
+    "portal/api/gate.py",
+    "portal/api/node.py",
+    "portal/api/schema.py",
+    "portal/api/session_use.py",
+    "portal/api/tensorboard_proxy.py",
+    "portal/services/mail/letters*.py",
+)
+
+# Fields of the catalog's files (spawner/catalog) whose texts are shown.
+CATALOG_PLACES = frozenset({"title", "description"})
+
+# What marks a text that is for no eye, whatever else it says: headers, types, commands.
+NOT_SAID_LIKE = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"\n",
+        r"^Bearer ",
+        r"^[A-Z_0-9 {}]+$",
+        r"^(attachment|bytes|default-src|sandbox|private|public|text|img-src|font-src)\b.*[;,=/' ]",
+        r"charset=|\\b|\S\|\S",
+        r" is (missing or )?malformed$| is out of range$| is too long$",
+        r"^(# |export |in_env |exec |JPY_|RANK |[a-z]+_proxy )",
+        r"^[a-z]+ \{0\}$",  # a task of the program, by what it is about
+    )
+)
+
+# Words in which Slurm, Apptainer, slapd and the launcher tell the portal something, names of tasks
+# and of log events, and what only administrators of the machine read in its logs.
+NOT_SAID = frozenset(
+    {
+        "{0} doesn't hold a key of {1} bytes in base64",
+        "{0}/{1}: the earlier one is still stopping",
+        "A notebook, to be saved.",
+        "Access/permission denied",
+        "Batch script is empty",
+        "Creating SIF file",
+        "DOS line breaks",
+        "Data Scientist Portal {0}",
+        "Downloading oras image",
+        "Extracting OCI image",
+        "Fetching OCI image",
+        "Invalid account or account/partition combination",
+        "Invalid feature specification",
+        "Invalid job id",
+        "Invalid partition name",
+        "Invalid qos specification",
+        "Invalid user id",
+        "Memory specification can not be satisfied",
+        "More processors requested than permitted",
+        "Node count specification invalid",
+        "Requested node configuration is not available",
+        "Requested reservation is invalid",
+        "Requested time limit is invalid",
+        "Required node not available",
+        "Required partition not available",
+        "Slurm temporarily unable to accept job",
+        "Slurm's job of this id is another one.",
+        "The portal runs; its pages are not installed.",
+        "The next number that the portal gives out; never set it back",
+        "This address wants a TensorBoard's own secret.",
+        "This address wants a session's own secret.",
+        "This address wants the internal secret.",
+        "second factor",
+        "Value error, ",
+        "While making image from oci registry: ",
+        "While pulling image from oci registry: ",
+        "a download was cut off: the login has ended",
+        "already completing or completed",
+        "already finished",
+        "called home",
+        "calling home failed unexpectedly",
+        "change: {0} {1}",
+        "checked before",
+        "dependency problem",
+        "does not look like a batch script",
+        "error fetching image to cache: ",
+        "got the hub's environment",
+        "group not permitted to use this partition",
+        "launch failed",
+        "launcher.conf must be root's, and writable by root alone",
+        "launcher.conf must hold exactly {0}",
+        "login: {0}",
+        "look at {0}",
+        "no file is open",
+        "no such operation",
+        "nodes not in this partition",
+        "not a message",
+        "not a number",
+        "not a request: {0}",
+        "not permitted",
+        "only a job that runs somewhere can take a step",
+        "password change: {0}",
+        "permission denied",
+        "portal-disabled shell={0} locked={1}",
+        "prctl failed",
+        "real, effective and saved ids differ",
+        "refused for uid {0}",
+        "requeued held",
+        "search: {0} {1}",
+        "server gave HTTP response to HTTPS client",
+        "too short",
+        "too young",
+    }
+)
+
+# Parts of the texts that SPELT_OUT has as a whole.
+PARTS = frozenset(
+    {
+        " (a limit of your own)",
+        " (it crashed)",
+        " (the limit for everybody)",
+        " (the limit of your {0} {1})",
+        " a time; {0} {1} now. Wait until one ends, {2}",
+        " at once; this alone asks for {0}. Ask for {1}, {2}",
+        " limits aren't written to Slurm, and jobs can't be ended.",
+        " of {0}",
+        ", and this would be {0} more.",
+        ", for {0} minutes at most",
+        ", {0} of them drained by an administrator",
+        "All members of {0} together may have {1} {2} at",
+        "All members of {0} together may have {1} {2}s at",
+        "TensorBoard is",
+        "TensorBoards are",
+        "has to ask for",
+        "lost their node",
+        "ran out of memory",
+        "reached their time limit",
+        "were cancelled",
+        "job is",
+        "jobs are",
+        "may have",
+        "or ask your administrators.",
+        "session is",
+        "sessions are",
+        "wait or run",
+        "waits or runs",
+        "{0} into AccountingStorageTRES. Until then the portal alone minds it.",
+        "{0}; this asks for {1}. Ask for fewer, {2}",
+        "{0}; {1} of yours {2} now",
+    }
+)
+
+_ASK = "or ask your administrators."
+SPELT_OUT: dict[str, tuple[str, ...]] = {
+    # portal/services/limits/limit_rules.py: what is asked for, and whose limit it is, in brackets
+    "Your sessions and jobs may last {0} at most{1}.": (
+        "Your sessions and jobs may last {0} at most.",
+        "Your sessions and jobs may last {0} at most ({1}).",
+    ),
+    "You may use {0}: {1}{2}. {3}": ("You may use {0}: {1}.", "You may use {0}: {1} ({2})."),
+    "Ask for a shorter time, {0}": (f"Ask for a shorter time, {_ASK}",),
+    "Choose one of these, {0}": (f"Choose one of these, {_ASK}",),
+    "You may use {0} at once{1}; this asks for": (
+        "You may use {0} at once; this asks for {1}.",
+        "You may use {0} at once ({1}); this asks for {2}.",
+    ),
+    "{0} Ask for {1}, {2}": (f"Ask for fewer, {_ASK}", f"Ask for less, {_ASK}"),
+    "Your GPUs are counted by type{0}: choose one of {1}.": (
+        "Your GPUs are counted by type: choose one of {0}.",
+        "Your GPUs are counted by type ({0}): choose one of {1}.",
+    ),
+    "You may use {0} GPU of type {1} at once": (
+        "You may use {0} GPU of type {1} at once; this asks for {2}.",
+        "You may use {0} GPU of type {1} at once ({2}); this asks for {3}.",
+    ),
+    "You may use {0} GPUs of type {1} at once": (
+        "You may use {0} GPUs of type {1} at once; this asks for {2}.",
+        "You may use {0} GPUs of type {1} at once ({2}); this asks for {3}.",
+    ),
+    "All members of {0} together may use {1}": (
+        "All members of {0} together may use {1} at once; this alone asks for {2}.",
+    ),
+    "You may have {0} {1} at a time": (
+        "You may have {0} at a time; {1} of yours waits or runs now.",
+        "You may have {0} at a time; {1} of yours wait or run now.",
+        "You may have {0} at a time ({1}); {2} of yours waits or runs now.",
+        "You may have {0} at a time ({1}); {2} of yours wait or run now.",
+    ),
+    "You may have {0} {1}s at a time": (
+        "You may have {0} at a time; {1} of yours waits or runs now, and this would be {2} more.",
+        "You may have {0} at a time; {1} of yours wait or run now, and this would be {2} more.",
+        "You may have {0} at a time ({1}); {2} of yours waits or runs now, and this would be {3}"
+        " more.",
+        "You may have {0} at a time ({1}); {2} of yours wait or run now, and this would be {3}"
+        " more.",
+        "a limit of your own",
+        "the limit for everybody",
+        "the limit of your group {0}",
+        "the limit of your groups {0}",
+        "All members of {0} together may have {1} at a time; {2} waits or runs now.",
+        "All members of {0} together may have {1} at a time; {2} wait or run now.",
+        f"Wait until one ends, {_ASK}",
+    ),
+    "{0} Stop one, {1}": (f"Stop one, {_ASK}",),
+    "{0} Begin fewer, {1}": (f"Begin fewer, {_ASK}",),
+    # portal/services
+    "{0}{1} would lose this image. Wait for their end, or stop them first.": (
+        "{0} would lose this image. Wait for their end, or stop them first.",
+    ),
+    "Partition {0}{1}": ("Partition {0}", "Partition {0}, for {1} minutes at most"),
+    "Slurm doesn't count GPUs of type {0} by themselves: put gres/gpu:{1}": (
+        "Slurm doesn't count GPUs of type {0} by themselves: put gres/gpu:{1} into"
+        " AccountingStorageTRES.",
+        "Until then the portal alone minds it.",
+    ),
+    "Line {0}{1} can't be read: a quotation mark isn't closed or stands wrong.": (
+        "Line {0} can't be read: a quotation mark isn't closed or stands wrong.",
+    ),
+    "{0} {1} being ended.": (
+        "{0} session is being ended.",
+        "{0} sessions are being ended.",
+        "{0} job is being ended.",
+        "{0} jobs are being ended.",
+        "{0} TensorBoard is being ended.",
+        "{0} TensorBoards are being ended.",
+    ),
+    "It answers, but the portal's account {0} is no operator there:": (
+        "It answers, but the portal's account {0} is no operator there: limits aren't written to"
+        " Slurm, and jobs can't be ended.",
+    ),
+    "{0}, none down{1}.": (
+        "{0}, none down.",
+        "{0}, none down, {1} of them drained by an administrator.",
+    ),
+    " and {0} more": ("{0} and {1} more",),
+    "{0} of {1} tasks {2}": (
+        "{0} of {1} tasks ran out of memory",
+        "{0} of {1} tasks reached their time limit",
+        "{0} of {1} tasks lost their node",
+        "{0} of {1} tasks were cancelled",
+        "{0} of {1} tasks failed",
+    ),
+    # spawner
+    "is wrong in element {0}{1}, which ": (
+        "is wrong in element {0}, which {1}",
+        "{0} is wrong in element {1}, which {2}.",
+        # what else follows a parameter's title: "{title} {fault}."
+        "{0} must be {1}.",
+        "{0} must be one of {1}.",
+        "{0} must be at least {1}.",
+        "{0} must be at most {1}.",
+        "{0} must be more than {1}.",
+        "{0} must be less than {1}.",
+        "{0} must have at least {1}.",
+        "{0} must have at most {1}.",
+        "{0} must not have the same element twice.",
+        "{0} does not have the right form.",
+        "{0} does not have the right form ({1}).",
+        "{0} has a NUL character, which no program can be given.",
+        "{0} has a character that can't be written in UTF-8.",
+    ),
+    "does not have the right form{0}": (
+        "does not have the right form",
+        "does not have the right form ({0})",
+    ),
+    "It asks for {0} {1} than one {2} {3} here.": (
+        "It asks for more {0} than one job may have here.",
+        "It asks for more {0} than one node may have here.",
+        "It asks for less {0} than one job has to ask for here.",
+        "It asks for less {0} than one node has to ask for here.",
+    ),
+    "It reached its time limit{0} and was ended.": (
+        "It reached its time limit and was ended.",
+        "It reached its time limit of {0} and was ended.",
+    ),
+    "Its node{0} failed. This was not your doing.": (
+        "Its node failed. This was not your doing.",
+        "Its node {0} failed. This was not your doing.",
+    ),
+    "It ended by signal {0}{1}.": (
+        "It ended by signal {0}.",
+        "It ended by signal {0} (it crashed).",
+    ),
+    "{0}Write docker://host/name:tag, or oras://host/name:tag for a file that is an image.": (
+        "Write docker://host/name:tag, or oras://host/name:tag for a file that is an image.",
+    ),
+    "The image of this environment can't be made from public packages.{0} An administrator can"
+    " import {1} as {2}; until then choose another environment.": (
+        "The image of this environment can't be made from public packages.",
+        "An administrator can import {0} as {1}; until then choose another environment.",
+    ),
+    "line {0}: {1} stands beside {2}{3}": ("line {0}: {1} stands beside {2}",),
+    "There is no space left{0}. Delete files you don't need, then start again.": (
+        "There is no space left. Delete files you don't need, then start again.",
+        "There is no space left ({0}). Delete files you don't need, then start again.",
+    ),
+}
+
+# Pieces of sentences, of one word or of what the sources put together from a number and a word.
+PIECES = frozenset(
+    {
+        "Association",
+        "CPUs",
+        "GPUs",
+        "account",
+        "account {0}",
+        "group",
+        "licences",
+        "line {0}",
+        "memory",
+        "nodes",
+        "partition",
+        "person",
+        "text",
+        "time",
+    }
+)
+EXTRA = (
+    "a list",
+    "a minute",
+    "a number",
+    *(
+        f"{{0}} {word}{plural}"
+        for word in (
+            *("CPU", "GPU", "character", "day", "element", "hour", "job", "minute", "mistake"),
+            *("node", "problem", "session"),
+        )
+        for plural in ("", "s")
+    ),
+    *(f"{{0}} hour{h} {{1}} minute{m}" for h in ("", "s") for m in ("", "s")),
+    *(f"{{0}} day{d} {{1}} hour{h}" for d in ("", "s") for h in ("", "s")),
+    "{0} GB of memory",
+    "{0} h",
+    "{0} h {1} min",
+    *(
+        f"{{0}} {month}, {{1}} UTC"
+        for month in (
+            *("January", "February", "March", "April", "May", "June", "July", "August"),
+            *("September", "October", "November", "December"),
+        )
+    ),
+)

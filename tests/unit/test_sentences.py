@@ -1,0 +1,110 @@
+"""Every sentence that the portal says has its Chinese, and the lists they are found by hold."""
+
+import re
+
+import pytest
+
+from tests import sentence_lists as lists
+from tests.sentences import (
+    GAP,
+    all_texts,
+    catalog_texts,
+    is_said,
+    module_files,
+    sentences,
+    texts_of,
+    translations,
+)
+
+# Chinese characters and their punctuation.
+CHINESE = re.compile(r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")
+# What is the same in both: names of programs and frameworks, and figures.
+NAMES = re.compile(r"[A-Za-z0-9 .]+")
+
+
+def test_every_sentence_has_its_chinese() -> None:
+    """`python -m tests.sentences` prints those that lack it."""
+    known = translations()
+    missing = [text for text in sentences() if text not in known]
+    assert missing == [], "translate these in frontend/src/i18n/said.zh.json"
+
+
+def test_the_catalogue_has_nothing_that_nobody_says() -> None:
+    stale = translations().keys() - set(sentences())
+    assert sorted(stale) == [], "take these out of frontend/src/i18n/said.zh.json"
+
+
+def test_a_translation_has_the_gaps_of_its_sentence() -> None:
+    differing = {
+        english: chinese
+        for english, chinese in translations().items()
+        if sorted(GAP.findall(english)) != sorted(GAP.findall(chinese))
+    }
+    assert differing == {}
+
+
+def test_a_translation_is_chinese() -> None:
+    english = {
+        text: words
+        for text, words in translations().items()
+        if not CHINESE.search(words) and not (text.startswith(words) and NAMES.fullmatch(text))
+    }
+    assert english == {}
+
+
+def test_gaps_are_apart_and_have_words_beside_them() -> None:
+    """What has none fits everything: it is to be spelt out (`SPELT_OUT`)."""
+    vague = [
+        text
+        for text in translations()
+        if re.search(r"\}\{", text) or not re.search(r"[A-Za-z]", GAP.sub("", text))
+    ]
+    assert vague == []
+
+
+@pytest.mark.parametrize("name", ["NOT_SAID", "PARTS", "PIECES", "SPELT_OUT"])
+def test_the_lists_name_only_what_is_in_the_sources(name: str) -> None:
+    stale = set(getattr(lists, name)) - set(all_texts())
+    assert sorted(stale) == []
+
+
+def test_patterns_and_places_find_something() -> None:
+    texts, files = all_texts(), [str(path) for path in module_files()]
+    idle = [
+        pattern.pattern
+        for pattern in lists.NOT_SAID_LIKE
+        if not any(pattern.search(text) for text in texts)
+    ]
+    assert idle == []
+    assert len(files) == len(set(files))
+    assert len(files) > 100
+    assert len(catalog_texts()) > 100
+
+
+def test_texts_are_read_as_templates() -> None:
+    source = '''
+"""A docstring of some words."""
+LIMIT = "At most {most} of {kind:>3} can be had."
+"""A name's own docstring."""
+def told(n, name):
+    log.warning("nobody reads this here")
+    return f"{n} job{'' if n == 1 else 's'} of {name!r} wait{'s' if n == 1 else ''}."
+def joined(n):
+    return "It says " + f"{n} things" + (f", for {n} minutes" if n else "")
+'''
+    assert texts_of(source) == [
+        "At most {0} of {1} can be had.",
+        "{0} job of {1} waits.",
+        "{0} jobs of {1} wait.",
+        "It says {0} things{1}",
+        ", for {0} minutes",
+        "",
+    ]
+
+
+def test_what_is_said_is_told_from_what_is_not() -> None:
+    assert is_said("Something went wrong")
+    assert is_said("memory")
+    assert not is_said("invalid-input")
+    assert not is_said("attachment; filename=x")
+    assert not is_said("submit {0}")
