@@ -1,6 +1,10 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton } from '@mantine/core';
 import { sentence } from '@/api/problem';
 import { Term } from '@/features/glossary/Term';
+import { locale } from '@/i18n';
+import { listed } from '@/i18n/lists';
 import { useNow } from '@/lib/useNow';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
@@ -19,21 +23,27 @@ export function AheadSection({ ahead, error }: Props) {
   return (
     <section className={classes.section} aria-labelledby="ahead-title">
       <h2 id="ahead-title" className={classes.title}>
-        Planned
+        <Trans>Planned</Trans>
       </h2>
       {error && !ahead && <Notice tone="error">{sentence(error)}</Notice>}
-      {!error && !ahead && <Skeleton height={80} radius="lg" aria-label="Loading" />}
+      {!error && !ahead && <Skeleton height={80} radius="lg" aria-label={t`Loading`} />}
       {ahead && !ahead.known && (
-        <p className={classes.quiet}>Not known: Slurm has not told yet what is planned.</p>
+        <p className={classes.quiet}>
+          <Trans>Not known: Slurm has not told yet what is planned.</Trans>
+        </p>
       )}
       {ahead?.stale_since && (
         <p className={classes.quiet}>
-          Slurm doesn’t answer. What is shown here it told last: <Time at={ahead.stale_since} />
+          <Trans>
+            Slurm doesn’t answer. What is shown here it told last: <Time at={ahead.stale_since} />
+          </Trans>
         </p>
       )}
       {ahead?.known && ahead.items.length === 0 && (
         <p className={classes.quiet}>
-          No maintenance and no <Term>reservation</Term> is planned.
+          <Trans>
+            No maintenance and no <Term word="Reservation">reservation</Term> is planned.
+          </Trans>
         </p>
       )}
       {ahead && ahead.items.length > 0 && <Timeline items={ahead.items} />}
@@ -55,7 +65,9 @@ function Timeline({ items }: { items: readonly Reservation[] }) {
         ))}
       </ul>
       <div className={classes.ticks} aria-hidden="true">
-        <span style={{ left: 0 }}>now</span>
+        <span style={{ left: 0 }}>
+          <Trans>now</Trans>
+        </span>
         {ticks(now, far).map((at) => (
           <span key={at} style={{ left: `${(100 * (at - now)) / far}%` }}>
             {tickText(at, far)}
@@ -69,8 +81,8 @@ function Timeline({ items }: { items: readonly Reservation[] }) {
 function tickText(at: number, far: number): string {
   const date = new Date(at);
   return far > 2 * DAY
-    ? date.toLocaleDateString(undefined, { day: 'numeric', month: 'short' })
-    : date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
+    ? date.toLocaleDateString(locale(), { day: 'numeric', month: 'short' })
+    : date.toLocaleTimeString(locale(), { hour: '2-digit', minute: '2-digit' });
 }
 
 function Plan({ one, now, far }: { one: Reservation; now: number; far: number }) {
@@ -85,7 +97,7 @@ function Plan({ one, now, far }: { one: Reservation; now: number; far: number })
         </span>
         <span className={classes.quiet}>{whichNodes(one)}</span>
         {one.kept_for && one.kept_for.length > 0 && (
-          <span className={classes.quiet}>for {one.kept_for.join(', ')}</span>
+          <span className={classes.quiet}>{t`for ${{ whom: listed(one.kept_for) }}`}</span>
         )}
       </p>
       <div className={classes.rail} aria-hidden="true">

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { SegmentedControl, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
@@ -30,27 +32,37 @@ export function ClusterPage() {
   return (
     <>
       <div className={classes.head}>
-        <PageTitle tab="Cluster">Cluster</PageTitle>
+        <PageTitle tab={t`Cluster`}>
+          <Trans>Cluster</Trans>
+        </PageTitle>
         {nodes.data?.at && (
           <p className={classes.quiet}>
-            As Slurm told at <Time at={nodes.data.at} />
+            <Trans>
+              As Slurm told at <Time at={nodes.data.at} />
+            </Trans>
           </p>
         )}
       </div>
       {nodes.data && (
-        <nav className={classes.parts} aria-label="On this page">
-          <a href="#nodes-title">Nodes</a>
-          <a href="#queue-title">Queue</a>
-          <a href="#ahead-title">Planned</a>
+        <nav className={classes.parts} aria-label={t`On this page`}>
+          <a href="#nodes-title">
+            <Trans>Nodes</Trans>
+          </a>
+          <a href="#queue-title">
+            <Trans>Queue</Trans>
+          </a>
+          <a href="#ahead-title">
+            <Trans>Planned</Trans>
+          </a>
         </nav>
       )}
       {nodes.error && !nodes.data && (
         <TryAgain error={sentence(nodes.error)} again={() => void nodes.refetch()} />
       )}
       {nodes.error && nodes.data && (
-        <Notice tone="warning">{`What you see may be old. ${sentence(nodes.error)}`}</Notice>
+        <Notice tone="warning">{t`What you see may be old. ${{ problem: sentence(nodes.error) }}`}</Notice>
       )}
-      {!nodes.data && !nodes.error && <Skeleton height={360} radius="lg" aria-label="Loading" />}
+      {!nodes.data && !nodes.error && <Skeleton height={360} radius="lg" aria-label={t`Loading`} />}
       {nodes.data && <Nodes seen={nodes.data} />}
       {(nodes.data || queue.data) && <QueueSection queue={queue.data} error={queue.error} />}
       {(nodes.data || ahead.data) && <AheadSection ahead={ahead.data} error={ahead.error} />}
@@ -77,7 +89,11 @@ function Nodes({ seen }: { seen: SeenNodes }) {
   );
   const shown = useMemo(() => sorted(filtered(seen.nodes, search), search), [seen.nodes, search]);
   if (seen.at === null)
-    return <Notice tone="info">Slurm has not told yet which nodes there are.</Notice>;
+    return (
+      <Notice tone="info">
+        <Trans>Slurm has not told yet which nodes there are.</Trans>
+      </Notice>
+    );
   const chosen = seen.nodes.find((node) => node.name === search.node);
   return (
     <>
@@ -85,16 +101,16 @@ function Nodes({ seen }: { seen: SeenNodes }) {
       <section aria-labelledby="nodes-title">
         <div className={classes.bar}>
           <h2 id="nodes-title" className={classes.title}>
-            Nodes
+            <Trans>Nodes</Trans>
           </h2>
           <SegmentedControl<View>
-            aria-label="How the nodes are shown"
+            aria-label={t`How the nodes are shown`}
             size="xs"
             value={search.view ?? 'picture'}
             onChange={(view) => go(changed(search, { view: view === 'table' ? view : undefined }))}
             data={[
-              { value: 'picture', label: 'Picture' },
-              { value: 'table', label: 'Table' },
+              { value: 'picture', label: t`Picture` },
+              { value: 'table', label: t`Table` },
             ]}
           />
         </div>
@@ -116,13 +132,20 @@ function Nodes({ seen }: { seen: SeenNodes }) {
 }
 
 function NoneLeft({ search, go }: { search: ClusterSearch; go: (next: ClusterSearch) => void }) {
-  if (!isFiltered(search)) return <p className={classes.quiet}>This cluster has no nodes.</p>;
+  if (!isFiltered(search))
+    return (
+      <p className={classes.quiet}>
+        <Trans>This cluster has no nodes.</Trans>
+      </p>
+    );
   return (
     <p className={classes.quiet}>
-      No node is like that.{' '}
-      <button type="button" className={classes.link} onClick={() => go(unfiltered(search))}>
-        Show all nodes
-      </button>
+      <Trans>
+        No node is like that.{' '}
+        <button type="button" className={classes.link} onClick={() => go(unfiltered(search))}>
+          Show all nodes
+        </button>
+      </Trans>
     </p>
   );
 }

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useLive } from '@/live/store';
@@ -17,15 +19,17 @@ export function ClusterPanel() {
     <Paper component="section" className={classes.panel} aria-labelledby="free-now">
       <div className={classes.head}>
         <h2 id="free-now" className={classes.title}>
-          {cluster.stale_since === null ? 'Free now' : 'Free when Slurm last answered'}
+          {cluster.stale_since === null ? t`Free now` : t`Free when Slurm last answered`}
         </h2>
-        <Link to="/cluster">Whole cluster</Link>
+        <Link to="/cluster">
+          <Trans>Whole cluster</Trans>
+        </Link>
       </div>
       {cluster.gpus.length === 0 && (
         <p className={classes.none}>
           {isKnown(cluster)
-            ? 'This cluster has no GPUs.'
-            : 'Not known: Slurm has not answered yet.'}
+            ? t`This cluster has no GPUs.`
+            : t`Not known: Slurm has not answered yet.`}
         </p>
       )}
       <ul className={classes.types}>
@@ -38,7 +42,9 @@ export function ClusterPanel() {
         className={classes.nodes}
         open={cluster.nodes.length <= SHOWN_OPEN}
       >
-        <summary>By node</summary>
+        <summary>
+          <Trans>By node</Trans>
+        </summary>
         <ul>
           {inNodeOrder(cluster.nodes).map((node) => (
             <NodeRow key={node.name} node={node} />

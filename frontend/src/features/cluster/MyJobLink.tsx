@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Link } from '@tanstack/react-router';
 import { useLive } from '@/live/store';
 import type { MyJob } from './shapes';
@@ -6,7 +7,7 @@ import type { MyJob } from './shapes';
 export function MyJobLink({ job }: { job: MyJob }) {
   const isSession = useLive((s) => s.sessions?.some((session) => session.id === job.id) ?? false);
   const isJob = useLive((s) => s.jobs?.some((one) => one.id === job.id) ?? false);
-  const name = job.name || `job ${job.job_id}`;
+  const name = job.name || t`job ${{ number: job.job_id }}`;
   if (isJob)
     return (
       <Link to="/jobs/$id" params={{ id: job.id }}>

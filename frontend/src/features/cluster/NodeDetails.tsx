@@ -1,8 +1,12 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { ActionIcon, Paper } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect } from 'react';
 import { MaybeTerm } from '@/features/glossary/Term';
-import { memoryText, plural } from '@/features/sessions/words';
+import { memoryText } from '@/features/sessions/words';
+import { listed } from '@/i18n/lists';
+import { said } from '@/i18n/said';
 import { isForDialog } from '@/ui/focus';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
@@ -30,11 +34,15 @@ export function NodeDetails({ node, seen, close }: Props) {
   }, [close]);
   const words = conditionWords(node);
   return (
-    <Paper component="aside" className={classes.details} aria-label={`Node ${node.name}`}>
+    <Paper
+      component="aside"
+      className={classes.details}
+      aria-label={t`Node ${{ name: node.name }}`}
+    >
       <div className={classes.detailsHead}>
         <h3>{node.name}</h3>
         <StateChip tone={words.tone} label={words.label} />
-        <ActionIcon variant="subtle" color="gray" onClick={close} aria-label="Close">
+        <ActionIcon variant="subtle" color="gray" onClick={close} aria-label={t`Close`}>
           <span aria-hidden="true">✕</span>
         </ActionIcon>
       </div>
@@ -42,11 +50,13 @@ export function NodeDetails({ node, seen, close }: Props) {
         <p className={classes.quiet}>{words.means}</p>
         {node.reason && (
           <p className={classes.reason}>
-            {node.reason}
+            {said(node.reason)}
             {node.since && (
               <span className={classes.quiet}>
                 {' '}
-                (since <Time at={node.since} />)
+                <Trans>
+                  (since <Time at={node.since} />)
+                </Trans>
               </span>
             )}
           </p>
@@ -58,12 +68,16 @@ export function NodeDetails({ node, seen, close }: Props) {
             {gpusText(gpus)}
           </Fact>
         ))}
-        <Fact name="CPUs">{node.takes_work ? cpusText(node) : String(node.cpus)}</Fact>
-        <Fact name="Memory">
+        <Fact word="CPUs" name={t`CPUs`}>
+          {node.takes_work ? cpusText(node) : String(node.cpus)}
+        </Fact>
+        <Fact word="Memory" name={t`Memory`}>
           {node.takes_work ? memoryFreeText(node) : memoryText(node.memory_gb)}
         </Fact>
-        <Fact name="Partitions">{node.partitions.join(', ') || 'none'}</Fact>
-        <Fact name="Slurm says">
+        <Fact word="Partitions" name={t`Partitions`}>
+          {listed(node.partitions) || t`none`}
+        </Fact>
+        <Fact name={t`Slurm says`}>
           <code>{node.state}</code>
         </Fact>
         <Inhabitants node={node} />
@@ -74,12 +88,17 @@ export function NodeDetails({ node, seen, close }: Props) {
   );
 }
 
-function Fact({ name, children }: { name: string; children: ReactNode }) {
+interface FactProps {
+  name: string;
+  /** the glossary's, if it has one for this */
+  word?: string;
+  children: ReactNode;
+}
+
+function Fact({ name, word, children }: FactProps) {
   return (
     <div>
-      <dt>
-        <MaybeTerm>{name}</MaybeTerm>
-      </dt>
+      <dt>{word ? <MaybeTerm word={word}>{name}</MaybeTerm> : name}</dt>
       <dd>{children}</dd>
     </div>
   );
@@ -90,7 +109,7 @@ function Inhabitants({ node }: { node: SeenNode }) {
   return (
     <>
       {node.mine.length > 0 && (
-        <Fact name="Yours here">
+        <Fact name={t`Yours here`}>
           <ul className={classes.plainList}>
             {node.mine.map((job) => (
               <li key={job.job_id}>
@@ -100,9 +119,9 @@ function Inhabitants({ node }: { node: SeenNode }) {
           </ul>
         </Fact>
       )}
-      <Fact name="Jobs here">{node.jobs === 0 ? 'none' : String(node.jobs)}</Fact>
+      <Fact name={t`Jobs here`}>{node.jobs === 0 ? t`none` : String(node.jobs)}</Fact>
       {node.users && node.users.length > 0 && (
-        <Fact name="Who">
+        <Fact name={t`Who`}>
           <ul className={classes.plainList}>
             {node.users.map(({ username, jobs, gpus }) => (
               <li key={username}>{whoText(username, jobs, gpus)}</li>
@@ -115,9 +134,10 @@ function Inhabitants({ node }: { node: SeenNode }) {
 }
 
 function whoText(username: string, jobs: number, gpus: number | null): string {
-  const what = `${username}: ${plural(jobs, 'job')}`;
-  if (gpus === null) return `${what}, GPUs not known`;
-  return gpus === 0 ? what : `${what}, ${plural(gpus, 'GPU')}`;
+  if (gpus === null)
+    return t`${username}: ${plural(jobs, { one: '# job', other: '# jobs' })}, GPUs not known`;
+  if (gpus === 0) return t`${username}: ${plural(jobs, { one: '# job', other: '# jobs' })}`;
+  return t`${username}: ${plural(jobs, { one: '# job', other: '# jobs' })}, ${plural(gpus, { one: '# GPU', other: '# GPUs' })}`;
 }
 
 function Where({ node, seen }: { node: SeenNode; seen: SeenNodes }) {
@@ -125,9 +145,15 @@ function Where({ node, seen }: { node: SeenNode; seen: SeenNodes }) {
   const { in_band, infiniband, management } = node.addresses;
   return (
     <>
-      <Fact name="In-band">{in_band ?? 'not known'}</Fact>
-      <Fact name="InfiniBand">{infiniband ?? 'not known'}</Fact>
-      <Fact name="Management">{management ?? 'not known'}</Fact>
+      <Fact word="In-band" name={t`In-band`}>
+        {in_band ?? t`not known`}
+      </Fact>
+      <Fact word="InfiniBand" name={t`InfiniBand`}>
+        {infiniband ?? t`not known`}
+      </Fact>
+      <Fact word="Management" name={t({ message: 'Management', context: 'address' })}>
+        {management ?? t`not known`}
+      </Fact>
     </>
   );
 }
@@ -137,7 +163,7 @@ function Planned({ node }: { node: SeenNode }) {
   const ahead = aheadOf(node, data?.items ?? []);
   if (ahead.length === 0) return null;
   return (
-    <Fact name="Planned">
+    <Fact name={t`Planned`}>
       <ul className={classes.plainList}>
         {ahead.map((one) => (
           <li key={`${one.start} ${one.name}`}>

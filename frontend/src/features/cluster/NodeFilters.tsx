@@ -1,3 +1,4 @@
+import { plural, t } from '@lingui/core/macro';
 import { NativeSelect } from '@mantine/core';
 import { SearchField } from '@/ui/SearchField';
 import classes from './Cluster.module.css';
@@ -15,47 +16,48 @@ interface Props {
 }
 
 const SHOWS: readonly { value: Show | ''; label: string }[] = [
-  { value: '', label: 'In any state' },
-  { value: 'free', label: 'With room' },
-  { value: 'mine', label: 'With something of mine' },
-  { value: 'busy', label: 'With jobs' },
-  { value: 'out', label: 'Out of service' },
+  { value: '', label: t`In any state` },
+  { value: 'free', label: t`With room` },
+  { value: 'mine', label: t`With something of mine` },
+  { value: 'busy', label: t`With jobs` },
+  { value: 'out', label: t`Out of service` },
 ];
 
 /** Which nodes are shown; kept in the address, so that a link shows the same. */
 export function NodeFilters({ nodes, shown, search, go }: Props) {
   const partitions = [...new Set(nodes.flatMap((node) => node.partitions))].sort();
   const types = gpuTypes(nodes);
+  const left = count(shown);
   const without = nodes.some((node) => node.gpus.length === 0);
   return (
-    <search className={classes.filters} aria-label="Which nodes are shown">
+    <search className={classes.filters} aria-label={t`Which nodes are shown`}>
       <SearchField
         className={classes.find}
-        label="Find a node"
-        placeholder="Name, partition, reason …"
+        label={t`Find a node`}
+        placeholder={t`Name, partition, reason …`}
         value={search.q ?? ''}
         onSearch={(q) => go(changed(search, { q }))}
       />
       <NativeSelect
-        aria-label="Partition"
+        aria-label={t`Partition`}
         value={search.partition ?? ''}
         onChange={(event) => go(changed(search, { partition: event.currentTarget.value }))}
-        data={[{ value: '', label: 'All partitions' }, ...partitions]}
+        data={[{ value: '', label: t`All partitions` }, ...partitions]}
       />
       {types.length > 0 && (
         <NativeSelect
-          aria-label="GPU type"
+          aria-label={t`GPU type`}
           value={search.gpu ?? ''}
           onChange={(event) => go(changed(search, { gpu: event.currentTarget.value }))}
           data={[
-            { value: '', label: 'Any GPU or none' },
+            { value: '', label: t`Any GPU or none` },
             ...types,
-            ...(without ? [{ value: NO_GPU, label: 'Without GPUs' }] : []),
+            ...(without ? [{ value: NO_GPU, label: t`Without GPUs` }] : []),
           ]}
         />
       )}
       <NativeSelect
-        aria-label="State"
+        aria-label={t`State`}
         value={search.show ?? ''}
         onChange={(event) => {
           const show = SHOWS.find(({ value }) => value === event.currentTarget.value)?.value;
@@ -66,7 +68,7 @@ export function NodeFilters({ nodes, shown, search, go }: Props) {
       <p className={classes.count} role="status">
         {shown === nodes.length
           ? nodesText(shown)
-          : `${count(shown)} of ${nodesText(nodes.length)}`}
+          : plural(nodes.length, { one: `${left} of # node`, other: `${left} of # nodes` })}
       </p>
     </search>
   );

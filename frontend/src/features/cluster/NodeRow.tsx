@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import type { ClusterNode, GpuCount } from '@/api/types';
 import { isUsable } from '@/features/start/check';
 import classes from './ClusterPanel.module.css';
@@ -7,18 +8,19 @@ import { nodeText } from './nodes';
 const MOST_DOTS = 16;
 
 function Dots({ gpu }: { gpu: GpuCount }) {
-  const label = `${gpu.free} of ${gpu.total} ${gpu.type} GPUs free`;
-  if (gpu.total > MOST_DOTS)
+  const { free, total, type } = gpu;
+  const label = t`${free} of ${total} ${type} GPUs free`;
+  if (total > MOST_DOTS)
     return (
       <span title={label}>
-        {gpu.free}/{gpu.total}
+        {free}/{total}
       </span>
     );
   return (
     <span className={classes.dots} role="img" aria-label={label} title={label}>
-      {Array.from({ length: gpu.total }, (_, index) => (
+      {Array.from({ length: total }, (_, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the dots have no identity but their place
-        <span key={index} className={index < gpu.free ? classes.free : classes.used} />
+        <span key={index} className={index < free ? classes.free : classes.used} />
       ))}
     </span>
   );

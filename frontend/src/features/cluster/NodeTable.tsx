@@ -1,7 +1,11 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper } from '@mantine/core';
 import { type ReactNode, useRef } from 'react';
 import { useWindowed } from '@/features/files/useWindowed';
 import { Term } from '@/features/glossary/Term';
+import { listed } from '@/i18n/lists';
+import { said } from '@/i18n/said';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './NodeTable.module.css';
@@ -26,42 +30,50 @@ export function NodeTable({ seen, nodes, search, go }: Props) {
   return (
     <Paper className={classes.box}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <section className={classes.scroll} aria-label="Table of nodes" tabIndex={0}>
+      <section className={classes.scroll} aria-label={t`Table of nodes`} tabIndex={0}>
         <table className={classes.table} aria-rowcount={nodes.length + 1}>
           <thead>
             <tr aria-rowindex={1}>
               <Head column="name" search={search} go={go}>
-                Node
+                <Trans>Node</Trans>
               </Head>
               <Head column="state" search={search} go={go}>
-                State
+                <Trans>State</Trans>
               </Head>
               <Head column="gpus" search={search} go={go}>
-                GPUs
+                <Trans>GPUs</Trans>
               </Head>
               <Head column="cpus" search={search} go={go}>
-                CPUs free
+                <Trans>CPUs free</Trans>
               </Head>
               <Head column="memory" search={search} go={go}>
-                Memory free
+                <Trans>Memory free</Trans>
               </Head>
               <Head column="partitions" search={search} go={go}>
-                Partitions
+                <Trans>Partitions</Trans>
               </Head>
               {seen.sees_addresses && (
                 <>
                   <th scope="col">
-                    <Term>In-band</Term>
+                    <Term word="In-band">
+                      <Trans>In-band</Trans>
+                    </Term>
                   </th>
                   <th scope="col">
-                    <Term>InfiniBand</Term>
+                    <Term word="InfiniBand">
+                      <Trans>InfiniBand</Trans>
+                    </Term>
                   </th>
                   <th scope="col">
-                    <Term>Management</Term>
+                    <Term word="Management">
+                      <Trans context="address">Management</Trans>
+                    </Term>
                   </th>
                 </>
               )}
-              <th scope="col">Reason</th>
+              <th scope="col">
+                <Trans>Reason</Trans>
+              </th>
             </tr>
           </thead>
           <tbody ref={body}>
@@ -124,6 +136,7 @@ interface RowProps {
 
 function Row({ node, row, chosen, choose, addresses }: RowProps) {
   const words = conditionWords(node);
+  const reason = said(node.reason);
   return (
     <tr aria-rowindex={row} data-chosen={chosen}>
       <th scope="row">
@@ -134,17 +147,19 @@ function Row({ node, row, chosen, choose, addresses }: RowProps) {
       <td>
         <StateChip tone={words.tone} label={words.label} />
       </td>
-      <td>{node.gpus.length === 0 ? 'none' : node.gpus.map(gpusShort).join('; ')}</td>
-      <td>{`${node.cpus_free} of ${node.cpus}`}</td>
+      <td>{node.gpus.length === 0 ? t`none` : node.gpus.map(gpusShort).join('; ')}</td>
+      <td>{t`${{ free: node.cpus_free }} of ${{ total: node.cpus }}`}</td>
       <td>{memoryCell(node)}</td>
-      <td>{node.partitions.join(', ')}</td>
+      <td>{listed(node.partitions)}</td>
       {addresses && <Addresses of={node} />}
-      <td className={classes.reason} title={node.reason ?? undefined}>
-        {node.reason ?? ''}
+      <td className={classes.reason} title={reason ?? undefined}>
+        {reason ?? ''}
         {node.reason && node.since && (
           <span className={classes.since}>
             {' '}
-            since <Time at={node.since} />
+            <Trans>
+              since <Time at={node.since} />
+            </Trans>
           </span>
         )}
       </td>

@@ -1,5 +1,8 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import { said } from '@/i18n/said';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './Cluster.module.css';
@@ -26,7 +29,7 @@ export function OutOfService({ nodes, search }: Props) {
   return (
     <section className={classes.section} aria-labelledby="out-title">
       <h2 id="out-title" className={classes.title}>
-        Out of service
+        <Trans>Out of service</Trans>
       </h2>
       <Paper component="ul" className={classes.list}>
         {out.slice(0, MOST).map((node) => (
@@ -35,7 +38,7 @@ export function OutOfService({ nodes, search }: Props) {
         {out.length > MOST && (
           <li>
             <Link to="/cluster" search={rest} resetScroll={false}>
-              All {out.length} nodes that are out of service
+              {t`All ${{ total: out.length }} nodes that are out of service`}
             </Link>
           </li>
         )}
@@ -49,11 +52,13 @@ function Out({ node }: { node: SeenNode }) {
   return (
     <li>
       <strong>{node.name}</strong> <StateChip tone={words.tone} label={words.label} />{' '}
-      <span>{node.reason ?? words.means}</span>
+      <span>{said(node.reason) ?? words.means}</span>
       {node.reason && node.since && (
         <span className={classes.quiet}>
           {' '}
-          since <Time at={node.since} />
+          <Trans>
+            since <Time at={node.since} />
+          </Trans>
         </span>
       )}
     </li>

@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import { Paper, VisuallyHidden } from '@mantine/core';
 import { type KeyboardEvent, useMemo, useRef } from 'react';
 import classes from './Picture.module.css';
@@ -33,9 +34,15 @@ export function Picture({ nodes, chosen, choose }: Props) {
       onKeyDown={(event) => move(event, box.current)}
     >
       <VisuallyHidden component="p" className={classes.hint} id="picture-keys">
-        Arrow keys move between the nodes, Enter shows one. The table has the same as text.
+        <Trans>
+          Arrow keys move between the nodes, Enter shows one. The table has the same as text.
+        </Trans>
       </VisuallyHidden>
-      {dense && <p className={classes.dense}>Each box is a node, each stripe in it a GPU.</p>}
+      {dense && (
+        <p className={classes.dense}>
+          <Trans>Each box is a node, each stripe in it a GPU.</Trans>
+        </p>
+      )}
       {all.map((group) => (
         <GroupOfNodes
           key={group.key}

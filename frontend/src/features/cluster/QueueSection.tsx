@@ -1,7 +1,10 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton, Table } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
 import { Term } from '@/features/glossary/Term';
+import { said } from '@/i18n/said';
 import { minutesAsTime } from '@/lib/time';
 import { Notice } from '@/ui/Notice';
 import classes from './Cluster.module.css';
@@ -19,12 +22,16 @@ export function QueueSection({ queue, error }: Props) {
   return (
     <section className={classes.section} aria-labelledby="queue-title">
       <h2 id="queue-title" className={classes.title}>
-        <Term>Queue</Term>
+        <Term word="Queue">
+          <Trans>Queue</Trans>
+        </Term>
       </h2>
       {error && !queue && <Notice tone="error">{sentence(error)}</Notice>}
-      {!error && !queue && <Skeleton height={160} radius="lg" aria-label="Loading" />}
+      {!error && !queue && <Skeleton height={160} radius="lg" aria-label={t`Loading`} />}
       {queue && queue.partitions.length === 0 && (
-        <p className={classes.quiet}>Slurm has not told yet which partitions there are.</p>
+        <p className={classes.quiet}>
+          <Trans>Slurm has not told yet which partitions there are.</Trans>
+        </p>
       )}
       {queue && queue.partitions.length > 0 && (
         <>
@@ -40,20 +47,32 @@ function Partitions({ queue }: { queue: ClusterQueue }) {
   return (
     <Paper className={classes.table}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <section className={classes.scroll} aria-label="Table of partitions" tabIndex={0}>
+      <section className={classes.scroll} aria-label={t`Table of partitions`} tabIndex={0}>
         <Table verticalSpacing="sm" horizontalSpacing="md">
           <Table.Thead>
             <Table.Tr>
               <Table.Th>
-                <Term>Partition</Term>
+                <Term word="Partition">
+                  <Trans>Partition</Trans>
+                </Term>
               </Table.Th>
-              <Table.Th>Nodes</Table.Th>
               <Table.Th>
-                <Term word="Time limit">Longest time</Term>
+                <Trans>Nodes</Trans>
               </Table.Th>
-              <Table.Th>Running</Table.Th>
-              <Table.Th>Waiting in line</Table.Th>
-              <Table.Th>Yours</Table.Th>
+              <Table.Th>
+                <Term word="Time limit">
+                  <Trans>Longest time</Trans>
+                </Term>
+              </Table.Th>
+              <Table.Th>
+                <Trans>Running</Trans>
+              </Table.Th>
+              <Table.Th>
+                <Trans>Waiting in line</Trans>
+              </Table.Th>
+              <Table.Th>
+                <Trans>Yours</Trans>
+              </Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -61,17 +80,24 @@ function Partitions({ queue }: { queue: ClusterQueue }) {
               <Table.Tr key={one.name}>
                 <Table.Th scope="row">
                   {one.name}
-                  {one.default && <span className={classes.quiet}> (default)</span>}
+                  {one.default && (
+                    <span className={classes.quiet}>
+                      {' '}
+                      <Trans>(default)</Trans>
+                    </span>
+                  )}
                   {one.state !== 'UP' && (
                     <span className={classes.closed}>
                       {' '}
-                      takes no jobs: {one.state.toLowerCase()}
+                      {t`takes no jobs: ${{ state: one.state.toLowerCase() }}`}
                     </span>
                   )}
                 </Table.Th>
                 <Table.Td>{one.nodes}</Table.Td>
                 <Table.Td>
-                  {one.max_time_minutes === null ? 'no limit' : minutesAsTime(one.max_time_minutes)}
+                  {one.max_time_minutes === null
+                    ? t`no limit`
+                    : minutesAsTime(one.max_time_minutes)}
                 </Table.Td>
                 <Table.Td>{one.running}</Table.Td>
                 <Table.Td>{waitingText(one)}</Table.Td>
@@ -86,20 +112,27 @@ function Partitions({ queue }: { queue: ClusterQueue }) {
 }
 
 function mineText({ mine_running: running, mine_waiting: waiting }: PartitionQueue): string {
-  if (running === 0 && waiting === 0) return 'none';
-  if (waiting === 0) return `${running} running`;
-  return running === 0 ? `${waiting} waiting` : `${running} running, ${waiting} waiting`;
+  if (running === 0 && waiting === 0) return t`none`;
+  if (waiting === 0) return t`${running} running`;
+  return running === 0 ? t`${waiting} waiting` : t`${running} running, ${waiting} waiting`;
 }
 
 /** One's own that waits, with its place and the reason. */
 function Mine({ partitions }: { partitions: readonly PartitionQueue[] }) {
   const waiting = whereMineWait(partitions);
-  if (waiting.length === 0) return <p className={classes.below}>Nothing of yours is waiting.</p>;
+  if (waiting.length === 0)
+    return (
+      <p className={classes.below}>
+        <Trans>Nothing of yours is waiting.</Trans>
+      </p>
+    );
   const all = Math.max(...partitions.map((queue) => queue.mine_waiting));
   const shown = waiting.reduce((sum, { job }) => sum + job.tasks, 0);
   return (
     <>
-      <h3 className={classes.subtitle}>Your place in the queue</h3>
+      <h3 className={classes.subtitle}>
+        <Trans>Your place in the queue</Trans>
+      </h3>
       <Paper component="ul" className={classes.list}>
         {waiting.map((one) => (
           <MineRow key={one.job.job_id} {...one} />
@@ -107,14 +140,16 @@ function Mine({ partitions }: { partitions: readonly PartitionQueue[] }) {
         {all > shown && (
           <li>
             <Link to="/jobs" search={{ state: 'live' }}>
-              The rest of what waits
+              <Trans>The rest of what waits</Trans>
             </Link>
           </li>
         )}
       </Paper>
       <p className={classes.below}>
-        Places go by Slurm's priorities at this moment. A job that fits into a gap may start before
-        larger ones ahead of it.
+        <Trans>
+          Places go by Slurm's priorities at this moment. A job that fits into a gap may start
+          before larger ones ahead of it.
+        </Trans>
       </p>
     </>
   );
@@ -126,12 +161,17 @@ function MineRow({ job, places }: Waits) {
       <strong>
         <MyJobLink job={job} />
       </strong>
-      {job.tasks > 1 && <span className={classes.quiet}> {job.tasks} tasks</span>}
+      {job.tasks > 1 && (
+        <span className={classes.quiet}>
+          {' '}
+          {plural(job.tasks, { one: '# task', other: '# tasks' })}
+        </span>
+      )}
       {places.map((place) => (
         <div key={place}>{place}</div>
       ))}
-      {job.reason && <div className={classes.quiet}>{job.reason}</div>}
-      {job.advice && <div className={classes.quiet}>{job.advice}</div>}
+      {job.reason && <div className={classes.quiet}>{said(job.reason)}</div>}
+      {job.advice && <div className={classes.quiet}>{said(job.advice)}</div>}
     </li>
   );
 }

@@ -1,15 +1,17 @@
+import { t } from '@lingui/core/macro';
+import { Plural, Trans } from '@lingui/react/macro';
 import { Paper } from '@mantine/core';
 import classes from './Cluster.module.css';
 import { type Counts, countGpus, gpuTypes, SQUARES } from './picture';
 import { Swatch } from './Swatch';
 import type { SeenNode } from './shapes';
-import { count, countsText, nodesText, SQUARE_WORDS } from './words';
+import { count, countsText, SQUARE_WORDS } from './words';
 
 /** All of it at a glance: the GPUs of each type, and the nodes. It explains the picture's colours. */
 export function Totals({ nodes }: { nodes: readonly SeenNode[] }) {
   const all = countGpus(nodes);
   return (
-    <Paper component="section" className={classes.totals} aria-label="At a glance">
+    <Paper component="section" className={classes.totals} aria-label={t`At a glance`}>
       <ul className={classes.types}>
         {gpuTypes(nodes).map((type) => (
           <GpuType key={type} type={type} counts={countGpus(nodes, type)} />
@@ -22,10 +24,14 @@ export function Totals({ nodes }: { nodes: readonly SeenNode[] }) {
 }
 
 function GpuType({ type, counts }: { type: string; counts: Counts }) {
+  const free = count(counts.free);
+  const total = count(counts.total);
   return (
     <li>
       <p className={classes.figure}>
-        <strong>{count(counts.free)}</strong> of {count(counts.total)} {type} free
+        <Trans>
+          <strong>{free}</strong> of {total} {type} free
+        </Trans>
       </p>
       <div className={classes.track} aria-hidden="true">
         {SQUARES.filter((square) => counts[square] > 0).map((square) => (
@@ -41,17 +47,21 @@ function NodeCounts({ nodes }: { nodes: readonly SeenNode[] }) {
   const out = nodes.filter((node) => !node.takes_work).length;
   const cpus = nodes.reduce((sum, node) => sum + node.cpus, 0);
   const free = nodes.reduce((sum, node) => sum + node.cpus_free, 0);
+  const working = count(nodes.length - out);
   return (
     <li>
       <p className={classes.figure}>
-        <strong>{count(nodes.length - out)}</strong> of {nodesText(nodes.length)} in service
+        <Trans>
+          <strong>{working}</strong> of <Plural value={nodes.length} one="# node" other="# nodes" />{' '}
+          in service
+        </Trans>
       </p>
       <div className={classes.track} aria-hidden="true">
         <span data-square="others" style={{ flexGrow: nodes.length - out }} />
         {out > 0 && <span data-square="out" style={{ flexGrow: out }} />}
       </div>
       <p className={classes.quiet}>
-        {count(free)} of {count(cpus)} CPUs free
+        {t`${{ free: count(free) }} of ${{ total: count(cpus) }} CPUs free`}
       </p>
     </li>
   );
@@ -60,7 +70,7 @@ function NodeCounts({ nodes }: { nodes: readonly SeenNode[] }) {
 function Legend({ all }: { all: Counts }) {
   const shown = SQUARES.filter((square) => square !== 'unclear' || all.unclear > 0);
   return (
-    <ul className={classes.legend} aria-label="What the squares mean, one for each GPU">
+    <ul className={classes.legend} aria-label={t`What the squares mean, one for each GPU`}>
       {shown.map((square) => (
         <li key={square}>
           <Swatch square={square} />
