@@ -21,7 +21,7 @@ export function AuditTable({ events }: { events: readonly AuditEvent[] }) {
               <Trans>When</Trans>
             </Table.Th>
             <Table.Th>
-              <Trans>Who</Trans>
+              <Trans context="in the audit">Who</Trans>
             </Table.Th>
             <Table.Th>
               <Trans>Did what</Trans>

@@ -112,7 +112,11 @@ function Editor({ at, close, read }: Props & { read: FileText }) {
       )}
       <Textarea
         className={classes.editor}
-        label={theirs ? t`Yours` : t({ message: 'Text', context: 'of a file' })}
+        label={
+          theirs
+            ? t({ message: 'Yours', context: 'of two versions' })
+            : t({ message: 'Text', context: 'of a file' })
+        }
         value={draft.text}
         onChange={(event) => setDraft({ ...draft, text: event.currentTarget.value })}
         rows={20}
