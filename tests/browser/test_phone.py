@@ -1,0 +1,151 @@
+"""The main journeys on a phone, by touch: a session, a job, files, the cluster, the menu."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from secrets import token_hex
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.phone import ill_fitting, phone
+from tests.browser.scenes import Api
+from tests.live import Live
+
+WHO = "alice"
+SESSION = f"phone-{token_hex(2)}"
+JOB = f"phone job {token_hex(2)} with a name that is longer than a screen is wide"
+
+
+@pytest.fixture
+def page(portal: Live, chromium: Browser) -> Iterator[Page]:
+    """alice's phone; what she starts ends with the test."""
+    context = phone(chromium)
+    yield context.new_page()
+    api = Api(context.request, portal.base_url)
+    api.ask("POST", "/login", {"username": WHO, "password": portal.users[WHO]})
+    for session in api.ask("GET", "/sessions?state=live")["items"]:
+        if session["name"] == SESSION:
+            api.ask("DELETE", f"/sessions/{session['id']}")
+    context.close()
+    portal.exec_as(WHO, ["scancel", f"--user={WHO}"])
+
+
+class Fitting:
+    """Pages looked at one by one, and what was wrong with them."""
+
+    def __init__(self, page: Page) -> None:
+        self.page, self.wrong = page, list[str]()
+
+    def look(self, name: str) -> None:
+        self.wrong += ill_fitting(self.page, name)
+
+
+def test_the_main_journeys_by_touch(portal: Live, page: Page) -> None:
+    eyes = Fitting(page)
+    log_in(portal, page)
+    eyes.look("home")
+    start_a_session(eyes)
+    submit_a_job(eyes)
+    look_around(eyes)
+    stop_the_session(eyes)
+    log_out(eyes)
+    assert not eyes.wrong, "\n\n".join(eyes.wrong)
+
+
+def go(page: Page, name: str) -> None:
+    page.get_by_role("navigation", name="Main").get_by_role("link", name=name).tap()
+    expect(page.get_by_role("heading", level=1).first).to_be_visible()
+
+
+def log_in(portal: Live, page: Page) -> None:
+    page.goto(portal.base_url)
+    page.get_by_label("User name").fill(WHO)
+    page.get_by_label("Password", exact=True).fill(portal.users[WHO])
+    page.get_by_role("button", name="Log in").tap()
+    expect(page.get_by_role("heading", name="Your sessions")).to_be_visible()
+
+
+def start_a_session(eyes: Fitting) -> None:
+    """From Home, with the button that stays at the foot of the screen, to its own page."""
+    page = eyes.page
+    page.get_by_role("link", name="Start a session").first.tap()
+    page.get_by_label("Name (optional)").fill(SESSION)
+    page.get_by_role("radio", name=re.compile("own numbers")).check()
+    page.get_by_label("GPUs", exact=True).fill("0")
+    eyes.look("start, with numbers of one's own")
+    page.get_by_role("button", name="Start session").tap()
+    page.get_by_role("link", name=SESSION, exact=True).first.tap()
+    expect(page.get_by_role("heading", name=SESSION, level=1)).to_be_visible()
+    expect(page.get_by_role("link", name="Open JupyterLab")).to_be_visible()
+    page.get_by_text("Log", exact=True).tap()
+    expect(page.get_by_text("listening after")).to_be_visible()
+    eyes.look("a session that runs, with its log")
+
+
+def submit_a_job(eyes: Fitting) -> None:
+    """From the list of jobs by a template to its log."""
+    page = eyes.page
+    go(page, "Jobs")
+    page.get_by_role("link", name="Submit a job").tap()
+    page.get_by_role("link", name="Training with NumPy", exact=True).tap()
+    page.get_by_label("Epochs").fill("2")
+    page.get_by_label("Name, optional").fill(JOB)
+    page.get_by_text("The exact script").tap()
+    expect(page.get_by_text("--epochs=2")).to_be_visible()
+    eyes.look("a template, with its script")
+    page.get_by_role("button", name="Submit job").tap()
+    expect(page.get_by_role("heading", name=JOB, level=1)).to_be_visible()
+    expect(page.get_by_text("Completed", exact=True)).to_be_visible()
+    expect(page.get_by_text("This is all of it.")).to_be_visible()
+    eyes.look("a job that is done")
+    go(page, "Jobs")
+    card = page.get_by_role("article").filter(has_text=JOB)
+    card.get_by_role("link", name="Log").tap()
+    expect(page.get_by_role("region", name="Output")).to_contain_text("loss")
+    eyes.look("a log")
+    go(page, "Jobs")
+    card.get_by_role("checkbox").tap()
+    expect(page.get_by_role("button", name="Remove 1")).to_be_in_viewport()
+    eyes.look("jobs, one of them chosen")
+
+
+def look_around(eyes: Fitting) -> None:
+    page = eyes.page
+    go(page, "Files")
+    eyes.look("files")
+    go(page, "Cluster")
+    page.get_by_role("button", name=re.compile("^node01: ")).tap()
+    expect(page.get_by_role("complementary", name="Node node01")).to_be_in_viewport()
+    eyes.look("a node")
+    page.get_by_text("Table", exact=True).tap()
+    expect(page.get_by_role("region", name="Table of nodes")).to_be_visible()
+    eyes.look("the table of nodes")
+    page.get_by_role("button", name=re.compile("^Find anything")).tap()
+    page.get_by_role("combobox", name=re.compile("^Find a page")).fill("words")
+    eyes.look("the palette")
+    page.get_by_role("option", name=re.compile("^Words explained")).tap()
+    expect(page.get_by_role("heading", name="Words explained")).to_be_visible()
+
+
+def stop_the_session(eyes: Fitting) -> None:
+    page = eyes.page
+    go(page, "Home")
+    card = page.get_by_role("article").filter(has_text=SESSION)
+    card.get_by_role("button", name="Stop", exact=True).tap()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_be_in_viewport()
+    eyes.look("a question before an act")
+    dialog.get_by_role("button", name=re.compile("Stop")).tap()
+    expect(card.first).to_contain_text("Stopped")
+
+
+def log_out(eyes: Fitting) -> None:
+    page = eyes.page
+    page.get_by_role("button", name=re.compile("^Account of Alice")).tap()
+    expect(page.get_by_role("menu")).to_be_in_viewport()
+    eyes.look("the menu of one's own")
+    page.get_by_role("menuitem", name="Log out").tap()
+    expect(page.get_by_label("User name")).to_be_visible()
+    eyes.look("the login page")
