@@ -12,10 +12,6 @@ export const either = (items: readonly string[]): string =>
 export const sentences = (each: readonly string[]): string =>
   each.join(currentLanguage() === 'zh' ? '' : ' ');
 
-/** What stands in a row without an "and", as in a table's cell: "1 free, 2 yours". */
-export const inARow = (items: readonly string[]): string =>
-  items.join(currentLanguage() === 'zh' ? '、' : ', ');
-
 /** Names and values one after the other, none of them the last: "a, b, c". */
 export const listed = (items: readonly string[]): string =>
   items.join(currentLanguage() === 'zh' ? '、' : ', ');

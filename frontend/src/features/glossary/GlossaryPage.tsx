@@ -1,11 +1,14 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Text } from '@mantine/core';
 import { useLocation } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { PageTitle } from '@/app/PageTitle';
+import { listed } from '@/i18n/lists';
 import { SearchField } from '@/ui/SearchField';
 import classes from './GlossaryPage.module.css';
 import { GLOSSARY } from './glossary';
-import { anchorOf, found } from './parse';
+import { found } from './parse';
 
 /** All words of the pages with what they mean. */
 export function GlossaryPage() {
@@ -17,29 +20,28 @@ export function GlossaryPage() {
   const entries = found(GLOSSARY, text);
   return (
     <>
-      <PageTitle tab="Words explained">Words explained</PageTitle>
+      <PageTitle tab={t`Words explained`}>
+        <Trans>Words explained</Trans>
+      </PageTitle>
       <SearchField
-        label="Search words"
+        label={t`Search words`}
         value={text}
         onSearch={setText}
         className={classes.search}
       />
       <div role="status">
         {entries.length === 0 && (
-          <Text c="dimmed">No word fits. Ask your administrator, who can add it.</Text>
+          <Text c="dimmed">
+            <Trans>No word fits. Ask your administrator, who can add it.</Trans>
+          </Text>
         )}
       </div>
       <dl className={classes.words}>
-        {entries.map(({ word, also, text: explained }) => (
-          <div
-            key={word}
-            id={anchorOf(word)}
-            className={classes.entry}
-            data-here={hash === anchorOf(word)}
-          >
+        {entries.map(({ anchor, word, also, text: explained }) => (
+          <div key={anchor} id={anchor} className={classes.entry} data-here={hash === anchor}>
             <dt>
               {word}
-              {also.length > 0 && <span className={classes.also}>{also.join(', ')}</span>}
+              {also.length > 0 && <span className={classes.also}>{listed(also)}</span>}
             </dt>
             <dd>{explained}</dd>
           </div>

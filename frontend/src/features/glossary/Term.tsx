@@ -1,8 +1,10 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Popover, Text, UnstyledButton } from '@mantine/core';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import { anchorOf, explanation } from './parse';
+import { explanation } from './parse';
 import classes from './Term.module.css';
 
 /** Fetched when the first word may want it. */
@@ -21,7 +23,8 @@ interface Props {
 /** A technical word that explains itself where it stands. Not for within a label or another button. */
 export function Term({ word, children }: Props) {
   const [open, setOpen] = useState(false);
-  const wanted = word ?? (typeof children === 'string' ? children : '');
+  const shown = typeof children === 'string' ? children : (word ?? '');
+  const wanted = word ?? shown;
   return (
     <Popover opened={open} onChange={setOpen} width={300} position="bottom-start" shadow="md">
       <Popover.Target>
@@ -29,30 +32,41 @@ export function Term({ word, children }: Props) {
           {children}
         </UnstyledButton>
       </Popover.Target>
-      <Popover.Dropdown aria-label={`What is ${wanted}?`}>
+      <Popover.Dropdown aria-label={t`What is ${shown}?`}>
         <Explained word={wanted} />
       </Popover.Dropdown>
     </Popover>
   );
 }
 
+interface MaybeProps {
+  /** as for a Term; the label itself if left out */
+  word?: string;
+  children: string;
+}
+
 /** A label that explains itself if the glossary has it, and is plain text if not, or until it is there. */
-export function MaybeTerm({ children: label }: { children: string }) {
+export function MaybeTerm({ children: label, word = label }: MaybeProps) {
   const { data: entries } = useQuery(glossaryQuery);
-  return entries && explanation(entries, label) ? <Term>{label}</Term> : label;
+  return entries && explanation(entries, word) ? <Term word={word}>{label}</Term> : label;
 }
 
 function Explained({ word }: { word: string }) {
   const { data: entries, isError } = useQuery(glossaryQuery);
-  if (isError) return <Text size="sm">The explanation couldn't be fetched. Try again.</Text>;
+  if (isError)
+    return (
+      <Text size="sm">
+        <Trans>The explanation couldn't be fetched. Try again.</Trans>
+      </Text>
+    );
   const entry = entries && explanation(entries, word);
   if (!entry) return <Text size="sm">…</Text>;
   return (
     <>
       <Text size="sm">{entry.text}</Text>
       <Text size="sm" mt="xs">
-        <Link to="/glossary" hash={anchorOf(entry.word)}>
-          All words
+        <Link to="/glossary" hash={entry.anchor}>
+          <Trans>All words</Trans>
         </Link>
       </Text>
     </>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import chineseMarkdown from '../../../../docs/glossary.zh.md?raw';
 import { GLOSSARY } from './glossary';
-import { anchorOf, explanation, found, parseGlossary } from './parse';
+import { anchorOf, explanation, found, parseGlossary, translated } from './parse';
 
 const PAGES = import.meta.glob<string>('../../**/*.tsx', {
   query: '?raw',
@@ -13,8 +14,8 @@ describe('the glossary', () => {
     const text =
       '# Words\n\nHow it is written.\n\n## Array\n\nAlso: Task, Tasks\n\nMany runs\nof one.\n\n## CPU\n\nA core.\n';
     expect(parseGlossary(text)).toEqual([
-      { word: 'Array', also: ['Task', 'Tasks'], text: 'Many runs of one.' },
-      { word: 'CPU', also: [], text: 'A core.' },
+      { anchor: 'array', word: 'Array', also: ['Task', 'Tasks'], text: 'Many runs of one.' },
+      { anchor: 'cpu', word: 'CPU', also: [], text: 'A core.' },
     ]);
   });
 
@@ -28,6 +29,29 @@ describe('the glossary', () => {
       expect(text.length, word).toBeGreaterThan(30);
       expect(text, word).not.toMatch(/[`*[\]<>#]/);
     }
+  });
+
+  it('says every word in Chinese', () => {
+    const chinese = parseGlossary(chineseMarkdown);
+    const names = (words: readonly { word: string }[]) => words.map(({ word }) => word);
+    expect(chinese).toHaveLength(GLOSSARY.length);
+    expect(new Set(names(chinese)).size).toBe(chinese.length);
+    // names that no language translates stand at the same places, so nothing is out of step
+    const untranslated = names(chinese).map((word) => (/[一-鿿]/.test(word) ? null : word));
+    for (const [at, word] of untranslated.entries())
+      if (word !== null) expect(word).toBe(GLOSSARY[at]?.word);
+    for (const { word, text } of chinese) {
+      expect(text, word).toMatch(/^[^`*[\]<>#]*[一-鿿][^`*[\]<>#]*。$/);
+      expect(text, word).not.toMatch(/[一-鿿] [一-鿿]/);
+    }
+  });
+
+  it('is asked for in English and answers in Chinese', () => {
+    const entries = translated(GLOSSARY, parseGlossary(chineseMarkdown));
+    const node = explanation(entries, 'Nodes');
+    expect(node).toMatchObject({ anchor: 'node', word: '节点', also: ['Node', 'Nodes'] });
+    expect(explanation(entries, '节点')).toBe(node);
+    expect(explanation(entries, 'GPU')?.also).not.toContain('GPU');
   });
 
   it('finds words in any case, and by what stands for them', () => {

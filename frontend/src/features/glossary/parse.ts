@@ -1,6 +1,8 @@
 /** docs/glossary.md as words and their explanations. Pure. */
 
 export interface Entry {
+  /** as the end of an address: the same in every language */
+  anchor: string;
   word: string;
   /** other words that mean it */
   also: readonly string[];
@@ -13,7 +15,7 @@ function entryOf(section: string): Entry {
   const [word = '', ...paragraphs] = section.split(/\n(?:\s*\n)*/).map((line) => line.trim());
   const also = paragraphs.find((line) => line.startsWith(ALSO));
   const text = paragraphs.filter((line) => line !== '' && line !== also).join(' ');
-  return { word, also: also?.slice(ALSO.length).split(', ') ?? [], text };
+  return { anchor: anchorOf(word), word, also: also?.slice(ALSO.length).split(', ') ?? [], text };
 }
 
 /** In the file's order. */
@@ -21,6 +23,15 @@ export function parseGlossary(markdown: string): Entry[] {
   const [, ...sections] = markdown.split(/^## /m);
   return sections.map(entryOf);
 }
+
+/** The same words in another language, one by one. The English ones still find them: they are what the
+ * pages ask for, and what the rest of the world says. */
+export const translated = (words: readonly Entry[], other: readonly Entry[]): Entry[] =>
+  words.map((entry, at) => {
+    const { word, also, text } = other[at] ?? entry;
+    const all = [...also, entry.word, ...entry.also].filter((each) => each !== word);
+    return { anchor: entry.anchor, word, also: [...new Set(all)], text };
+  });
 
 const plain = (word: string): string => word.toLowerCase();
 
@@ -32,7 +43,7 @@ export function explanation(entries: readonly Entry[], word: string): Entry | un
   );
 }
 
-/** A word as the end of an address. */
+/** An English word as the end of an address. */
 export const anchorOf = (word: string): string => plain(word).replace(/[^a-z0-9]+/g, '-');
 
 /** Those in whose words or explanation the text stands. */
