@@ -4,7 +4,7 @@ import { Paper, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { sentence } from '@/api/problem';
 import { myGroupsQuery } from '@/features/tensorboard/sharing';
-import { together } from '@/i18n/lists';
+import { listed } from '@/i18n/lists';
 import { Time } from '@/ui/Time';
 import classes from './Account.module.css';
 import { ROLE_WORDS } from './roles';
@@ -33,7 +33,7 @@ export function ProfileSection() {
         </Fact>
         <Fact name={t`Role here`}>{ROLE_WORDS[me.role]}</Fact>
         {me.leads.length > 0 && (
-          <Fact name={t({ message: 'Leads', context: 'groups' })}>{together(me.leads)}</Fact>
+          <Fact name={t({ message: 'Leads', context: 'groups' })}>{listed(me.leads)}</Fact>
         )}
         {me.last_login_at && (
           <Fact name={t`Last login`}>
@@ -79,6 +79,6 @@ function Groups() {
       <Trans context="groups">None.</Trans>
     </Quiet>
   ) : (
-    together(data)
+    listed(data)
   );
 }

@@ -7,7 +7,7 @@ import { sentence } from '@/api/problem';
 import type { Token } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
 import { useAct } from '@/features/sessions/useAct';
-import { together } from '@/i18n/lists';
+import { listed } from '@/i18n/lists';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
@@ -76,7 +76,7 @@ function TokenTable({ tokens }: { tokens: Token[] }) {
           {tokens.map((token) => (
             <Table.Tr key={token.id}>
               <Table.Td fw={600}>{token.name}</Table.Td>
-              <Table.Td>{together(token.scopes.map((scope) => SCOPES[scope].label))}</Table.Td>
+              <Table.Td>{listed(token.scopes.map((scope) => SCOPES[scope].label))}</Table.Td>
               <Table.Td>
                 {token.last_used_at ? (
                   <Time at={token.last_used_at} />

@@ -1,6 +1,7 @@
 /** The audit's events in words. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Tone } from '@/features/sessions/words';
+import { listed } from '@/i18n/lists';
 import { utcTime } from '@/lib/time';
 import { nameText } from './names';
 
@@ -44,10 +45,10 @@ export function valueText(value: unknown): string {
   if (value === null || value === undefined || value === '') return '–';
   if (typeof value === 'boolean') return value ? t`yes` : t`no`;
   if (typeof value === 'string' && MOMENT.test(value)) return utcTime(value);
-  if (Array.isArray(value)) return value.length === 0 ? '–' : value.map(valueText).join(', ');
+  if (Array.isArray(value)) return value.length === 0 ? '–' : listed(value.map(valueText));
   if (typeof value === 'object') {
     const parts = Object.entries(value).map(([name, of]) => `${name}: ${valueText(of)}`);
-    return parts.length === 0 ? '–' : parts.join(', ');
+    return parts.length === 0 ? '–' : listed(parts);
   }
   return String(value);
 }
