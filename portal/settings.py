@@ -164,7 +164,7 @@ class Settings(DirectorySettings, FileSettings, MailSettings, BaseSettings):
     second_factor_key_file: AbsolutePath | None = None
     session_extend_minutes: int = Field(default=240, ge=0)
     session_max_hours: PositiveFloat | None = None
-    session_idle_warning_minutes: int = Field(default=60, ge=0)
+    session_idle_warning_minutes: float = Field(default=60.0, ge=0)
     directory_sweep_minutes: PositiveFloat = 5.0
     tensorboard_idle_minutes: PositiveFloat = 30.0
     hub_give_up_minutes: PositiveFloat = 5.0

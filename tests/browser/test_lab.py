@@ -1,10 +1,12 @@
-"""The portal inside JupyterLab: how long the session goes on, more time, and the ways out of it."""
+"""The portal inside JupyterLab: how long the session goes on, more time, that nothing runs, and the
+ways out of it; in the language that its user has chosen."""
 
 from __future__ import annotations
 
 import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from secrets import token_hex
@@ -20,6 +22,7 @@ LogIn = Callable[[Page, str], None]
 SESSION = f"lab-{token_hex(2)}"
 MINUTES = 14  # under a quarter of an hour: the warning is due at once
 SLOW_S = 120
+IDLE_MINUTES = 0.2  # two looks of the node program
 
 
 @dataclass(frozen=True)
@@ -37,29 +40,59 @@ class Started:
         return datetime.fromisoformat(self.now()["expires_at"])
 
 
-@pytest.fixture
-def session(portal: Live, chromium: Browser) -> Iterator[Started]:
-    """A short session of alice's."""
+@contextmanager
+def started(
+    portal: Live, chromium: Browser, minutes: int, language: str | None = None
+) -> Iterator[Started]:
+    """A session of alice's, who reads this language."""
     context = chromium.new_context(extra_http_headers={"Origin": portal.base_url})
     api = f"{portal.base_url}/api/v1"
     login = {"username": "alice", "password": portal.users["alice"]}
     assert context.request.post(f"{api}/login", data=login).ok
-    wanted = {"time_limit_minutes": MINUTES, "memory_gb": 4}
+    assert context.request.patch(f"{api}/me/preferences", data={"language": language}).ok
+    wanted = {"time_limit_minutes": minutes, "memory_gb": 4}
     made = context.request.post(
         f"{api}/sessions", data={"environment": "python3", "name": SESSION, "resources": wanted}
     )
     assert made.ok, made.text()
-    started = Started(context, api, made.json()["id"])
+    session = Started(context, api, made.json()["id"])
     deadline = time.monotonic() + SLOW_S
-    while (now := started.now())["state"] != "running":
+    while (now := session.now())["state"] != "running":
         assert now["state"] != "ended", now["reason"]
         assert time.monotonic() < deadline, now
         time.sleep(0.1)
-    yield started
-    for what in ("/tensorboard", ""):
-        context.request.delete(f"{api}/sessions/{started.id}{what}")
-    context.close()
+    try:
+        yield session
+    finally:
+        for what in ("/tensorboard", ""):
+            context.request.delete(f"{api}/sessions/{session.id}{what}")
+        context.request.patch(f"{api}/me/preferences", data={"language": None})
+        context.close()
     portal.exec_as("alice", ["/bin/sh", "-c", "rm -f Untitled*.ipynb"])
+
+
+@pytest.fixture
+def session(portal: Live, chromium: Browser) -> Iterator[Started]:
+    """One that ends soon."""
+    with started(portal, chromium, MINUTES) as session:
+        yield session
+
+
+@pytest.fixture
+def soon_idle(portal: Live) -> Iterator[None]:
+    """A portal that speaks of a session after the shortest time without work."""
+    settings = portal.state / "etc/portal.toml"
+    before = settings.read_text()
+    settings.write_text(f"session_idle_warning_minutes = {IDLE_MINUTES}\n{before}")
+    restart(portal)
+    yield
+    settings.write_text(before)
+    restart(portal)
+
+
+def restart(portal: Live) -> None:
+    portal.stop("portal")
+    portal.start("portal")
 
 
 def left(lab: Page) -> Locator:
@@ -101,6 +134,13 @@ def test_the_session_is_looked_after_from_within_jupyterlab(
     expect(left(lab)).to_be_focused()
 
     with context.expect_page() as opened:
+        choose(lab, "Back to the Portal")
+    back = opened.value
+    back.get_by_role("heading", name=SESSION, level=1).wait_for()
+    assert back.url == f"{portal.base_url}/sessions/{session.id}"
+    back.close()
+
+    with context.expect_page() as opened:
         choose(lab, "Open TensorBoard")
     opened.value.wait_for_url(re.compile(r"/tensorboard/[0-9a-f-]{36}/"), timeout=jl.SLOW_MS)
     opened.value.close()
@@ -121,3 +161,58 @@ def test_the_session_is_looked_after_from_within_jupyterlab(
     card = page.get_by_role("article").filter(has_text=SESSION).first
     expect(card.get_by_text(re.compile(r"^2 h \d+ min left"))).to_be_visible(timeout=jl.SLOW_MS)
     assert session.expires_at() == ends + timedelta(hours=1)
+
+
+@pytest.mark.usefixtures("soon_idle")
+def test_a_session_in_which_nothing_runs_says_so_until_something_does(
+    portal: Live, context: BrowserContext, log_in: LogIn, chromium: Browser
+) -> None:
+    lab = context.new_page()
+    log_in(lab, "alice")
+    with started(portal, chromium, minutes=60) as session:
+        url = f"{portal.base_url}{session.now()['url']}"
+        jl.open_launcher(lab, url)
+        warning = lab.get_by_role("alert").filter(has_text="Nothing has run here for")
+        expect(warning).to_contain_text("CPU")
+        with context.expect_page() as opened:
+            warning.get_by_role("button", name="Stop Session…").click()
+        page = opened.value
+        page.get_by_role("heading", name=SESSION, level=1).wait_for()
+        idle = page.get_by_text(re.compile(r"^Idle for"))
+        expect(idle).to_be_visible()
+        page.get_by_role("button", name="Stop", exact=True).click()
+        page.get_by_role("dialog").get_by_role("button", name="Keep it running").click()
+        page.goto(portal.base_url)
+        expect(page.get_by_role("article").filter(has_text=SESSION).first).to_contain_text("Idle")
+
+        jl.open_launcher(lab, url)
+        warning.get_by_role("button", name="Keep It").click()
+        expect(warning).to_be_hidden()
+        with lab.expect_response(re.compile(r"/portal/session(\?|$)")) as told:
+            jl.open_launcher(lab, url)
+        assert told.value.json()["kept"], "the server remembers it for every tab"
+        left(lab).wait_for()
+        expect(warning).to_be_hidden()
+
+        jl.open_notebook(lab, "Python 3.11")
+        jl.run_cell(lab, "import time; time.sleep(3600)")
+        expect(idle).to_be_hidden()  # it waits, but it is still at it
+        assert session.now()["idle_since"] is None
+        assert session.now()["state"] == "running"
+
+
+def test_jupyterlab_speaks_the_language_of_the_portal(
+    portal: Live, context: BrowserContext, log_in: LogIn, chromium: Browser
+) -> None:
+    lab = context.new_page()
+    log_in(lab, "alice")
+    with started(portal, chromium, MINUTES, language="zh") as session:
+        lab.goto(f"{portal.base_url}{session.now()['url']}lab?reset")
+        time_left = lab.get_by_role("button", name=re.compile(r"^剩余 1\d:\d\d 分钟$"))
+        time_left.click()
+        offered = lab.get_by_role("menu").get_by_role("menuitem")
+        expect(offered.filter(has_text="返回门户")).to_be_visible()
+        expect(offered.filter(has_text="延长 1 小时")).to_be_visible()
+        expect(lab.get_by_role("menuitem", name="会话", exact=True)).to_be_visible()
+        expect(lab.get_by_role("menuitem", name="文件", exact=True)).to_be_visible()
+        expect(lab.get_by_role("alert")).to_contain_text("请保存您的工作")

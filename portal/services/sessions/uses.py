@@ -52,7 +52,7 @@ async def take(
 
 
 def warned_of(
-    before: datetime | None, idle_s: int | None, now: datetime, warn_minutes: int
+    before: datetime | None, idle_s: int | None, now: datetime, warn_minutes: float
 ) -> datetime | None:
     """Since when nothing has run, once that is worth a word; None before. It is told again and
     again, as an age: the same rest keeps the beginning that was told first, `before`."""
