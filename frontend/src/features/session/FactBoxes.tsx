@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Paper } from '@mantine/core';
 import type { Session } from '@/api/types';
 import { MaybeTerm } from '@/features/glossary/Term';
@@ -9,9 +10,9 @@ import classes from './SessionPage.module.css';
 export function FactBoxes({ session }: { session: Session }) {
   return (
     <div className={classes.boxes}>
-      <Box title="Resources" facts={resourceFacts(session)} />
-      <Box title="Place" facts={placeFacts(session)} />
-      <Box title="Course" facts={courseFacts(session)} />
+      <Box title={t`Resources`} facts={resourceFacts(session)} />
+      <Box title={t`Place`} facts={placeFacts(session)} />
+      <Box title={t`Course`} facts={courseFacts(session)} />
     </div>
   );
 }

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Session } from '@/api/types';
@@ -11,11 +13,11 @@ export function LogSection({ session }: { session: Session }) {
   const [open, setOpen] = useState(false);
   const [stream, setStream] = useState<Stream>('stderr');
   return (
-    <Fold summary="Log" open={open} onTurn={setOpen}>
+    <Fold summary={t`Log`} open={open} onTurn={setOpen}>
       <p className={classes.note}>
-        What Slurm and JupyterLab printed.{' '}
+        {t`What Slurm and JupyterLab printed.`}{' '}
         <Link to="/sessions/$id/log" params={{ id: session.id }}>
-          On a page of its own
+          <Trans>On a page of its own</Trans>
         </Link>
       </p>
       {open && (

@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import { Button, Group } from '@mantine/core';
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { Session } from '@/api/types';
@@ -89,11 +90,11 @@ function Ended({ session }: { session: Session }) {
           variant="default"
           renderRoot={(props) => <Link to="/start" search={toStartLink(session)} {...props} />}
         >
-          Change it, then start
+          <Trans>Change it, then start</Trans>
         </Button>
         {session.started_at && <TensorboardLink id={session.id} variant="subtle" />}
         <RemoveButton id={session.id} onRemoved={() => navigate({ to: '/', replace: true })}>
-          Remove from the list
+          <Trans>Remove from the list</Trans>
         </RemoveButton>
       </div>
       <SessionBoard session={session} />

@@ -1,9 +1,12 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { Session } from '@/api/types';
 import { useAct } from '@/features/sessions/useAct';
+import { said } from '@/i18n/said';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
@@ -21,10 +24,14 @@ export function Packages({ session }: { session: Of }) {
   const { data, error, isFetching, refetch } = useQuery(packagesQuery(session.environment));
   return (
     <section aria-labelledby="packages" className={classes.section}>
-      <h2 id="packages">Your packages</h2>
+      <h2 id="packages">
+        <Trans>Your packages</Trans>
+      </h2>
       <div role="status">
         {error && data === undefined && <Notice tone="error">{sentence(error)}</Notice>}
-        {data === undefined && isFetching && <p className={classes.note}>Looking in your home…</p>}
+        {data === undefined && isFetching && (
+          <p className={classes.note}>{t`Looking in your home…`}</p>
+        )}
       </div>
       {data && <Installed found={data} session={session} />}
       {!isFetching && (
@@ -36,7 +43,7 @@ export function Packages({ session }: { session: Of }) {
           leftSection={<Icon name="again" size={15} />}
           onClick={() => void refetch()}
         >
-          Look again
+          <Trans>Look again</Trans>
         </Button>
       )}
     </section>
@@ -45,12 +52,14 @@ export function Packages({ session }: { session: Of }) {
 
 function Installed({ found, session }: { found: Found; session: Of }) {
   const none = found.items.length === 0;
+  const environment = said(session.environment_title);
+  const { folder } = found;
   return (
     <>
       <p className={classes.note}>
         {none
-          ? `You have installed nothing into ${session.environment_title}. What a cell installs with %pip install, or install.packages in R, shows here.`
-          : `Installed by you into ${session.environment_title}; its kernels and jobs find them in ${found.folder}.`}
+          ? t`You have installed nothing into ${environment}. What a cell installs with %pip install, or install.packages in R, shows here.`
+          : t`Installed by you into ${environment}; its kernels and jobs find them in ${folder}.`}
       </p>
       {!none && <List found={found} />}
       <div className={classes.actions}>
@@ -63,22 +72,23 @@ function Installed({ found, session }: { found: Found; session: Of }) {
 
 function List({ found }: { found: Found }) {
   const [all, setAll] = useState(false);
+  const count = found.items.length;
   const shown: Package[] = all ? found.items : found.items.slice(0, FIRST);
   return (
     <>
-      <ul className={classes.packages} aria-label="Installed packages">
+      <ul className={classes.packages} aria-label={t`Installed packages`}>
         {shown.map(({ name, version }) => (
           <li key={`${name} ${version}`}>
             <span>{name}</span> {version && <span className={classes.quiet}>{version}</span>}
           </li>
         ))}
       </ul>
-      {shown.length < found.items.length && (
+      {shown.length < count && (
         <Button size="compact-sm" variant="subtle" w="fit-content" onClick={() => setAll(true)}>
-          Show all {found.items.length}
+          <Trans>Show all {count}</Trans>
         </Button>
       )}
-      {!found.complete && <p className={classes.note}>There are more than are shown here.</p>}
+      {!found.complete && <p className={classes.note}>{t`There are more than are shown here.`}</p>}
     </>
   );
 }
@@ -86,6 +96,7 @@ function List({ found }: { found: Found }) {
 /** Moves all of them to the trash, after a question. */
 function Remove({ session, count }: { session: Of; count: number }) {
   const [asking, setAsking] = useState(false);
+  const environment = said(session.environment_title);
   const client = useQueryClient();
   const act = async (): Promise<void> => {
     const after = await resetPackages(session.environment);
@@ -99,19 +110,21 @@ function Remove({ session, count }: { session: Of; count: number }) {
         leftSection={<Icon name="trash" size={15} />}
         onClick={() => setAsking(true)}
       >
-        Remove them all…
+        <Trans>Remove them all…</Trans>
       </Button>
       <ConfirmDialog
-        title={`Remove your packages from ${session.environment_title}?`}
+        title={t`Remove your packages from ${environment}?`}
         opened={asking}
         onClose={() => setAsking(false)}
         act={act}
-        button={count === 1 ? 'Remove it' : `Remove all ${count}`}
+        button={plural(count, { one: 'Remove it', other: 'Remove all #' })}
       >
         <p className={classes.plain}>
-          The environment is then as it came, for all your sessions and jobs in it. Restart kernels
-          that have loaded any of them. You can bring them back here; they lie in your trash until
-          then.
+          <Trans>
+            The environment is then as it came, for all your sessions and jobs in it. Restart
+            kernels that have loaded any of them. You can bring them back here; they lie in your
+            trash until then.
+          </Trans>
         </p>
       </ConfirmDialog>
     </>
@@ -127,8 +140,10 @@ function BringBack({ found, session }: { found: Found; session: Of }) {
   if (newest === undefined) {
     return found.removed_complete ? null : (
       <p className={classes.note}>
-        Whether any can be brought back isn’t known: there is too much in your trash to look
-        through. Delete what you don’t need from it on the page Files, then look again.
+        <Trans>
+          Whether any can be brought back isn’t known: there is too much in your trash to look
+          through. Delete what you don’t need from it on the page Files, then look again.
+        </Trans>
       </p>
     );
   }
@@ -145,10 +160,12 @@ function BringBack({ found, session }: { found: Found; session: Of }) {
         leftSection={<Icon name="again" size={15} />}
         onClick={() => void act(back)}
       >
-        Bring them back
+        <Trans>Bring them back</Trans>
       </Button>
       <span className={classes.quiet}>
-        Removed <Time at={newest.removed_at} />
+        <Trans>
+          Removed <Time at={newest.removed_at} />
+        </Trans>
       </span>
     </>
   );

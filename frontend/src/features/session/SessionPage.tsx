@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Skeleton } from '@mantine/core';
 import { Link, useParams } from '@tanstack/react-router';
 import { ApiError, sentence } from '@/api/problem';
@@ -8,6 +10,7 @@ import logClasses from '@/features/log/LogPage.module.css';
 import { Notebooks } from '@/features/sessions/Notebooks';
 import { StartSteps } from '@/features/sessions/StartSteps';
 import { stateWords } from '@/features/sessions/words';
+import { said } from '@/i18n/said';
 import { Fold } from '@/ui/Fold';
 import { Notice } from '@/ui/Notice';
 import { StateChip } from '@/ui/StateChip';
@@ -27,7 +30,7 @@ export function SessionPage() {
   if (session) return <Detail key={session.id} session={session} />;
   if (error instanceof ApiError && error.status === 404) return <NotFoundPage />;
   if (error) return <Notice tone="error">{sentence(error)}</Notice>;
-  return <Skeleton height={320} radius="lg" aria-label="Loading" />;
+  return <Skeleton height={320} radius="lg" aria-label={t`Loading`} />;
 }
 
 function Detail({ session }: { session: Session }) {
@@ -36,11 +39,11 @@ function Detail({ session }: { session: Session }) {
   return (
     <>
       <Link to="/" className={logClasses.back}>
-        ← Home
+        ← <Trans>Home</Trans>
       </Link>
       <div className={logClasses.top}>
-        <PageTitle tab={`Session ${session.name}`}>{session.name}</PageTitle>
-        <span className={classes.quiet}>{session.environment_title}</span>
+        <PageTitle tab={t`Session ${{ name: session.name }}`}>{session.name}</PageTitle>
+        <span className={classes.quiet}>{said(session.environment_title)}</span>
         <span aria-live="polite">
           <StateChip {...stateWords(session)} />
         </span>
@@ -49,7 +52,9 @@ function Detail({ session }: { session: Session }) {
         <div className={classes.now}>
           {session.stale_since && session.state !== 'ended' && (
             <Notice tone="warning">
-              Last known state: Slurm has not answered since <Time at={session.stale_since} />.
+              <Trans>
+                Last known state: Slurm has not answered since <Time at={session.stale_since} />.
+              </Trans>
             </Notice>
           )}
           <Now session={session} />
@@ -69,7 +74,7 @@ function Detail({ session }: { session: Session }) {
 function StartFold({ session }: { session: Session }) {
   return (
     <div className={classes.start}>
-      <Fold summary="How its start went">
+      <Fold summary={t`How its start went`}>
         <StartSteps session={session} />
       </Fold>
     </div>

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useMemo } from 'react';
 import type uPlot from 'uplot';
 import { clock } from '@/lib/clock';
@@ -43,7 +44,7 @@ function options(chart: Chart): ReturnType<Drawing['options']> {
       },
     ],
     series: [
-      { label: 'Time', value: (_plot, at) => (at === null ? '' : timeText(at)) },
+      { label: t`Time`, value: (_plot, at) => (at === null ? '' : timeText(at)) },
       ...chart.lines.map(({ label }, index) => ({
         ...lineLook(index),
         label,
@@ -74,7 +75,7 @@ export function UseChart({ at, chart }: { at: number[]; chart: Chart }) {
       </figcaption>
       <div ref={place} className={classes.plot} aria-hidden="true" />
       <details className={classes.numbers}>
-        <summary>{chart.title} as a table</summary>
+        <summary>{t`${{ figure: chart.title }} as a table`}</summary>
         <ChartTable at={at} chart={chart} />
       </details>
     </figure>
@@ -86,7 +87,7 @@ function ChartTable({ at, chart }: { at: number[]; chart: Chart }) {
     <table>
       <thead>
         <tr>
-          <th scope="col">Since</th>
+          <th scope="col">{t`Since`}</th>
           {chart.lines.map(({ label }) => (
             <th scope="col" key={label}>
               {label}

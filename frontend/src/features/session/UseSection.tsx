@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { sentence } from '@/api/problem';
@@ -39,7 +40,7 @@ export function UseSection({ session }: { session: Session }) {
   });
   return (
     <section aria-labelledby="use" className={pageClasses.section}>
-      <h2 id="use">{session.state === 'ended' ? 'What it used' : 'What it uses'}</h2>
+      <h2 id="use">{session.state === 'ended' ? t`What it used` : t`What it uses`}</h2>
       {error && data === undefined ? (
         <Notice tone="error">{sentence(error)}</Notice>
       ) : (
@@ -59,7 +60,7 @@ function Figures({ session, use, loading }: FiguresProps) {
   const now = useNow();
   const live = session.state === 'running' || session.state === 'suspended';
   const drawn = useMemo(() => charts(use, session.resources, live), [use, session.resources, live]);
-  const said = loading ? 'Reading what was measured…' : remark(use, session, now);
+  const said = loading ? t`Reading what was measured…` : remark(use, session, now);
   return (
     <>
       {said && <p className={classes.note}>{said}</p>}
@@ -82,10 +83,10 @@ function Figures({ session, use, loading }: FiguresProps) {
 function Accounted({ session, use }: { session: Session; use: SessionUse }) {
   if (session.started_at === null) return null;
   if (use.total === null)
-    return <p className={classes.note}>Slurm’s accounting says nothing of it yet.</p>;
+    return <p className={classes.note}>{t`Slurm’s accounting says nothing of it yet.`}</p>;
   return (
     <>
-      <h3 className={pageClasses.small}>In all, as Slurm’s accounting has it</h3>
+      <h3 className={pageClasses.small}>{t`In all, as Slurm’s accounting has it`}</h3>
       <dl className={pageClasses.figures}>
         {totals(use.total, session.resources).map(([label, value]) => (
           <div key={label}>

@@ -1,6 +1,8 @@
 /** What is known of a session, as labels and values. Pure. */
+import { t } from '@lingui/core/macro';
 import type { Session } from '@/api/types';
-import { gpuText, memoryText, plural } from '@/features/sessions/words';
+import { gpuText, memoryText, nodesText } from '@/features/sessions/words';
+import { said } from '@/i18n/said';
 import { minutesAsTime } from '@/lib/time';
 
 export interface Fact {
@@ -17,15 +19,15 @@ function fact(label: string, value: string | number | null | undefined): Fact[] 
 
 export function resourceFacts({ resources, environment_title }: Session): Fact[] {
   return [
-    ...fact('Environment', environment_title),
-    ...fact('GPUs', resources.gpus > 0 ? gpuText(resources) : 'none'),
-    ...fact('CPUs', resources.cpus),
+    ...fact(t`Environment`, said(environment_title)),
+    ...fact(t`GPUs`, resources.gpus > 0 ? gpuText(resources) : t`none`),
+    ...fact(t`CPUs`, resources.cpus),
     ...fact(
-      'Memory',
-      resources.memory_gb === null ? 'as the cluster gives' : memoryText(resources.memory_gb),
+      t`Memory`,
+      resources.memory_gb === null ? t`as the cluster gives` : memoryText(resources.memory_gb),
     ),
     ...fact(
-      'Time',
+      t`Time`,
       resources.time_limit_minutes === null ? null : minutesAsTime(resources.time_limit_minutes),
     ),
   ];
@@ -34,22 +36,22 @@ export function resourceFacts({ resources, environment_title }: Session): Fact[]
 export function placeFacts(session: Session): Fact[] {
   const { partition, account, qos, nodes } = session.resources;
   return [
-    ...fact('Node', session.node ?? (nodes > 1 ? plural(nodes, 'node') : null)),
-    ...fact('Partition', partition),
-    ...fact('Account', account),
-    ...fact('QOS', qos),
-    ...fact('Slurm job', session.job_id),
-    { label: 'Logs to', value: session.logdir, code: true },
+    ...fact(t`Node`, session.node ?? (nodes > 1 ? nodesText(nodes) : null)),
+    ...fact(t`Partition`, partition),
+    ...fact(t`Account`, account),
+    ...fact(t`QOS`, qos),
+    ...fact(t`Slurm job`, session.job_id),
+    { label: t`Logs to`, value: session.logdir, code: true },
   ];
 }
 
 export function courseFacts(session: Session): Fact[] {
   const times: [string, string | null][] = [
-    ['Submitted', session.submitted_at],
-    ['Started', session.started_at],
-    ['Was ready', session.ready_at],
-    ['Ended', session.ended_at],
-    [session.state === 'ended' ? 'Limit was' : 'Ends by', session.expires_at],
+    [t({ message: 'Submitted', context: 'when' }), session.submitted_at],
+    [t({ message: 'Started', context: 'when' }), session.started_at],
+    [t`Was ready`, session.ready_at],
+    [t({ message: 'Ended', context: 'when' }), session.ended_at],
+    [session.state === 'ended' ? t`Limit was` : t`Ends by`, session.expires_at],
   ];
   return times.flatMap(([label, at]) => (at === null ? [] : [{ label, value: at, time: true }]));
 }

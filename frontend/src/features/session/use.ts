@@ -1,4 +1,5 @@
 /** What a session uses, as lines to draw and as sentences. Pure. */
+import { t } from '@lingui/core/macro';
 import type { Session } from '@/api/types';
 import { memoryText } from '@/features/sessions/words';
 import { duration } from '@/lib/time';
@@ -37,7 +38,7 @@ const highest = (values: readonly (number | null)[]): number => Math.max(0, ...k
 
 /** "0.5", "12", "less than 0.1": CPUs that were busy. */
 export function cpusText(cpus: number): string {
-  if (cpus > 0 && cpus < 0.05) return 'less than 0.1';
+  if (cpus > 0 && cpus < 0.05) return t`less than 0.1`;
   return cpus < 9.95 ? String(Number(cpus.toFixed(1))) : String(Math.round(cpus));
 }
 
@@ -72,10 +73,10 @@ function memoryChart(use: SessionUse, asked: Asked, live: boolean): Chart | null
   const peak = highest(values);
   return {
     key: 'memory',
-    title: 'Memory',
+    title: t`Memory`,
     unit: 'memory',
     most: Math.max(limit ?? 0, peak * (limit === null ? 1.2 : 1), 1),
-    lines: [{ label: 'Memory', values }],
+    lines: [{ label: t`Memory`, values }],
     text: memorySentence(live ? last(values) : null, peak, limit),
   };
 }
@@ -84,41 +85,44 @@ function memorySentence(now: number | null, peak: number, limit: number | null):
   const most = valueText(peak, 'memory');
   const of = limit === null ? null : valueText(limit, 'memory');
   if (now === null)
-    return of ? `At most ${most} of ${of} were used.` : `At most ${most} were used.`;
+    return of ? t`At most ${most} of ${of} were used.` : t`At most ${most} were used.`;
   const text = valueText(now, 'memory');
   return of
-    ? `${text} of ${of} are used now; the most was ${most}.`
-    : `${text} are used now; the most was ${most}.`;
+    ? t`${text} of ${of} are used now; the most was ${most}.`
+    : t`${text} are used now; the most was ${most}.`;
 }
 
 function cpuChart(use: SessionUse, asked: Asked, live: boolean): Chart | null {
   const values = use.cpus;
   const measured = known(values);
   if (measured.length === 0) return null;
-  const now = last(values);
+  const now = live ? last(values) : null;
+  const busy = now === null ? null : cpusText(now);
+  const { cpus } = asked;
   const mean = cpusText(measured.reduce((sum, value) => sum + value, 0) / measured.length);
   return {
     key: 'cpus',
-    title: 'CPUs',
+    title: t`CPUs`,
     unit: 'cpus',
-    most: Math.max(asked.cpus, highest(values)),
-    lines: [{ label: 'CPUs', values }],
+    most: Math.max(cpus, highest(values)),
+    lines: [{ label: t`CPUs`, values }],
     text:
-      live && now !== null
-        ? `${cpusText(now)} of ${asked.cpus} are busy now; ${mean} on the average.`
-        : `${mean} of ${asked.cpus} were busy on the average.`,
+      busy !== null
+        ? t`${busy} of ${cpus} are busy now; ${mean} on the average.`
+        : t`${mean} of ${cpus} were busy on the average.`,
   };
 }
 
 function gpuCharts(use: SessionUse, live: boolean): (Chart | null)[] {
   const gpus = use.gpus ?? [];
-  const label = (index: number): string => (gpus.length > 1 ? `GPU ${index + 1}` : 'GPU');
+  const label = (index: number): string =>
+    gpus.length > 1 ? t`GPU ${{ number: index + 1 }}` : t`GPU`;
   const busy = gpus.map((gpu, index) => ({ label: label(index), values: gpu.use_percent }));
   const memory = gpus.map((gpu, index) => ({ label: label(index), values: gpu.memory_mb }));
   const total = Math.max(0, ...gpus.map((gpu) => gpu.memory_total_mb ?? 0));
   return [
-    gpuChart('gpu', 'GPU use', 'percent', busy, 100, live),
-    gpuChart('gpu-memory', 'GPU memory', 'memory', memory, total, live),
+    gpuChart('gpu', t`GPU use`, 'percent', busy, 100, live),
+    gpuChart('gpu-memory', t`GPU memory`, 'memory', memory, total, live),
   ];
 }
 
@@ -141,10 +145,10 @@ function gpuChart(
 
 function gpuSentence(now: string | null, peak: number, unit: Unit, lines: Line[]): string {
   const most = valueText(peak, unit);
-  if (now === null) return `The most was ${most}.`;
+  if (now === null) return t`The most was ${most}.`;
   return lines.length > 1
-    ? `${now} on the busiest one now; the most was ${most}.`
-    : `${now} now; the most was ${most}.`;
+    ? t`${now} on the busiest one now; the most was ${most}.`
+    : t`${now} now; the most was ${most}.`;
 }
 
 /** Why there is no chart of something, where there is one of something else. */
@@ -152,12 +156,12 @@ export function absences(use: SessionUse, gpus: number): string[] {
   const measured = use.at.length > 0;
   const sentences: string[] = [];
   if (measured && known(use.memory_mb).length === 0)
-    sentences.push('How much memory it uses can’t be measured on this node.');
+    sentences.push(t`How much memory it uses can’t be measured on this node.`);
   if (use.at.length > 1 && known(use.cpus).length === 0)
-    sentences.push('How busy its CPUs are can’t be measured on this node.');
+    sentences.push(t`How busy its CPUs are can’t be measured on this node.`);
   if (measured && gpus > 0 && use.gpus === null)
     sentences.push(
-      'What its GPUs do isn’t known: there is no nvidia-smi on its node that answers.',
+      t`What its GPUs do isn’t known: there is no nvidia-smi on its node that answers.`,
     );
   return sentences;
 }
@@ -170,29 +174,29 @@ export function remark(
 ): string | null {
   const ended = session.state === 'ended';
   if (use.at.length === 0) {
-    if (ended) return 'Nothing was measured while it ran.';
-    return 'The first figures come half a minute after JupyterLab has started.';
+    if (ended) return t`Nothing was measured while it ran.`;
+    return t`The first figures come half a minute after JupyterLab has started.`;
   }
   const age = use.told_at === null ? 0 : nowMs - Date.parse(use.told_at);
   if (session.state === 'running' && age > OLD_MS)
-    return `Its node has told nothing new for ${duration(age)}.`;
+    return t`Its node has told nothing new for ${{ time: duration(age) }}.`;
   return null;
 }
 
 /** What Slurm's accounting says after the end, by its labels; what it doesn't say is absent. */
 export function totals(total: Total, asked: Asked): [label: string, value: string][] {
   const found: [string, string][] = [];
-  if (total.elapsed_s != null) found.push(['Time', duration(total.elapsed_s * 1000)]);
+  if (total.elapsed_s != null) found.push([t`Time`, duration(total.elapsed_s * 1000)]);
   if (total.max_rss_gb != null) {
     const most = memoryText(total.max_rss_gb);
     found.push([
-      'Most memory',
-      asked.memory_gb ? `${most} of ${memoryText(asked.memory_gb)}` : most,
+      t`Most memory`,
+      asked.memory_gb ? t`${most} of ${{ asked: memoryText(asked.memory_gb) }}` : most,
     ]);
   }
-  if (total.cpu_s != null) found.push(['CPU time', duration(total.cpu_s * 1000)]);
+  if (total.cpu_s != null) found.push([t`CPU time`, duration(total.cpu_s * 1000)]);
   if (total.cpu_efficiency != null)
-    found.push(['CPUs in use', `${Math.round(total.cpu_efficiency * 100)} %`]);
+    found.push([t`CPUs in use`, `${Math.round(total.cpu_efficiency * 100)} %`]);
   return found;
 }
 

@@ -1,4 +1,5 @@
 /** What one can do with a session that has ended, on its card and on its page. */
+import { Trans } from '@lingui/react/macro';
 import { Button, type ButtonProps } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Session } from '@/api/types';
@@ -24,7 +25,7 @@ export function AgainButton({ session, onStarted, ...looks }: AgainProps) {
       loading={busy}
       onClick={() => void act(again)}
     >
-      Start again
+      <Trans>Start again</Trans>
     </Button>
   );
 }

@@ -1,5 +1,8 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Menu } from '@mantine/core';
 import type { Session } from '@/api/types';
+import { said } from '@/i18n/said';
 import { minutesAsTime } from '@/lib/time';
 import { Icon } from '@/ui/icons';
 import { extendSession } from './actions';
@@ -19,19 +22,19 @@ export function ExtendMenu({ session }: { session: Session }) {
           variant="subtle"
           loading={busy}
           rightSection={<Icon name="down" size={12} />}
-          aria-label={`More time for ${session.name}`}
+          aria-label={t`More time for ${{ name: session.name }}`}
         >
-          More time
+          <Trans>More time</Trans>
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        {extension.reason && <Menu.Label>{extension.reason}</Menu.Label>}
+        {extension.reason && <Menu.Label>{said(extension.reason)}</Menu.Label>}
         {extensionChoices(extension.minutes).map((minutes) => (
           <Menu.Item
             key={minutes}
             onClick={() => void act(() => extendSession(session.id, minutes))}
           >
-            {minutesAsTime(minutes)} more
+            {t`${{ time: minutesAsTime(minutes) }} more`}
           </Menu.Item>
         ))}
       </Menu.Dropdown>

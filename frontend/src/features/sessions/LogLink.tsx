@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { Icon } from '@/ui/icons';
@@ -12,7 +13,7 @@ export function LogLink({ id }: { id: string }) {
       color="gray"
       leftSection={<Icon name="log" />}
     >
-      Log
+      <Trans>Log</Trans>
     </Button>
   );
 }

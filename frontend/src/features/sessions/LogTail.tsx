@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
@@ -30,9 +31,9 @@ export function LogTail({ of, endedAt, opened = true }: Props) {
       open={open}
       onToggle={(event) => setOpen(event.currentTarget.open)}
     >
-      <summary>The log's last lines</summary>
+      <summary>{t`The log's last lines`}</summary>
       {error && <p className={classes.note}>{sentence(error)}</p>}
-      {text === '' && <p className={classes.note}>It printed nothing.</p>}
+      {text === '' && <p className={classes.note}>{t`It printed nothing.`}</p>}
       {text && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it
         <pre ref={scrollToEnd} tabIndex={0}>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Stack, Text } from '@mantine/core';
 import { Link, useParams } from '@tanstack/react-router';
 import { useEffect } from 'react';
@@ -29,18 +31,18 @@ export function NotRunningPage() {
   return (
     <div className={plain.center}>
       <Stack gap="md" w="100%" maw={560}>
-        <PageTitle tab={`${name} isn't running`}>
-          {isLive(session) ? `${name} isn't ready yet` : `${name} isn't running`}
+        <PageTitle tab={t`${name} isn't running`}>
+          {isLive(session) ? t`${name} isn't ready yet` : t`${name} isn't running`}
         </PageTitle>
         <Text c="dimmed">
           {isLive(session)
-            ? 'This page opens JupyterLab by itself as soon as it answers.'
-            : 'Your files are safe; only the session has ended. Start it again to go on.'}
+            ? t`This page opens JupyterLab by itself as soon as it answers.`
+            : t`Your files are safe; only the session has ended. Start it again to go on.`}
         </Text>
         <SessionCard session={session} />
 
         <Button component={Link} to="/" variant="subtle" w="fit-content">
-          Your sessions
+          <Trans>Your sessions</Trans>
         </Button>
       </Stack>
     </div>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -7,6 +9,7 @@ import { sentence } from '@/api/problem';
 import type { Notebook } from '@/api/types';
 import { environmentsQuery } from '@/app/queries';
 import { notebookSearch } from '@/features/submit/link';
+import { said } from '@/i18n/said';
 import { Icon } from '@/ui/icons';
 import { Time } from '@/ui/Time';
 import classes from './Notebooks.module.css';
@@ -36,19 +39,22 @@ export function Notebooks({ id }: { id: string }) {
       open={open}
       onToggle={(event) => setOpen(event.currentTarget.open)}
     >
-      <summary>Run a notebook as a job</summary>
+      <summary>{t`Run a notebook as a job`}</summary>
       <p className={classes.note}>
-        A job goes on without a browser, and keeps the executed copy.
-        {data && data.items.length > 0 && ' You changed these last:'}
+        {data && data.items.length > 0
+          ? t`A job goes on without a browser, and keeps the executed copy. You changed these last:`
+          : t`A job goes on without a browser, and keeps the executed copy.`}
       </p>
       <div role="status">
         {error && !isFetching && <p className={classes.problem}>{sentence(error)}</p>}
-        {data === undefined && isFetching && <p className={classes.note}>Looking in your home…</p>}
+        {data === undefined && isFetching && (
+          <p className={classes.note}>{t`Looking in your home…`}</p>
+        )}
         {data?.items.length === 0 && (
           <p className={classes.note}>
             {data.complete
-              ? 'There is no notebook in your home yet. Save one in JupyterLab, then look again.'
-              : 'None was found, but your home holds more than was looked at.'}
+              ? t`There is no notebook in your home yet. Save one in JupyterLab, then look again.`
+              : t`None was found, but your home holds more than was looked at.`}
           </p>
         )}
       </div>
@@ -62,9 +68,11 @@ export function Notebooks({ id }: { id: string }) {
           loading={isFetching}
           onClick={() => void refetch()}
         >
-          Look again
+          <Trans>Look again</Trans>
         </Button>
-        <Another complete={data?.complete ?? true}>Another notebook…</Another>
+        <Another complete={data?.complete ?? true}>
+          <Trans>Another notebook…</Trans>
+        </Another>
       </p>
     </details>
   );
@@ -72,12 +80,13 @@ export function Notebooks({ id }: { id: string }) {
 
 function List({ items }: { items: Notebook[] }) {
   const [all, setAll] = useState(false);
+  const count = items.length;
   const environments = useQuery(environmentsQuery).data ?? [];
   const title = (name: string | null): string | undefined =>
-    environments.find((known) => known.name === name)?.title;
+    said(environments.find((known) => known.name === name)?.title);
   return (
     <>
-      <ul className={classes.list} aria-label="Notebooks">
+      <ul className={classes.list} aria-label={t`Notebooks`}>
         {(all ? items : items.slice(0, FIRST)).map((notebook) => (
           <li key={notebook.path}>
             <span className={classes.about}>
@@ -93,17 +102,17 @@ function List({ items }: { items: Notebook[] }) {
               )}
               size="compact-sm"
               variant="default"
-              aria-label={`Run ${notebook.path} as a job`}
+              aria-label={t`Run ${{ notebook: notebook.path }} as a job`}
               leftSection={<Icon name="play" size={15} />}
             >
-              Run as a job
+              <Trans>Run as a job</Trans>
             </Button>
           </li>
         ))}
       </ul>
-      {!all && items.length > FIRST && (
+      {!all && count > FIRST && (
         <Button size="compact-sm" variant="subtle" onClick={() => setAll(true)}>
-          Show all {items.length}
+          <Trans>Show all {count}</Trans>
         </Button>
       )}
     </>
@@ -114,7 +123,7 @@ function List({ items }: { items: Notebook[] }) {
 function Another({ complete, children }: { complete: boolean; children: ReactNode }) {
   return (
     <Link to="/jobs/new" search={{ template: 'notebook' }} className={classes.another}>
-      {complete ? children : 'Your home holds more than was looked at: another notebook…'}
+      {complete ? children : t`Your home holds more than was looked at: another notebook…`}
     </Link>
   );
 }

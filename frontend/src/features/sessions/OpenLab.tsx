@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import { Button, type ButtonProps } from '@mantine/core';
 import type { Session } from '@/api/types';
 import { Icon } from '@/ui/icons';
@@ -19,7 +20,7 @@ export function OpenLab({ session, ...looks }: Props) {
       rel="noopener"
       leftSection={<Icon name="open" />}
     >
-      Open JupyterLab
+      <Trans>Open JupyterLab</Trans>
     </Button>
   );
 }

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import type { Session } from '@/api/types';
 import { TellMe } from '@/features/notify/TellMe';
 import { duration, localTime, utcTime } from '@/lib/time';
@@ -21,18 +22,18 @@ export function QueuedBody({ session, facts = true }: Props) {
   return (
     <>
       <Reason
-        reason={session.reason ?? 'It waits for Slurm to find a place for it.'}
+        reason={session.reason ?? t`It waits for Slurm to find a place for it.`}
         advice={session.advice}
       />
       {facts && <Facts session={session} />}
       <div className={classes.actions}>
         <span className={classes.environment}>
-          Waiting for {duration(waited)}
+          {t`Waiting for ${{ time: duration(waited) }}`}
           {estimate !== null && estimatedIn > 0 && (
             <>
               {' · '}
               <span title={utcTime(estimate)}>
-                expected to start by {localTime(estimate, now)}, in {duration(estimatedIn)}
+                {t`expected to start by ${{ time: localTime(estimate, now) }}, in ${{ wait: duration(estimatedIn) }}`}
               </span>
             </>
           )}

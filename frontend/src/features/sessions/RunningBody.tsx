@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import type { Session } from '@/api/types';
 import { elapsed } from '@/lib/time';
 import { Facts } from './Facts';
@@ -13,6 +14,13 @@ import { TensorboardLink } from './TensorboardLink';
 import { TerminalMenu } from './TerminalMenu';
 import { TimeLeft } from './TimeLeft';
 import { startTimes } from './timeline';
+
+function readyText({ totalMs, queueMs }: NonNullable<ReturnType<typeof startTimes>>): string {
+  const all = elapsed(totalMs);
+  if (queueMs === null) return t`Was ready ${all} after the click.`;
+  const queue = elapsed(queueMs);
+  return t`Was ready ${all} after the click, ${queue} of it in Slurm's queue.`;
+}
 
 export function RunningBody({ session }: { session: Session }) {
   const started = startTimes(session);
@@ -33,12 +41,7 @@ export function RunningBody({ session }: { session: Session }) {
       </div>
       <SessionBoard session={session} />
       <Notebooks id={session.id} />
-      {started && (
-        <span className={classes.environment}>
-          Was ready {elapsed(started.totalMs)} after the click
-          {started.queueMs !== null && `, ${elapsed(started.queueMs)} of it in Slurm's queue`}.
-        </span>
-      )}
+      {started && <span className={classes.environment}>{readyText(started)}</span>}
     </>
   );
 }

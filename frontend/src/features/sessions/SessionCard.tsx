@@ -1,7 +1,9 @@
+import { Trans } from '@lingui/react/macro';
 import { Paper } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { memo, type ReactNode } from 'react';
 import type { Session } from '@/api/types';
+import { said } from '@/i18n/said';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import { EndedBody } from './EndedBody';
@@ -40,7 +42,7 @@ export const SessionCard = memo(function SessionCard({ session }: { session: Ses
             {session.name}
           </Link>
         </h3>
-        <span className={classes.environment}>{session.environment_title}</span>
+        <span className={classes.environment}>{said(session.environment_title)}</span>
         <span className={classes.chip}>
           <StateChip {...stateWords(session)} />
         </span>
@@ -48,7 +50,9 @@ export const SessionCard = memo(function SessionCard({ session }: { session: Ses
       <div className={classes.body}>
         {session.stale_since && session.state !== 'ended' && (
           <span className={classes.stale}>
-            Last known state: Slurm has not answered since <Time at={session.stale_since} />.
+            <Trans>
+              Last known state: Slurm has not answered since <Time at={session.stale_since} />.
+            </Trans>
           </span>
         )}
         {body(session)}

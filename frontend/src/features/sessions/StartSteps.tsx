@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import type { Session } from '@/api/types';
 import { elapsed } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
@@ -5,13 +6,13 @@ import { Icon } from '@/ui/icons';
 import classes from './StartSteps.module.css';
 import { timelineSteps } from './timeline';
 
-const SPOKEN = { done: 'done', now: 'in progress', later: 'not yet' } as const;
+const SPOKEN = { done: t`done`, now: t`in progress`, later: t`not yet` };
 
 /** The way from the click to an answering JupyterLab, step by step with its times. */
 export function StartSteps({ session }: { session: Session }) {
   const now = useNow();
   return (
-    <ol className={classes.steps} aria-label="Progress of the start">
+    <ol className={classes.steps} aria-label={t`Progress of the start`}>
       {timelineSteps(session, now).map(({ step, label, state, tookMs }) => (
         <li
           key={step}

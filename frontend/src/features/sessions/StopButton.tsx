@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Button } from '@mantine/core';
 import { useState } from 'react';
 import type { Session } from '@/api/types';
@@ -26,7 +27,7 @@ export function StopButton({ session }: { session: Session }) {
         leftSection={<Icon name="stop" />}
         onClick={() => (begun ? setAsking(true) : void stop())}
       >
-        {begun ? 'Stop' : 'Cancel'}
+        {begun ? t`Stop` : t({ message: 'Cancel', context: 'a session that has not begun' })}
       </Button>
       <StopDialog
         name={session.name}

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Group, Modal, Text } from '@mantine/core';
 
 interface Props {
@@ -12,17 +14,18 @@ interface Props {
 
 export function StopDialog({ name, opened, busy, onStop, onClose, owner }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title={`Stop session ${name}?`} size="sm">
+    <Modal opened={opened} onClose={onClose} title={t`Stop session ${name}?`} size="sm">
       <Text size="sm">
-        Its kernels end and what they hold in memory is lost. Saved notebooks and files stay
-        {owner ? ` with ${owner}` : ''}.
+        {owner
+          ? t`Its kernels end and what they hold in memory is lost. Saved notebooks and files stay with ${owner}.`
+          : t`Its kernels end and what they hold in memory is lost. Saved notebooks and files stay.`}
       </Text>
       <Group justify="flex-end" mt="lg">
         <Button variant="default" onClick={onClose} data-autofocus>
-          Keep it running
+          <Trans>Keep it running</Trans>
         </Button>
         <Button color="red.9" loading={busy} onClick={onStop}>
-          Stop it
+          <Trans>Stop it</Trans>
         </Button>
       </Group>
     </Modal>

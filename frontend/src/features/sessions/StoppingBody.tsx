@@ -1,4 +1,6 @@
+import { t } from '@lingui/core/macro';
 import type { Session } from '@/api/types';
+import { said } from '@/i18n/said';
 import { Facts } from './Facts';
 import classes from './SessionCard.module.css';
 
@@ -6,7 +8,7 @@ export function StoppingBody({ session }: { session: Session }) {
   return (
     <>
       <p className={classes.reason}>
-        {session.reason ?? 'Its kernels are being ended and its place is given back.'}
+        {said(session.reason) ?? t`Its kernels are being ended and its place is given back.`}
       </p>
       <Facts session={session} />
     </>

@@ -1,18 +1,21 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import type { Tensorboard } from '@/api/types';
 import { ShareButton } from '@/features/tensorboard/ShareButton';
 import type { Parent } from '@/features/tensorboard/sharing';
+import { said } from '@/i18n/said';
 import { StateChip } from '@/ui/StateChip';
 import classes from './SessionCard.module.css';
 import { useAct } from './useAct';
 import type { Tone } from './words';
 
 export const BOARD_WORDS: Record<Tensorboard['state'], [Tone, string]> = {
-  stopped: ['quiet', 'TensorBoard stopped'],
-  queued: ['waiting', 'TensorBoard waits for its place'],
-  starting: ['busy', 'TensorBoard starting'],
-  running: ['good', 'TensorBoard running'],
-  failed: ['bad', 'TensorBoard failed'],
+  stopped: ['quiet', t`TensorBoard stopped`],
+  queued: ['waiting', t`TensorBoard waits for its place`],
+  starting: ['busy', t`TensorBoard starting`],
+  running: ['good', t`TensorBoard running`],
+  failed: ['bad', t`TensorBoard failed`],
 };
 
 interface Props {
@@ -33,7 +36,7 @@ export function TensorboardLine({ board, onStop, share, stopped = false }: Props
   return (
     <div className={classes.board}>
       <StateChip tone={tone} label={label} />
-      {board.reason && <span>{board.reason}</span>}
+      {board.reason && <span>{said(board.reason)}</span>}
       {share && <ShareButton of={share} name={share.name} compact />}
       {ends && (
         <Button
@@ -43,7 +46,7 @@ export function TensorboardLine({ board, onStop, share, stopped = false }: Props
           loading={busy}
           onClick={() => void act(onStop)}
         >
-          Stop TensorBoard
+          <Trans>Stop TensorBoard</Trans>
         </Button>
       )}
     </div>

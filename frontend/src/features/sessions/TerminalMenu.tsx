@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import { Button, Menu } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { Session } from '@/api/types';
@@ -27,7 +28,7 @@ export function TerminalMenu({ session, url }: Props) {
           leftSection={<Icon name="terminal" />}
           rightSection={<Icon name="down" size={14} />}
         >
-          Terminal
+          <Trans>Terminal</Trans>
         </Button>
       </Menu.Target>
       <Menu.Dropdown className={classes.terminals}>

@@ -1,4 +1,7 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import type { Session } from '@/api/types';
+import type { TimeLeft as Left } from '@/lib/spans';
 import { timeLeft } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
 import { Time } from '@/ui/Time';
@@ -12,6 +15,11 @@ function shareUsed(startedAt: string | null, expiresAt: string, now: number): nu
   return whole <= 0 ? 1 : Math.min(1, Math.max(0, (now - start) / whole));
 }
 
+function leftText({ text, warning, over }: Left): string {
+  if (over) return t`Its time is up; Slurm is ending it.`;
+  return warning ? t`${text} left · save your work before it ends` : t`${text} left`;
+}
+
 /** Counts down to the time limit, with a warning near the end. */
 export function TimeLeft({ session }: { session: Session }) {
   const now = useNow();
@@ -22,18 +30,18 @@ export function TimeLeft({ session }: { session: Session }) {
   return (
     <div className={classes.time}>
       <p>
-        <span className={left.warning ? classes.soon : undefined}>
-          {left.over ? 'Its time is up; Slurm is ending it.' : `${left.text} left`}
-          {left.warning && !left.over && ' · save your work before it ends'}
-        </span>
+        <span className={left.warning ? classes.soon : undefined}>{leftText(left)}</span>
         <span className={classes.environment}>
-          until <Time at={expiresAt} /> <ExtendMenu session={session} />
+          <Trans>
+            until <Time at={expiresAt} />
+          </Trans>{' '}
+          <ExtendMenu session={session} />
         </span>
       </p>
       <div
         className={classes.track}
         role="progressbar"
-        aria-label="Time used"
+        aria-label={t`Time used`}
         aria-valuenow={used}
         aria-valuemin={0}
         aria-valuemax={100}

@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -29,11 +30,13 @@ export function TimeShort() {
         <Notice key={key} tone="warning">
           <div className={classes.line}>
             <span>
-              Session{' '}
-              <Link to="/sessions/$id" params={{ id: session.id }}>
-                {session.name}
-              </Link>{' '}
-              ends at <Time at={expiresAt} />. Save your work.{' '}
+              <Trans>
+                Session{' '}
+                <Link to="/sessions/$id" params={{ id: session.id }}>
+                  {session.name}
+                </Link>{' '}
+                ends at <Time at={expiresAt} />. Save your work.
+              </Trans>{' '}
               <span aria-hidden="true" className={classes.left}>
                 {timeLeft(expiresAt, now)?.text}
               </span>
@@ -46,7 +49,7 @@ export function TimeShort() {
                 color="gray"
                 onClick={() => setPutAway(new Set([...putAway, key]))}
               >
-                Hide
+                <Trans>Hide</Trans>
               </Button>
             </span>
           </div>

@@ -1,7 +1,9 @@
 /** What is said of a session in which nothing has run for long. Pure. */
+import { t } from '@lingui/core/macro';
 import type { Session } from '@/api/types';
+import { together } from '@/i18n/lists';
 import { duration } from '@/lib/time';
-import { plural } from './words';
+import { cpusText, gpusText } from './words';
 
 type Idle = Pick<Session, 'state' | 'idle_since' | 'resources'>;
 
@@ -9,7 +11,8 @@ type Idle = Pick<Session, 'state' | 'idle_since' | 'resources'>;
 export function idleWords(session: Idle, nowMs: number): string | null {
   const { state, idle_since: since, resources } = session;
   if (state !== 'running' || since === null) return null;
-  const gpus = resources.gpus > 0 ? `${plural(resources.gpus, 'GPU')} and ` : '';
-  const held = `${gpus}${plural(resources.cpus, 'CPU')}`;
-  return `Idle for ${duration(nowMs - Date.parse(since))}: it holds ${held} that others could use.`;
+  const { gpus, cpus } = resources;
+  const held = together([...(gpus > 0 ? [gpusText(gpus)] : []), cpusText(cpus)]);
+  const time = duration(nowMs - Date.parse(since));
+  return t`Idle for ${time}: it holds ${held} that others could use.`;
 }

@@ -1,5 +1,7 @@
 /** Where a session's terminals are, as its JupyterLab opens them (spawner/node/terminal_link.py). Pure. */
+import { t } from '@lingui/core/macro';
 import type { Environment, Session } from '@/api/types';
+import { said } from '@/i18n/said';
 
 export interface TerminalPlace {
   label: string;
@@ -21,10 +23,10 @@ export function terminalPlaces(
   const ordered = [...offered.filter(own), ...offered.filter((known) => !own(known))];
   const link = (name: string): string => `${url}portal/terminal/${name}`;
   return [
-    { label: 'On the node', note: session.node, href: link('node') },
+    { label: t`On the node`, note: session.node, href: link('node') },
     ...ordered.map((known) => ({
-      label: `In ${known.title}`,
-      note: own(known) ? 'this session’s' : null,
+      label: t`In ${{ environment: said(known.title) }}`,
+      note: own(known) ? t`this session’s` : null,
       href: link(`env_${known.name}`),
     })),
   ];

@@ -1,4 +1,5 @@
 /** The steps from the click to an answering JupyterLab, with how long each took. Pure. */
+import { t } from '@lingui/core/macro';
 import type { Session, Step } from '@/api/types';
 
 export interface TimelineStep {
@@ -11,11 +12,11 @@ export interface TimelineStep {
 
 /** Each step ends with the event of the same place in the portal's timeline. */
 const STEPS: readonly { step: Step; label: string }[] = [
-  { step: 'submitted', label: 'Hand the job to Slurm' },
-  { step: 'allocated', label: 'Slurm finds a place' },
-  { step: 'called_home', label: 'The node wakes the session' },
-  { step: 'server', label: 'JupyterLab loads' },
-  { step: 'ready', label: 'JupyterLab answers' },
+  { step: 'submitted', label: t`Hand the job to Slurm` },
+  { step: 'allocated', label: t`Slurm finds a place` },
+  { step: 'called_home', label: t`The node wakes the session` },
+  { step: 'server', label: t`JupyterLab loads` },
+  { step: 'ready', label: t`JupyterLab answers` },
 ];
 
 export function timelineSteps(

@@ -1,0 +1,1 @@
+export const plural = (n: number, word: string): string => `${n} ${word}${n === 1 ? '' : 's'}`;
