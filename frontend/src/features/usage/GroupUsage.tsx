@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { SegmentedControl, Skeleton, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -20,26 +22,26 @@ export function GroupUsage({ group }: { group: string }) {
     <section aria-labelledby="group-usage">
       <div className={classes.head}>
         <Title order={2} size="h4" id="group-usage">
-          Used
+          <Trans>Used</Trans>
         </Title>
         <a href={groupUsageHref(group, range, by)} download>
-          Download as CSV
+          <Trans>Download as CSV</Trans>
         </a>
       </div>
       <div className={classes.filters}>
         <MonthRange range={range} onChange={setRange} />
         <SegmentedControl
-          aria-label="By what"
+          aria-label={t`By what`}
           value={by}
           onChange={(value) => setBy(value as GroupBy)}
           data={[
-            { value: 'person', label: 'By person' },
-            { value: 'month', label: 'By month' },
+            { value: 'person', label: t`By person` },
+            { value: 'month', label: t`By month` },
           ]}
         />
       </div>
       {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
-      {!data && !error && <Skeleton height={160} radius="lg" aria-label="Loading" />}
+      {!data && !error && <Skeleton height={160} radius="lg" aria-label={t`Loading`} />}
       {data && (
         <>
           <Total rows={data.items} asOf={data.as_of} from={data.counted_from} range={range} />

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { NativeSelect } from '@mantine/core';
 import { clock } from '@/lib/clock';
 import { lastMonths, monthOf, monthText, type Range, rangeOf } from './months';
@@ -22,13 +23,13 @@ export function MonthRange({ range, onChange }: Props) {
   return (
     <>
       <NativeSelect
-        label="From"
+        label={t`From`}
         data={months(range.from)}
         value={range.from}
         onChange={(event) => change({ from: event.currentTarget.value })}
       />
       <NativeSelect
-        label="To"
+        label={t`To`}
         data={months(range.to)}
         value={range.to}
         onChange={(event) => change({ to: event.currentTarget.value })}

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { sentence } from '@/api/problem';
@@ -19,10 +21,10 @@ export function MyUsage() {
   return (
     <Paper component="section" className={classes.card} aria-labelledby="my-usage">
       <Title order={2} size="h4" id="my-usage" mb="sm">
-        What you have used
+        <Trans>What you have used</Trans>
       </Title>
       {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
-      {!data && !error && <Skeleton height={80} aria-label="Loading" />}
+      {!data && !error && <Skeleton height={80} aria-label={t`Loading`} />}
       {data && <Total rows={data.items} asOf={data.as_of} from={data.counted_from} range={range} />}
       {data && data.items.length > 0 && (
         <UsageTable by="month" rows={data.items} name={({ name }) => monthText(name)} />

@@ -1,5 +1,5 @@
+import { Plural, Trans } from '@lingui/react/macro';
 import { Term } from '@/features/glossary/Term';
-import { plural } from '@/features/sessions/words';
 import { Time } from '@/ui/Time';
 import type { Range } from './months';
 import { hours, type Row, totalOf } from './rows';
@@ -17,21 +17,31 @@ interface Props {
 /** All rows together, and what of the time is known. */
 export function Total({ rows, asOf, from, range }: Props) {
   const total = totalOf(rows);
+  const [gpuHours, cpuHours] = [hours(total.gpu_hours), hours(total.cpu_hours)];
   if (asOf === null)
     return (
       <p className={classes.total}>
-        Not known: Slurm's accounting has not been read for this time, or not yet.
+        <Trans>Not known: Slurm's accounting has not been read for this time, or not yet.</Trans>
       </p>
     );
   return (
     <p className={classes.total}>
-      <strong>
-        {hours(total.gpu_hours)} <Term>GPU-hours</Term>
-      </strong>
-      , {hours(total.cpu_hours)} CPU-hours, {plural(total.jobs, 'job')}.{' '}
+      <Trans>
+        <strong>
+          {gpuHours} <Term word="GPU-hours">GPU-hours</Term>
+        </strong>
+        , {cpuHours} CPU-hours, <Plural value={total.jobs} one="# job" other="# jobs" />.
+      </Trans>{' '}
       <span className={classes.quiet}>
-        Counted until <Time at={asOf} />
-        {from !== null && from > `${range.from}-01` && `, from ${from} on`}.
+        {from !== null && from > `${range.from}-01` ? (
+          <Trans>
+            Counted until <Time at={asOf} />, from {from} on.
+          </Trans>
+        ) : (
+          <Trans>
+            Counted until <Time at={asOf} />.
+          </Trans>
+        )}
       </span>
     </p>
   );

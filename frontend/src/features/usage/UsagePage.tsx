@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, SegmentedControl, Skeleton } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
@@ -22,11 +24,11 @@ export function UsagePage() {
   const by = search.by ?? 'person';
   return (
     <AdminFrame
-      tab="Usage"
-      title="Usage"
+      tab={t`Usage`}
+      title={t`Usage`}
       aside={
         <a href={usageHref(range, by)} download>
-          Download as CSV
+          <Trans>Download as CSV</Trans>
         </a>
       }
     >
@@ -48,22 +50,22 @@ function Filters({ search, range, by }: FiltersProps) {
     void navigate({ to: '/admin/usage', search: { ...search, ...change }, replace: true });
   };
   return (
-    <search className={classes.filters} aria-label="What is shown">
+    <search className={classes.filters} aria-label={t`What is shown`}>
       <MonthRange range={range} onChange={show} />
       <SegmentedControl
-        aria-label="By what"
+        aria-label={t`By what`}
         value={by}
         onChange={(value) => show({ by: value as By })}
         data={[
-          { value: 'person', label: 'By person' },
-          { value: 'group', label: 'By group' },
-          { value: 'month', label: 'By month' },
+          { value: 'person', label: t`By person` },
+          { value: 'group', label: t`By group` },
+          { value: 'month', label: t`By month` },
         ]}
       />
       {by !== 'month' && (
         <SearchField
           className={classes.find}
-          label="Find by name"
+          label={t`Find by name`}
           value={search.q ?? ''}
           onSearch={(q) => show({ q })}
         />
@@ -85,19 +87,21 @@ function Used({ range, by, text }: UsedProps) {
   });
   if (error) return <Notice tone="error">{sentence(error)}</Notice>;
   if (!data || (isPlaceholderData && data.by !== by))
-    return <Skeleton height={300} radius="lg" aria-label="Loading" />;
+    return <Skeleton height={300} radius="lg" aria-label={t`Loading`} />;
   const rows = filtered(data.items, by === 'month' ? '' : text);
   return (
     <>
       <Total rows={rows} asOf={data.as_of} from={data.counted_from} range={range} />
       {by === 'group' && rows.length > 1 && (
-        <p className={classes.quiet}>Whoever is in several groups counts in each of them.</p>
+        <p className={classes.quiet}>
+          <Trans>Whoever is in several groups counts in each of them.</Trans>
+        </p>
       )}
       {data.as_of !== null && rows.length === 0 && (
         <Paper className={classes.none}>
           {data.items.length === 0
-            ? 'Nothing was used in this time.'
-            : 'Nobody of this name has used anything in this time.'}
+            ? t`Nothing was used in this time.`
+            : t`Nobody of this name has used anything in this time.`}
         </Paper>
       )}
       {rows.length > 0 && (

@@ -1,5 +1,7 @@
+import { t } from '@lingui/core/macro';
 import { Paper, Table, UnstyledButton } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
+import { locale } from '@/i18n';
 import { Icon } from '@/ui/icons';
 import {
   type Column,
@@ -14,7 +16,7 @@ import {
 import type { By } from './search';
 import classes from './Usage.module.css';
 
-const NAMES: Record<By, string> = { person: 'Person', group: 'Group', month: 'Month' };
+const NAMES: Record<By, string> = { person: t`Person`, group: t`Group`, month: t`Month` };
 
 interface Props {
   by: By;
@@ -39,9 +41,9 @@ export function UsageTable({ by, rows, name }: Props) {
         <Table.Thead>
           <Table.Tr>
             {head('name', NAMES[by])}
-            {head('gpu_hours', 'GPU-hours')}
-            {head('cpu_hours', 'CPU-hours')}
-            {head('jobs', 'Jobs')}
+            {head('gpu_hours', t`GPU-hours`)}
+            {head('cpu_hours', t`CPU-hours`)}
+            {head('jobs', t`Jobs`)}
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -55,7 +57,7 @@ export function UsageTable({ by, rows, name }: Props) {
               </Table.Td>
               <Table.Td className={classes.number}>{hours(row.gpu_hours)}</Table.Td>
               <Table.Td className={classes.number}>{hours(row.cpu_hours)}</Table.Td>
-              <Table.Td className={classes.number}>{row.jobs.toLocaleString()}</Table.Td>
+              <Table.Td className={classes.number}>{row.jobs.toLocaleString(locale())}</Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>

@@ -1,4 +1,5 @@
 /** Months of the calendar, as 2026-11. Pure. */
+import { locale } from '@/i18n';
 
 /** The month of a moment, by UTC, as usage is counted. */
 export const monthOf = (ms: number): string => new Date(ms).toISOString().slice(0, 7);
@@ -15,9 +16,9 @@ export function lastMonths(newest: string, count: number): string[] {
 }
 
 /** "November 2026". */
-export function monthText(month: string, locale?: string): string {
+export function monthText(month: string, as: string = locale()): string {
   const [year = 0, number = 1] = month.split('-').map(Number);
-  return new Date(Date.UTC(year, number - 1, 1)).toLocaleDateString(locale, {
+  return new Date(Date.UTC(year, number - 1, 1)).toLocaleDateString(as, {
     month: 'long',
     year: 'numeric',
     timeZone: 'UTC',

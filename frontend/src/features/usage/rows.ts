@@ -1,4 +1,5 @@
 /** What was used, in rows. Pure. */
+import { locale } from '@/i18n';
 import type { By } from './search';
 
 export interface Row {
@@ -65,7 +66,7 @@ export function shares(rows: readonly Row[]): number[] {
 const LEAST = 0.05;
 
 /** "0", "<0.1", "0.4", "12", "1,204": as many digits as one wants to know. */
-export function hours(value: number, locale?: string): string {
-  if (value > 0 && value < LEAST) return `<${(0.1).toLocaleString(locale)}`;
-  return value.toLocaleString(locale, { maximumFractionDigits: value < 10 ? 1 : 0 });
+export function hours(value: number, as: string = locale()): string {
+  if (value > 0 && value < LEAST) return `<${(0.1).toLocaleString(as)}`;
+  return value.toLocaleString(as, { maximumFractionDigits: value < 10 ? 1 : 0 });
 }
