@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { UnstyledButton } from '@mantine/core';
 import { Link, useLocation } from '@tanstack/react-router';
 import { type KeyboardEvent, useId, useRef, useState } from 'react';
@@ -17,7 +19,7 @@ export function AdminNav() {
     button.current?.focus();
   };
   return (
-    <nav className={classes.nav} aria-label="Administration" onKeyDown={closeOnEscape}>
+    <nav className={classes.nav} aria-label={t`Administration`} onKeyDown={closeOnEscape}>
       <UnstyledButton
         ref={button}
         className={classes.opener}
@@ -26,8 +28,10 @@ export function AdminNav() {
         onClick={() => setOpen(!open)}
       >
         <span>
-          <span className={classes.where}>Administration</span>{' '}
-          {placeOf(path)?.label ?? 'Choose a page'}
+          <span className={classes.where}>
+            <Trans>Administration</Trans>
+          </span>{' '}
+          {placeOf(path)?.label ?? t`Choose a page`}
         </span>
         <Icon name="down" size={16} />
       </UnstyledButton>

@@ -1,7 +1,8 @@
+import { t } from '@lingui/core/macro';
+import { Plural, Trans } from '@lingui/react/macro';
 import { Paper, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { sentence } from '@/api/problem';
-import { plural } from '@/features/sessions/words';
 import { isLive } from '@/live/reducer';
 import { Notice } from '@/ui/Notice';
 import { AdminFrame } from './AdminFrame';
@@ -12,7 +13,7 @@ import { allSessionsQuery } from './queries';
 /** Everybody's sessions, for administrators. */
 export function AdminPage() {
   return (
-    <AdminFrame tab="Everybody's sessions" title="Everybody's sessions" aside={<LiveCount />}>
+    <AdminFrame tab={t`Everybody's sessions`} title={t`Everybody's sessions`} aside={<LiveCount />}>
       <AllSessions />
     </AdminFrame>
   );
@@ -22,7 +23,9 @@ function LiveCount() {
   const { data } = useQuery(allSessionsQuery);
   if (data === undefined) return null;
   return (
-    <span className={classes.quiet}>{plural(data.filter(isLive).length, 'live session')}</span>
+    <span className={classes.quiet}>
+      <Plural value={data.filter(isLive).length} one="# live session" other="# live sessions" />
+    </span>
   );
 }
 
@@ -33,10 +36,12 @@ function AllSessions() {
     <>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
       {running === undefined && !error && (
-        <Skeleton height={200} radius="lg" aria-label="Loading" />
+        <Skeleton height={200} radius="lg" aria-label={t`Loading`} />
       )}
       {running?.length === 0 && (
-        <Paper className={classes.none}>Nobody has a session just now.</Paper>
+        <Paper className={classes.none}>
+          <Trans>Nobody has a session just now.</Trans>
+        </Paper>
       )}
       {running && running.length > 0 && <AdminTable sessions={running} />}
     </>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
@@ -11,6 +13,7 @@ import { allSessionsQuery } from './queries';
 
 /** Stops someone else's session, after a question, and a password if it was given long ago. */
 export function AdminStop({ session }: { session: Session }) {
+  const { name, owner } = session;
   const queries = useQueryClient();
   const withPassword = useWithPassword();
   const [asking, setAsking] = useState(false);
@@ -23,7 +26,7 @@ export function AdminStop({ session }: { session: Session }) {
       await withPassword(() =>
         unwrap(api.DELETE('/api/v1/admin/sessions/{session_id}', { params })),
       );
-      notifications.show({ message: `Session ${session.name} of ${session.owner} is stopping.` });
+      notifications.show({ message: t`Session ${name} of ${owner} is stopping.` });
       await queries.invalidateQueries(allSessionsQuery);
     });
   };
@@ -37,13 +40,13 @@ export function AdminStop({ session }: { session: Session }) {
         size="compact-sm"
         loading={busy}
         onClick={() => setAsking(true)}
-        aria-label={`Stop session ${session.name} of ${session.owner}`}
+        aria-label={t`Stop session ${name} of ${owner}`}
       >
-        Stop
+        <Trans>Stop</Trans>
       </Button>
       <StopDialog
-        name={session.name}
-        owner={session.owner}
+        name={name}
+        owner={owner}
         opened={asking}
         busy={busy}
         onStop={() => void stop()}

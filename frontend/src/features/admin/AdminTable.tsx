@@ -1,8 +1,11 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Table } from '@mantine/core';
 import type { Session } from '@/api/types';
 import { mayChange } from '@/features/account/roles';
 import { useMe } from '@/features/account/useMe';
 import { gpuText, stateWords } from '@/features/sessions/words';
+import { said } from '@/i18n/said';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './AdminPage.module.css';
@@ -15,13 +18,25 @@ export function AdminTable({ sessions }: { sessions: Session[] }) {
         <Table verticalSpacing="sm" horizontalSpacing="md">
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>Who</Table.Th>
-              <Table.Th>Session</Table.Th>
-              <Table.Th>State</Table.Th>
-              <Table.Th>Where</Table.Th>
-              <Table.Th>GPUs</Table.Th>
-              <Table.Th>Until</Table.Th>
-              <Table.Th aria-label="Actions" />
+              <Table.Th>
+                <Trans context="sessions">Who</Trans>
+              </Table.Th>
+              <Table.Th>
+                <Trans>Session</Trans>
+              </Table.Th>
+              <Table.Th>
+                <Trans>State</Trans>
+              </Table.Th>
+              <Table.Th>
+                <Trans>Where</Trans>
+              </Table.Th>
+              <Table.Th>
+                <Trans>GPUs</Trans>
+              </Table.Th>
+              <Table.Th>
+                <Trans>Until</Trans>
+              </Table.Th>
+              <Table.Th aria-label={t`Actions`} />
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -37,24 +52,25 @@ export function AdminTable({ sessions }: { sessions: Session[] }) {
 
 function AdminRow({ session }: { session: Session }) {
   const change = mayChange(useMe());
+  const job = session.job_id;
   return (
     <Table.Tr>
       <Table.Td fw={600}>{session.owner}</Table.Td>
       <Table.Td>
         {session.name}
         <div className={classes.quiet}>
-          {session.environment_title}
-          {session.job_id !== null && ` · job ${session.job_id}`}
+          {said(session.environment_title)}
+          {job !== null && ` · ${t`job ${job}`}`}
         </div>
       </Table.Td>
       <Table.Td>
         <StateChip {...stateWords(session)} />
         {session.state === 'queued' && session.reason && (
-          <div className={classes.reason}>{session.reason}</div>
+          <div className={classes.reason}>{said(session.reason)}</div>
         )}
       </Table.Td>
       <Table.Td>{session.node ?? '–'}</Table.Td>
-      <Table.Td>{session.resources.gpus ? gpuText(session.resources) : 'none'}</Table.Td>
+      <Table.Td>{session.resources.gpus ? gpuText(session.resources) : t`none`}</Table.Td>
       <Table.Td>{session.expires_at ? <Time at={session.expires_at} /> : '–'}</Table.Td>
       <Table.Td ta="right">
         {change && session.state !== 'stopping' && <AdminStop session={session} />}

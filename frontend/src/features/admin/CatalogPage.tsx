@@ -1,7 +1,10 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { sentence } from '@/api/problem';
 import type { Catalog } from '@/api/types';
+import { said } from '@/i18n/said';
 import { Notice } from '@/ui/Notice';
 import { AdminFrame } from './AdminFrame';
 import classes from './CatalogPage.module.css';
@@ -12,7 +15,7 @@ import { catalogQuery } from './queries';
 /** What the catalog's files come to, for administrators: mistakes first. */
 export function CatalogPage() {
   return (
-    <AdminFrame tab="Catalog" title="Catalog">
+    <AdminFrame tab={t`Catalog`} title={t`Catalog`}>
       <WholeCatalog />
     </AdminFrame>
   );
@@ -23,12 +26,12 @@ function WholeCatalog() {
   return (
     <>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
-      {!data && !error && <Skeleton height={240} radius="lg" aria-label="Loading" />}
+      {!data && !error && <Skeleton height={240} radius="lg" aria-label={t`Loading`} />}
       {data && (
         <div className={classes.sections}>
           <Problems lines={data.problems} />
-          <CatalogTable title="Environments" items={data.environments} />
-          <CatalogTable title="Templates" items={data.templates} />
+          <CatalogTable title={t`Environments`} items={data.environments} />
+          <CatalogTable title={t`Templates`} items={data.templates} />
         </div>
       )}
     </>
@@ -39,18 +42,22 @@ function Problems({ lines }: { lines: Catalog['problems'] }) {
   return (
     <section aria-labelledby="problems">
       <Title order={2} size="h4" id="problems">
-        Mistakes in files
+        <Trans>Mistakes in files</Trans>
       </Title>
       {lines.length === 0 ? (
         <Paper className={classes.note} mt="sm">
-          All files are in order. A file that is changed is read again within seconds; nothing has
-          to be restarted.
+          <Trans>
+            All files are in order. A file that is changed is read again within seconds; nothing has
+            to be restarted.
+          </Trans>
         </Paper>
       ) : (
         <>
           <p className={classes.quiet}>
-            A file with a mistake stays in use as it was before; a new one isn't offered until it is
-            put right. Put it right and save it: it is read again within seconds.
+            <Trans>
+              A file with a mistake stays in use as it was before; a new one isn't offered until it
+              is put right. Put it right and save it: it is read again within seconds.
+            </Trans>
           </p>
           <ul className={classes.list}>
             {lines.map((line) => (
@@ -68,10 +75,10 @@ function Problem({ line }: { line: string }) {
   return (
     <Paper component="li" className={classes.problem}>
       <div className={classes.where}>
-        {name || 'The catalog'}
+        {name || t`The catalog`}
         {field && <code className={classes.field}>{field}</code>}
       </div>
-      <div className={classes.what}>{what}</div>
+      <div className={classes.what}>{said(what)}</div>
       {file && <div className={classes.path}>{file}</div>}
     </Paper>
   );

@@ -1,6 +1,9 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Table, Title } from '@mantine/core';
 import { useId } from 'react';
 import type { CatalogFile } from '@/api/types';
+import { said } from '@/i18n/said';
 import { StateChip } from '@/ui/StateChip';
 import classes from './CatalogPage.module.css';
 import { usable } from './catalog';
@@ -20,9 +23,15 @@ export function CatalogTable({ title, items }: { title: string; items: CatalogFi
         <Table verticalSpacing={6} horizontalSpacing="md" aria-labelledby={id}>
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>Name</Table.Th>
-              <Table.Th>Origin</Table.Th>
-              <Table.Th>Can it be used?</Table.Th>
+              <Table.Th>
+                <Trans>Name</Trans>
+              </Table.Th>
+              <Table.Th>
+                <Trans>Origin</Trans>
+              </Table.Th>
+              <Table.Th>
+                <Trans>Can it be used?</Trans>
+              </Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -41,18 +50,18 @@ function Row({ item }: { item: CatalogFile }) {
   return (
     <Table.Tr>
       <Table.Td>
-        <span className={classes.title}>{item.title}</span>{' '}
+        <span className={classes.title}>{said(item.title)}</span>{' '}
         <code className={classes.name}>{item.name}</code>
         {site && <div className={classes.path}>{item.file}</div>}
       </Table.Td>
-      <Table.Td title={item.file}>{site ? "This site's" : 'Shipped'}</Table.Td>
+      <Table.Td title={item.file}>{site ? t`This site's` : t`Shipped`}</Table.Td>
       <Table.Td>
         {item.available ? (
-          <StateChip tone="good" label="Available" />
+          <StateChip tone="good" label={t`Available`} />
         ) : (
           <>
-            <StateChip tone="waiting" label="Not available" />
-            <div className={classes.reason}>{item.unavailable_reason}</div>
+            <StateChip tone="waiting" label={t`Not available`} />
+            <div className={classes.reason}>{said(item.unavailable_reason)}</div>
           </>
         )}
       </Table.Td>

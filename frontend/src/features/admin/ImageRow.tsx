@@ -1,3 +1,5 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Group, Modal, Paper, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
@@ -8,7 +10,7 @@ import { useWithPassword } from '@/features/account/reauth';
 import { mayChange } from '@/features/account/roles';
 import { useMe } from '@/features/account/useMe';
 import { useAct } from '@/features/sessions/useAct';
-import { plural } from '@/features/sessions/words';
+import { listed } from '@/i18n/lists';
 import { Time } from '@/ui/Time';
 import classes from './ImagesPage.module.css';
 import { size } from './images';
@@ -24,7 +26,7 @@ export function ImageRow({ image }: { image: ImportedImage }) {
           {image.file} <span className={classes.quiet}>{size(image.size_bytes)}</span>
         </div>
         <div className={classes.quiet}>
-          {image.reference ?? 'Nobody imported this file; someone put it there.'}
+          {image.reference ?? t`Nobody imported this file; someone put it there.`}
         </div>
         {image.imported_at && (
           <div className={classes.quiet}>
@@ -33,8 +35,8 @@ export function ImageRow({ image }: { image: ImportedImage }) {
         )}
         <div className={classes.quiet}>
           {image.environments.length === 0
-            ? 'No environment uses it.'
-            : `Used by ${plural(image.environments.length, 'environment')}: ${image.environments.join(', ')}`}
+            ? t`No environment uses it.`
+            : usedText(image.environments)}
         </div>
         {image.sha256 && (
           <div className={`${classes.quiet} ${classes.digest}`}>sha256:{image.sha256}</div>
@@ -45,17 +47,27 @@ export function ImageRow({ image }: { image: ImportedImage }) {
   );
 }
 
+function usedText(environments: readonly string[]): string {
+  const names = listed(environments);
+  return t`${plural(environments.length, {
+    one: 'Used by # environment',
+    other: 'Used by # environments',
+  })}: ${names}`;
+}
+
 function Delete({ image }: { image: ImportedImage }) {
   const queries = useQueryClient();
   const withPassword = useWithPassword();
   const [asking, setAsking] = useState(false);
   const [busy, act] = useAct();
-  const params = { path: { file: image.file } };
+  const { file } = image;
+  const names = listed(image.environments);
+  const params = { path: { file } };
 
   const remove = async (): Promise<void> => {
     setAsking(false);
     await withPassword(() => unwrap(api.DELETE('/api/v1/admin/catalog/images/{file}', { params })));
-    notifications.show({ message: `${image.file} is deleted.` });
+    notifications.show({ message: t`${file} is deleted.` });
     await queries.invalidateQueries(imagesQuery);
   };
 
@@ -68,27 +80,22 @@ function Delete({ image }: { image: ImportedImage }) {
         size="compact-sm"
         loading={busy}
         onClick={() => setAsking(true)}
-        aria-label={`Delete ${image.file}`}
+        aria-label={t`Delete ${file}`}
       >
-        Delete
+        <Trans>Delete</Trans>
       </Button>
-      <Modal
-        opened={asking}
-        onClose={() => setAsking(false)}
-        title={`Delete ${image.file}?`}
-        size="sm"
-      >
+      <Modal opened={asking} onClose={() => setAsking(false)} title={t`Delete ${file}?`} size="sm">
         <Text size="sm">
           {image.environments.length === 0
-            ? 'No environment uses it. It can be imported again.'
-            : `Nobody can start ${image.environments.join(', ')} then, until it is imported again.`}
+            ? t`No environment uses it. It can be imported again.`
+            : t`Nobody can start ${names} then, until it is imported again.`}
         </Text>
         <Group justify="flex-end" mt="lg">
           <Button variant="default" onClick={() => setAsking(false)} data-autofocus>
-            Keep it
+            <Trans>Keep it</Trans>
           </Button>
           <Button color="red.9" onClick={() => void act(remove)}>
-            Delete it
+            <Trans>Delete it</Trans>
           </Button>
         </Group>
       </Modal>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton, Title } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useId } from 'react';
@@ -5,6 +7,7 @@ import { sentence } from '@/api/problem';
 import type { ImageImport, ImportedImage } from '@/api/types';
 import { mayChange } from '@/features/account/roles';
 import { useMe } from '@/features/account/useMe';
+import { said } from '@/i18n/said';
 import { Notice } from '@/ui/Notice';
 import { AdminFrame } from './AdminFrame';
 import { ImageRow } from './ImageRow';
@@ -17,7 +20,7 @@ import { imagesQuery, importsQuery } from './queries';
 /** Container images from registries, for administrators. */
 export function ImagesPage() {
   return (
-    <AdminFrame tab="Images" title="Images">
+    <AdminFrame tab={t`Images`} title={t`Images`}>
       <Images />
     </AdminFrame>
   );
@@ -33,16 +36,16 @@ function Images() {
     <>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
       {!error && (images.isPending || imports.isPending) && (
-        <Skeleton height={240} radius="lg" aria-label="Loading" />
+        <Skeleton height={240} radius="lg" aria-label={t`Loading`} />
       )}
-      {images.data?.off && <Notice tone="info">{images.data.off}</Notice>}
+      {images.data?.off && <Notice tone="info">{said(images.data.off)}</Notice>}
       {images.data && !images.data.off && imports.data && (
         <div className={classes.sections}>
           {change && <ImportForm />}
-          <Imports title="Under way" rows={imports.data.filter(isLiveImport)} />
+          <Imports title={t`Under way`} rows={imports.data.filter(isLiveImport)} />
           <Files images={images.data.items} />
           <Imports
-            title="Earlier imports"
+            title={t`Earlier imports`}
             rows={imports.data.filter((row) => !isLiveImport(row))}
           />
         </div>
@@ -82,13 +85,16 @@ function Files({ images }: { images: ImportedImage[] }) {
   return (
     <section aria-labelledby="files">
       <Title order={2} size="h4" id="files">
-        Imported images
+        <Trans>Imported images</Trans>
       </Title>
       {images.length === 0 ? (
         <Paper className={classes.none} mt="sm">
-          There are none yet. An environment can run from any container image: import it here, then
-          write an environment that names its file, such as <code>image: pytorch-24.05.sif</code>,
-          into the catalog's folder. Nobody has to restart anything.
+          <Trans>
+            There are none yet. An environment can run from any container image: import it here,
+            then write an environment that names its file, such as{' '}
+            <code>image: pytorch-24.05.sif</code>, into the catalog's folder. Nobody has to restart
+            anything.
+          </Trans>
         </Paper>
       ) : (
         <ul className={classes.list}>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Checkbox, Paper, TextInput, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useRef, useState } from 'react';
@@ -61,12 +63,12 @@ export function ImportForm() {
       }}
     >
       <Title order={2} size="h4" mb="sm">
-        Import an image
+        <Trans>Import an image</Trans>
       </Title>
       <div className={classes.fields}>
         <TextInput
-          label="Reference"
-          description="Where the registry has it. Passwords don't belong here."
+          label={t`Reference`}
+          description={t`Where the registry has it. Passwords don't belong here.`}
           placeholder="docker://pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime"
           classNames={{ input: classes.exact }}
           value={reference}
@@ -77,8 +79,8 @@ export function ImportForm() {
           spellCheck={false}
         />
         <TextInput
-          label="File"
-          description="What environments call it."
+          label={t`File`}
+          description={t`What environments call it.`}
           placeholder="pytorch-2.4.sif"
           classNames={{ input: classes.exact }}
           value={file}
@@ -91,10 +93,10 @@ export function ImportForm() {
       </div>
       <div className={classes.foot}>
         <Button type="submit" loading={busy}>
-          Import
+          <Trans>Import</Trans>
         </Button>
         <Checkbox
-          label="Replace a file of this name"
+          label={t`Replace a file of this name`}
           checked={replace}
           onChange={(event) => change(setReplace)(event.currentTarget.checked)}
         />

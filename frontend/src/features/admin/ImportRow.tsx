@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Paper, Progress } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
@@ -6,6 +8,7 @@ import { useWithPassword } from '@/features/account/reauth';
 import { mayChange } from '@/features/account/roles';
 import { useMe } from '@/features/account/useMe';
 import { useAct } from '@/features/sessions/useAct';
+import { said } from '@/i18n/said';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './ImagesPage.module.css';
@@ -26,7 +29,7 @@ export function ImportRow({ row }: { row: ImageImport }) {
         <div className={classes.quiet}>
           {row.requested_by}, <Time at={row.ended_at ?? row.created_at} />
         </div>
-        {row.reason && <div className={classes.reason}>{row.reason}</div>}
+        {row.reason && <div className={classes.reason}>{said(row.reason)}</div>}
       </div>
       {change && live && !row.stopping && <Cancel row={row} />}
       {live && <Bar row={row} />}
@@ -36,6 +39,7 @@ export function ImportRow({ row }: { row: ImageImport }) {
 
 /** Full of stripes where nobody knows how much is left, as while layers come. */
 function Bar({ row }: { row: ImageImport }) {
+  const { file } = row;
   const words = progressWords(row);
   const waiting = row.state === 'queued';
   const known = row.percent !== null;
@@ -43,7 +47,7 @@ function Bar({ row }: { row: ImageImport }) {
     <div className={classes.progress}>
       <div
         role="progressbar"
-        aria-label={`Import of ${row.file}`}
+        aria-label={t`Import of ${file}`}
         aria-valuetext={words}
         aria-valuemin={0}
         aria-valuemax={100}
@@ -64,6 +68,7 @@ function Bar({ row }: { row: ImageImport }) {
 }
 
 function Cancel({ row }: { row: ImageImport }) {
+  const { file } = row;
   const queries = useQueryClient();
   const withPassword = useWithPassword();
   const [busy, act] = useAct();
@@ -80,9 +85,9 @@ function Cancel({ row }: { row: ImageImport }) {
       size="compact-sm"
       loading={busy}
       onClick={() => void act(cancel)}
-      aria-label={`Cancel the import of ${row.file}`}
+      aria-label={t`Cancel the import of ${file}`}
     >
-      Cancel
+      <Trans>Cancel</Trans>
     </Button>
   );
 }

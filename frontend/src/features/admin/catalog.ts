@@ -1,4 +1,5 @@
 /** The catalog's problems, taken apart for the page. Pure. */
+import { t } from '@lingui/core/macro';
 
 export interface CatalogProblem {
   /** the file's name alone, for reading */
@@ -23,6 +24,7 @@ export function catalogProblem(line: string): CatalogProblem {
 
 /** Of each kind, how many can be used: "17 of 19 can be used". */
 export function usable(items: readonly { available: boolean }[]): string {
+  const all = items.length;
   const can = items.filter((item) => item.available).length;
-  return can === items.length ? `All ${can} can be used` : `${can} of ${items.length} can be used`;
+  return can === all ? t`All ${can} can be used` : t`${can} of ${all} can be used`;
 }

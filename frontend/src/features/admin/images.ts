@@ -1,4 +1,5 @@
 /** Imports of images in words, and what a file would be called. Pure. */
+import { t } from '@lingui/core/macro';
 import type { ImageImport } from '@/api/types';
 import type { StateWords } from '@/features/sessions/words';
 
@@ -20,34 +21,43 @@ export const isLiveImport = ({ state }: Pick<ImageImport, 'state'>): boolean =>
 export function importWords({ state, stopping }: ImageImport): StateWords {
   switch (state) {
     case 'queued':
-      return { label: 'Waiting', tone: 'waiting' };
+      return { label: t`Waiting`, tone: 'waiting' };
     case 'running':
-      return stopping ? { label: 'Stopping', tone: 'busy' } : { label: 'Importing', tone: 'busy' };
+      return stopping
+        ? { label: t`Stopping`, tone: 'busy' }
+        : { label: t`Importing`, tone: 'busy' };
     case 'done':
-      return { label: 'Imported', tone: 'good' };
+      return { label: t`Imported`, tone: 'good' };
     case 'failed':
-      return { label: 'Failed', tone: 'bad' };
+      return { label: t`Failed`, tone: 'bad' };
     case 'cancelled':
-      return { label: 'Cancelled', tone: 'quiet' };
+      return { label: t`Cancelled`, tone: 'quiet' };
   }
 }
 
 /** What an import is at. */
 export function progressWords(row: ImageImport): string {
-  if (row.state === 'queued') return 'Waits until another one has ended';
-  if (row.stopping) return 'Being stopped';
+  if (row.state === 'queued') return t`Waits until another one has ended`;
+  if (row.stopping) return t`Being stopped`;
+  const { percent } = row;
   switch (row.phase) {
     case 'fetching':
-      return !row.bytes_done ? 'Fetching' : `Fetching: ${size(row.bytes_done)} so far`;
+      return fetchingWords(row.bytes_done);
     case 'unpacking':
-      return 'Unpacking its layers';
+      return t`Unpacking its layers`;
     case 'packing':
-      return row.percent === null ? 'Packing one file' : `Packing one file: ${row.percent} %`;
+      return percent === null ? t`Packing one file` : t`Packing one file: ${percent} %`;
     case 'checking':
-      return 'Checking the file';
+      return t`Checking the file`;
     default:
-      return 'Asking the registry';
+      return t`Asking the registry`;
   }
+}
+
+function fetchingWords(bytes: number | null): string {
+  if (!bytes) return t`Fetching`;
+  const done = size(bytes);
+  return t`Fetching: ${done} so far`;
 }
 
 /** `docker://nvcr.io/nvidia/pytorch:24.05-py3` → `pytorch-24.05-py3.sif`, for whoever wants none

@@ -1,4 +1,5 @@
 /** What to say when somebody else has saved while one was typing. Pure. */
+import { t } from '@lingui/core/macro';
 import { ApiError } from '@/api/problem';
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -7,7 +8,9 @@ const text = (value: unknown): string => (typeof value === 'string' ? value : ''
 export function meanwhileText(error: unknown, time: (at: string) => string): string | null {
   if (!(error instanceof ApiError) || error.slug !== 'changed-meanwhile') return null;
   const [by, at] = [text(error.more.changed_by), text(error.more.changed_at)];
-  const who = by === '' ? 'Somebody' : by;
-  const when = at === '' ? '' : ` (${time(at)})`;
-  return `${who} has saved this since you opened it${when}. The form now holds their changes and yours: look at it, then save again.`;
+  const who = by === '' ? t`Somebody` : by;
+  if (at === '')
+    return t`${who} has saved this since you opened it. The form now holds their changes and yours: look at it, then save again.`;
+  const when = time(at);
+  return t`${who} has saved this since you opened it (${when}). The form now holds their changes and yours: look at it, then save again.`;
 }

@@ -1,4 +1,5 @@
 /** The administrators' pages, by what they are about. Pure. */
+import { t } from '@lingui/core/macro';
 
 export interface AdminPlace {
   label: string;
@@ -14,28 +15,28 @@ export interface AdminPart {
 
 export const ADMIN_PARTS: readonly AdminPart[] = [
   {
-    title: 'People',
+    title: t`People`,
     places: [
-      { label: 'People', to: '/admin/people', also: ['/admin/new'] },
-      { label: 'Groups', to: '/admin/groups' },
-      { label: 'Limits', to: '/admin/limits' },
-      { label: 'Usage', to: '/admin/usage' },
+      { label: t`People`, to: '/admin/people', also: ['/admin/new'] },
+      { label: t`Groups`, to: '/admin/groups' },
+      { label: t`Limits`, to: '/admin/limits' },
+      { label: t`Usage`, to: '/admin/usage' },
     ],
   },
   {
-    title: 'Operation',
+    title: t`Operation`,
     places: [
-      { label: 'Sessions', to: '/admin' },
-      { label: 'Status', to: '/admin/status' },
-      { label: 'Announcements', to: '/admin/announcements' },
-      { label: 'Audit', to: '/admin/audit' },
+      { label: t`Sessions`, to: '/admin' },
+      { label: t`Status`, to: '/admin/status' },
+      { label: t`Announcements`, to: '/admin/announcements' },
+      { label: t`Audit`, to: '/admin/audit' },
     ],
   },
   {
-    title: 'Software',
+    title: t`Software`,
     places: [
-      { label: 'Images', to: '/admin/images' },
-      { label: 'Catalog', to: '/admin/catalog' },
+      { label: t`Images`, to: '/admin/images' },
+      { label: t`Catalog`, to: '/admin/catalog' },
     ],
   },
 ];
