@@ -1,8 +1,12 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { sentence } from '@/api/problem';
 import type { SystemStatus } from '@/api/types';
 import { AdminFrame } from '@/features/admin/AdminFrame';
+import { listed } from '@/i18n/lists';
+import { said } from '@/i18n/said';
 import { duration } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
 import { Notice } from '@/ui/Notice';
@@ -18,7 +22,7 @@ const STALE_MS = 4 * STATUS_MS;
 /** How each part of the system does, for administrators. */
 export function StatusPage() {
   return (
-    <AdminFrame tab="Status" title="Status">
+    <AdminFrame tab={t`Status`} title={t`Status`}>
       <Status />
     </AdminFrame>
   );
@@ -29,7 +33,7 @@ function Status() {
   return (
     <>
       {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
-      {!data && !error && <Skeleton height={320} radius="lg" aria-label="Loading" />}
+      {!data && !error && <Skeleton height={320} radius="lg" aria-label={t`Loading`} />}
       {data && (
         <>
           <Age at={dataUpdatedAt} error={error} />
@@ -45,11 +49,20 @@ function Age({ at, error }: { at: number; error: Error | null }) {
   useNow();
   const age = Date.now() - at;
   if (error === null && age < STALE_MS) return null;
+  const old = duration(age);
+  const problem = error && sentence(error);
   return (
     <div className={classes.stale}>
       <Notice tone="warning" urgent>
-        What you see is {duration(age)} old.{' '}
-        {error ? sentence(error) : 'The portal has been asked and has not answered yet.'}
+        {problem === null ? (
+          <Trans>
+            What you see is {old} old. The portal has been asked and has not answered yet.
+          </Trans>
+        ) : (
+          <Trans>
+            What you see is {old} old. {problem}
+          </Trans>
+        )}
       </Notice>
     </div>
   );
@@ -57,6 +70,13 @@ function Age({ at, error }: { at: number; error: Error | null }) {
 
 function Parts({ status }: { status: SystemStatus }) {
   const all = overall(status.items);
+  const { version, slurm_version: slurm, hub_version: hub } = status;
+  const versions = listed([
+    t`Portal ${version}`,
+    ...(slurm ? [`Slurm ${slurm}`] : []),
+    ...(hub ? [`JupyterHub ${hub}`] : []),
+  ]);
+  const seconds = STATUS_MS / 1000;
   return (
     <>
       <div className={classes.overall} role="status">
@@ -68,10 +88,10 @@ function Parts({ status }: { status: SystemStatus }) {
         ))}
       </ul>
       <p className={classes.quiet}>
-        Portal {status.version}
-        {status.slurm_version && `, Slurm ${status.slurm_version}`}
-        {status.hub_version && `, JupyterHub ${status.hub_version}`}. The portal runs since{' '}
-        <Time at={status.started_at} />. This page asks again every {STATUS_MS / 1000} seconds.
+        <Trans>
+          {versions}. The portal runs since <Time at={status.started_at} />. This page asks again
+          every {seconds} seconds.
+        </Trans>
       </p>
     </>
   );
@@ -88,9 +108,11 @@ function Part({ item }: { item: SystemStatus['items'][number] }) {
       <p className={classes.quiet}>{purpose(item.part)}</p>
       <p className={classes.quiet}>{answerText(item, now)}</p>
       {item.message && (
-        <p className={item.state === 'failing' ? classes.bad : classes.message}>{item.message}</p>
+        <p className={item.state === 'failing' ? classes.bad : classes.message}>
+          {said(item.message)}
+        </p>
       )}
-      {item.advice && <p className={classes.message}>{item.advice}</p>}
+      {item.advice && <p className={classes.message}>{said(item.advice)}</p>}
     </Paper>
   );
 }

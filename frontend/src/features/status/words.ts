@@ -1,5 +1,7 @@
 /** The parts of the system in words. Pure. */
+import { t } from '@lingui/core/macro';
 import type { StateWords } from '@/features/sessions/words';
+import { listed } from '@/i18n/lists';
 import { duration } from '@/lib/time';
 
 export type PartState = 'ok' | 'failing' | 'unknown';
@@ -17,18 +19,18 @@ export interface PartStatus {
 
 /** Each part's name, and what it is there for. */
 const PARTS: Record<string, readonly [name: string, purpose: string]> = {
-  slurm: ['Slurm', 'Runs sessions and jobs (slurmctld).'],
-  slurmdbd: ["Slurm's accounting", 'Knows what was used and what may be used (slurmdbd).'],
-  directory: ['Directory', 'Knows people and their passwords (LDAP).'],
-  hub: ['JupyterHub', 'Single sign-on for notebooks.'],
-  database: ['Database', "The portal's own records."],
-  nginx: ['Front door', 'All pages and notebooks come through it (nginx).'],
-  launcher: ['Launcher', 'Acts for people on the cluster: submits, stops, reads their logs.'],
-  catalog: ['Catalog', 'The environments and templates that people choose from.'],
-  node_table: ['Table of nodes', 'The addresses of nodes that the page Cluster shows.'],
-  nodes: ['Nodes', 'Where sessions and jobs run.'],
-  disk: ['Disk', 'Room for what the portal writes.'],
-  mail: ['E-mail', 'Takes what the portal tells people (SMTP).'],
+  slurm: ['Slurm', t`Runs sessions and jobs (slurmctld).`],
+  slurmdbd: [t`Slurm's accounting`, t`Knows what was used and what may be used (slurmdbd).`],
+  directory: [t`Directory`, t`Knows people and their passwords (LDAP).`],
+  hub: ['JupyterHub', t`Single sign-on for notebooks.`],
+  database: [t`Database`, t`The portal's own records.`],
+  nginx: [t`Front door`, t`All pages and notebooks come through it (nginx).`],
+  launcher: [t`Launcher`, t`Acts for people on the cluster: submits, stops, reads their logs.`],
+  catalog: [t`Catalog`, t`The environments and templates that people choose from.`],
+  node_table: [t`Table of nodes`, t`The addresses of nodes that the page Cluster shows.`],
+  nodes: [t`Nodes`, t`Where sessions and jobs run.`],
+  disk: [t`Disk`, t`Room for what the portal writes.`],
+  mail: [t`E-mail`, t`Takes what the portal tells people (SMTP).`],
 };
 
 type Named = Pick<PartStatus, 'part' | 'name'>;
@@ -44,19 +46,22 @@ export const purpose = (part: string): string => PARTS[part]?.[1] ?? '';
 export function stateWords(state: PartState): StateWords {
   switch (state) {
     case 'ok':
-      return { label: 'Works', tone: 'good' };
+      return { label: t`Works`, tone: 'good' };
     case 'failing':
-      return { label: 'Fails', tone: 'bad' };
+      return { label: t`Fails`, tone: 'bad' };
     default:
-      return { label: 'Not known', tone: 'waiting' };
+      return { label: t`Not known`, tone: 'waiting' };
   }
 }
 
 /** "0.4 ms", "4 ms", "1.2 s". */
 export function latency(ms: number): string {
-  if (ms < 1) return `${Math.max(0.1, ms).toFixed(1)} ms`;
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  return `${(ms / 1000).toFixed(1)} s`;
+  if (ms < 1000) {
+    const time = ms < 1 ? Math.max(0.1, ms).toFixed(1) : Math.round(ms);
+    return t`${time} ms`;
+  }
+  const seconds = (ms / 1000).toFixed(1);
+  return t`${seconds} s`;
 }
 
 /** "answered 3 s ago in 4 ms"; of a part that fails, when it last did. */
@@ -64,23 +69,22 @@ export function answerText(
   { state, answered_at, latency_ms }: Pick<PartStatus, 'state' | 'answered_at' | 'latency_ms'>,
   nowMs: number,
 ): string {
-  if (answered_at === null) return 'no answer since the portal started';
-  const since = `${duration(nowMs - Date.parse(answered_at))} ago`;
-  if (state !== 'ok') return `last answered ${since}`;
-  return latency_ms === null ? `answered ${since}` : `answered ${since} in ${latency(latency_ms)}`;
+  if (answered_at === null) return t`no answer since the portal started`;
+  const age = duration(nowMs - Date.parse(answered_at));
+  if (state !== 'ok') return t`last answered ${age} ago`;
+  if (latency_ms === null) return t`answered ${age} ago`;
+  const time = latency(latency_ms);
+  return t`answered ${age} ago in ${time}`;
 }
 
 /** All of it in one line. */
 export function overall(parts: readonly (Named & Pick<PartStatus, 'state'>)[]): StateWords {
   const names = (state: PartState): string =>
-    parts
-      .filter((part) => part.state === state)
-      .map(partName)
-      .join(', ');
+    listed(parts.filter((part) => part.state === state).map(partName));
   const [failing, unknown] = [names('failing'), names('unknown')];
-  if (failing !== '') return { label: `Trouble with: ${failing}`, tone: 'bad' };
-  if (unknown !== '') return { label: `Nothing fails. Not known: ${unknown}`, tone: 'waiting' };
-  return { label: 'Everything works', tone: 'good' };
+  if (failing !== '') return { label: t`Trouble with: ${failing}`, tone: 'bad' };
+  if (unknown !== '') return { label: t`Nothing fails. Not known: ${unknown}`, tone: 'waiting' };
+  return { label: t`Everything works`, tone: 'good' };
 }
 
 /** What fails comes first, then what nobody knows; else in the portal's own order. */
