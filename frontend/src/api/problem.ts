@@ -84,14 +84,13 @@ export function sentence(error: unknown): string {
   return error.slug === 'directory-unavailable' ? DIRECTORY_SILENT : said(error.message);
 }
 
-/** The title of the one refusal of its kind that is about what was typed; others are about the
- * account, which may be locked or switched off, and say so. */
-const WRONG = 'The username or the password is wrong';
-
-/** For those who were logged in and gave their password again: only it can be wrong. */
+/** For those who were logged in and gave their password again: only it can be wrong. The title is that
+ * of the one refusal of its kind that is about what was typed; others are about the account, which may
+ * be locked or switched off, and say so. */
 export function wrongPassword(error: unknown): string | undefined {
-  const refused = error instanceof ApiError && error.slug === 'wrong-credentials';
-  return refused && error.more.title === WRONG ? t`This is not your password.` : undefined;
+  if (!(error instanceof ApiError) || error.slug !== 'wrong-credentials') return undefined;
+  const typed = error.more.title === 'The username or the password is wrong';
+  return typed ? t`This is not your password.` : undefined;
 }
 
 /** The message for one field; `resources.cpus` and `body.resources.cpus` both answer to `cpus`. */

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { FormDraft } from '@/lib/useFormDraft';
@@ -17,7 +19,9 @@ export function AsYouLeftIt(props: Props) {
   if (!draft.kept || Object.keys(draft.left).length === 0) return null;
   return (
     <Notice tone="info">
-      This form is as you left it. <Begin {...props} />
+      <Trans>
+        This form is as you left it. <Begin {...props} />
+      </Trans>
     </Notice>
   );
 }
@@ -45,17 +49,19 @@ function Begin({ draft, onStartOver }: Props) {
         style={{ justifySelf: 'center' }}
         onClick={() => setAsking(true)}
       >
-        Start over
+        <Trans>Start over</Trans>
       </Button>
       <ConfirmDialog
-        title="Start over?"
+        title={t`Start over?`}
         opened={asking}
         onClose={() => setAsking(false)}
         act={begin}
-        button="Start over"
-        keep="Keep it"
+        button={t`Start over`}
+        keep={t`Keep it`}
       >
-        <Text size="sm">What you have filled in here is forgotten.</Text>
+        <Text size="sm">
+          <Trans>What you have filled in here is forgotten.</Trans>
+        </Text>
       </ConfirmDialog>
     </>
   );
