@@ -1,7 +1,7 @@
 """The sentences that the portal's programs say to people, as templates with numbered gaps. Pure.
 
 The pages translate them where they read them (docs/decisions/0013), by the catalogue
-frontend/src/i18n/said.zh.json. This reads them out of the sources, so that none is forgotten:
+portal/said.zh.json. This reads them out of the sources, so that none is forgotten:
 tests/unit/test_sentences.py compares the two, and `python -m tests.sentences` prints what has no
 translation yet. What is a sentence here and what isn't stands in `tests/sentence_lists.py`.
 """
@@ -31,7 +31,7 @@ from tests.sentence_lists import (
 )
 
 ROOT = Path(__file__).parents[1]
-CATALOGUE = ROOT / "frontend/src/i18n/said.zh.json"
+CATALOGUE = ROOT / "portal/said.zh.json"
 CATALOG = ROOT / "spawner/catalog"
 
 # Two words side by side: what has fewer is a key, a name or a piece of a sentence (PIECES).

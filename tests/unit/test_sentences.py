@@ -26,12 +26,12 @@ def test_every_sentence_has_its_chinese() -> None:
     """`python -m tests.sentences` prints those that lack it."""
     known = translations()
     missing = [text for text in sentences() if text not in known]
-    assert missing == [], "translate these in frontend/src/i18n/said.zh.json"
+    assert missing == [], "translate these in portal/said.zh.json"
 
 
 def test_the_catalogue_has_nothing_that_nobody_says() -> None:
     stale = translations().keys() - set(sentences())
-    assert sorted(stale) == [], "take these out of frontend/src/i18n/said.zh.json"
+    assert sorted(stale) == [], "take these out of portal/said.zh.json"
 
 
 def test_a_translation_has_the_gaps_of_its_sentence() -> None:

@@ -40,7 +40,7 @@ describe('said', () => {
 
   it('translates the pieces too', () => {
     expect(said('There were too many failed logins. Please try again in 5 minutes.')).toBe(
-      '登录失败过多，请在5 分钟后重试。',
+      '登录失败过多，请在 5 分钟后重试。',
     );
   });
 
@@ -51,7 +51,7 @@ describe('said', () => {
 
   it('takes the sentence with the most fixed words', () => {
     expect(said('This name is too long.')).toBe('名称太长。');
-    expect(said('This word is too long.')).toBe('This word太长。');
+    expect(said('This word is too long.')).toBe('This word 太长。');
   });
 
   it('goes sentence by sentence', () => {
@@ -62,7 +62,7 @@ describe('said', () => {
   });
 
   it("doesn't let a gap swallow a sentence that has its own words", () => {
-    expect(said('It was cancelled. The script is too long.')).toBe('已取消。The script太长。');
+    expect(said('It was cancelled. The script is too long.')).toBe('已取消。The script 太长。');
   });
 
   it('knows two sentences that belong together among others', () => {

@@ -4,7 +4,7 @@
  * translated here, where it is read (docs/decisions/0013). What has no translation stays English.
  */
 
-import { type Catalogue, filled, type Match, Templates } from './templates';
+import { type Catalogue, filled, type Match, space, Templates } from './templates';
 
 export type { Catalogue } from './templates';
 
@@ -51,7 +51,13 @@ function reader(catalogue: Catalogue): Reader {
   const listed = (text: string, between: string, sign: string): string | null => {
     if (!text.includes(between)) return null;
     const each = text.split(between).map((piece) => exact(piece));
-    return each.includes(null) ? null : each.join(sign);
+    if (each.includes(null)) return null;
+    return each
+      .map((piece) => piece ?? '')
+      .reduce((all, next) => {
+        const before = space(all.slice(-1), sign);
+        return all + before + sign + space(sign, next.charAt(0)) + next;
+      });
   };
 
   const anyList = (text: string): string | null =>
@@ -102,7 +108,7 @@ function reader(catalogue: Catalogue): Reader {
 let read: Reader | null = null;
 let kept = new Map<string, string>();
 
-/** Who reads Chinese has the catalogue (said.zh.json) set here once; null is English. */
+/** Who reads Chinese has the catalogue (portal/said.zh.json) set here once; null is English. */
 export function setSaid(catalogue: Catalogue | null): void {
   read = catalogue && reader(catalogue);
   kept = new Map();

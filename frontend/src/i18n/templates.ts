@@ -102,7 +102,26 @@ export class Templates {
   }
 }
 
+const IDEOGRAPH = /[\u4e00-\u9fff]/;
+const LATIN = /[A-Za-z0-9]/;
+
+/** What stands between two signs of a translation: Chinese and Latin ones have a space between them,
+ * two Chinese ones none. */
+export function space(before: string, after: string, written = ''): string {
+  const ideographs = [before, after].filter((sign) => IDEOGRAPH.test(sign)).length;
+  if (ideographs === 2) return '';
+  return ideographs === 1 && (LATIN.test(before) || LATIN.test(after)) ? ' ' : written;
+}
+
 /** Puts the pieces into the gaps of a translation. */
 export function filled(translation: string, piece: (number: string) => string): string {
-  return translation.replace(/\{(\d+)\}/g, (_gap, number: string) => piece(number));
+  return translation.replace(
+    /( ?)\{(\d+)\}( ?)/g,
+    (gap: string, left: string, number: string, right: string, at: number) => {
+      const text = piece(number);
+      const before = space(translation.charAt(at - 1), text.charAt(0), left);
+      const after = space(text.slice(-1), translation.charAt(at + gap.length), right);
+      return before + text + after;
+    },
+  );
 }

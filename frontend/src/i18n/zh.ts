@@ -1,11 +1,14 @@
 /** Everything in Simplified Chinese, as one file: what the pages say, and what the portal says. */
 import type { Messages } from '@lingui/core';
 
-export { default as said } from './said.zh.json';
+export { default as said } from '../../../portal/said.zh.json';
 
-const catalogues = import.meta.glob<{ messages: Messages }>(['./words.zh.po', '../features/*/words.zh.po'], {
-  eager: true,
-});
+const catalogues = import.meta.glob<{ messages: Messages }>(
+  ['./words.zh.po', '../features/*/words.zh.po'],
+  {
+    eager: true,
+  },
+);
 
 export const messages: Messages = Object.assign(
   {},

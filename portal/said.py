@@ -1,0 +1,200 @@
+"""The portal's own sentences in another language, for what is read outside of the pages: e-mails.
+
+Sentences are made, stored and told to several people at once in English, and translated where they
+are read (docs/decisions/0013): in the pages by frontend/src/i18n/said.ts, here by the same rules
+and the same catalogue, said.zh.json. What has no translation stays English. Pure but for reading
+the catalogue, once.
+"""
+
+import functools
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+Language = Literal["en", "zh"]
+
+_CATALOGUE = Path(__file__).with_name("said.zh.json")
+_GAP = re.compile(r"\{(\d+)\}")
+_FILLED = re.compile(r"(?P<left> ?)\{(?P<number>\d+)\}(?P<right> ?)")
+_QUOTED = re.compile(r"[“\"']$")
+_FIRST_WORD = re.compile(r"[^\s{}]+(?=\s)")
+_BETWEEN = re.compile(r"(?<=[.!?…])[ ](?=[A-Z“])|(?<=[.!?…][”’)])[ ](?=[A-Z“])")
+_LISTS = ((", ", "、"), (" and ", "和"), (" or ", "或"))
+_MAX_LENGTH, _MAX_SENTENCES = 2000, 12
+_STOPS = ("。", "！", "？")
+_ENDS = (*_STOPS, "：", "；", "，", "、", "”", "）")
+
+
+@dataclass(frozen=True)
+class _Template:
+    words: tuple[str, ...]
+    numbers: tuple[str, ...]
+    translation: str
+
+    @property
+    def fixed(self) -> int:
+        return sum(map(len, self.words))
+
+    @functools.cached_property
+    def short(self) -> bool:
+        """Of one word only: a number and its unit, a thing and its name."""
+        filled = [word for word in self.words if word.strip()]
+        return len(filled) == 1 and not re.search(r"\S\s+\S", "".join(self.words))
+
+    def pieces(self, text: str) -> list[str] | None:
+        """What stands in the gaps, each as short as can be; None if the words aren't these."""
+        first, *others, last = self.words
+        if not (text.startswith(first) and text.endswith(last)):
+            return None
+        end, start, found = len(text) - len(last), len(first), []
+        for word in others:
+            at = text.find(word, start + 1)
+            if at < 0:
+                return None
+            found.append(text[start:at])
+            start = at + len(word)
+        if start >= end:
+            return None
+        found.append(text[start:end])
+        return None if self.short and any(" " in piece for piece in found) else found
+
+
+class Reader:
+    """Reads one catalogue: English template → the same in another language, gaps as {0}, {1} …"""
+
+    def __init__(self, catalogue: Mapping[str, str]) -> None:
+        self._whole: dict[str, str] = {}
+        self._by_word: dict[str, list[_Template]] = {}
+        for english, translation in catalogue.items():
+            words, numbers = _GAP.split(english)[::2], _GAP.findall(english)
+            if not numbers:
+                self._whole[english] = translation
+                continue
+            found = _Template(tuple(words), tuple(numbers), translation)
+            self._by_word.setdefault(_first_word(english), []).append(found)
+        for some in self._by_word.values():
+            some.sort(key=lambda one: -one.fixed)
+
+    def said(self, text: str) -> str:
+        """The sentence in the reader's language; itself where nobody has translated it."""
+        return self._translated(text) or text
+
+    def _translated(self, text: str) -> str | None:
+        if len(text) > _MAX_LENGTH:
+            return None
+        return self._as_one(text) or self._in_turn(text) or self._exact(text, across=True)
+
+    def _as_one(self, text: str) -> str | None:
+        return self._listed(text, "; ", "；") or self._exact(text) or self._bare(text)
+
+    def _exact(self, text: str, *, across: bool = False) -> str | None:
+        """The closest template that fits; `across`: its gaps may hold ends of sentences."""
+        if text in self._whole:
+            return self._whole[text]
+        for template, pieces in self._matches(text):
+            if across or not any(_BETWEEN.search(piece) for piece in pieces):
+                return self._filled(template, pieces)
+        return None
+
+    def _matches(self, text: str) -> Iterator[tuple[_Template, list[str]]]:
+        word = _first_word(text)
+        for some in (self._by_word.get(word, []) if word else [], self._by_word.get("", [])):
+            for template in some:
+                pieces = template.pieces(text)
+                if pieces is not None:
+                    yield template, pieces
+
+    def _filled(self, template: _Template, pieces: list[str]) -> str:
+        """Pieces are translated too, but for somebody's own words, between quotation marks."""
+        own = dict(zip(template.numbers, zip(template.words, pieces, strict=False), strict=False))
+
+        def piece(gap: re.Match[str]) -> str:
+            before, text = own[gap["number"]]
+            if not _QUOTED.search(before):
+                text = self._translated(text) or self._any_list(text) or text
+            left = gap.string[: gap.start()][-1:]
+            right = gap.string[gap.end() :][:1]
+            return (
+                f"{_space(left, text[:1], gap['left'])}{text}"
+                f"{_space(text[-1:], right, gap['right'])}"
+            )
+
+        return _FILLED.sub(piece, template.translation)
+
+    def _listed(self, text: str, between: str, sign: str) -> str | None:
+        if between not in text:
+            return None
+        found = [self._exact(piece) for piece in text.split(between)]
+        known = [piece for piece in found if piece is not None]
+        if len(known) < len(found):
+            return None
+        whole = known[0]
+        for piece in known[1:]:
+            whole += f"{_space(whole[-1:], sign)}{sign}{_space(sign, piece[:1])}{piece}"
+        return whole
+
+    def _any_list(self, text: str) -> str | None:
+        tries = (self._listed(text, between, sign) for between, sign in _LISTS)
+        return next((found for found in tries if found), None)
+
+    def _bare(self, text: str) -> str | None:
+        """What was made a sentence of by a capital letter and a full stop."""
+        if not text.endswith("."):
+            return None
+        big = text[:-1]
+        for one in (big, big[:1].lower() + big[1:]):
+            found = self._listed(one, "; ", "；") or self._exact(one)
+            if found:
+                return found if found.endswith(_STOPS) else f"{found}。"
+        return None
+
+    def _in_turn(self, text: str) -> str | None:
+        """Sentence by sentence, several of them as one where the catalogue has them as one."""
+        sentences = _BETWEEN.split(text)
+        if not 1 < len(sentences) <= _MAX_SENTENCES:
+            return None
+        parts, start, known = [], 0, False
+        while start < len(sentences):
+            ends = range(len(sentences), start, -1)
+            tries = ((self._as_one(" ".join(sentences[start:end])), end) for end in ends)
+            found, end = next((one for one in tries if one[0]), (None, start + 1))
+            known = known or found is not None
+            parts.append(found or sentences[start])
+            start = end
+        return _joined(parts) if known else None
+
+
+def _first_word(text: str) -> str:
+    found = _FIRST_WORD.match(text)
+    return found[0] if found else ""
+
+
+def _space(before: str, after: str, written: str = "") -> str:
+    """What stands between two signs of a translation: Chinese and Latin ones have a space between
+    them, two Chinese ones none."""
+    ideographs = sum("\u4e00" <= sign <= "\u9fff" for sign in (before, after))
+    if ideographs == 2:
+        return ""
+    latin = any(sign.isascii() and sign.isalnum() for sign in (before, after))
+    return " " if ideographs == 1 and latin else written
+
+
+def _joined(parts: list[str]) -> str:
+    whole = ""
+    for part in parts:
+        whole += part if not whole or whole.endswith(_ENDS) else f" {part}"
+    return whole
+
+
+@functools.cache
+def chinese() -> Reader:
+    """The reader of said.zh.json."""
+    return Reader(json.loads(_CATALOGUE.read_text()))
+
+
+def said(text: str, language: Language) -> str:
+    """A sentence of the portal's in this language."""
+    return text if language == "en" else chinese().said(text)

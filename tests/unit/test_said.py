@@ -1,0 +1,49 @@
+"""The portal's sentences in Chinese: what the pages and the e-mails read, by the same examples."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from portal.said import Reader, said
+from tests.sentences import GAP, translations
+
+# frontend/src/i18n/said.zh.test.ts is held to them too.
+EXAMPLES: dict[str, str] = json.loads((Path(__file__).parents[1] / "data/said.json").read_text())
+
+
+@pytest.mark.parametrize("english", EXAMPLES)
+def test_what_was_said_is_found_in_the_catalogue(english: str) -> None:
+    assert said(english, "zh") == EXAMPLES[english]
+    assert said(english, "en") == english
+
+
+def test_every_sentence_of_the_catalogue_is_found_with_all_its_pieces() -> None:
+    def example(template: str) -> str:
+        return GAP.sub(lambda gap: f"xq{gap[0][1:-1]}", template)
+
+    def bare(text: str) -> str:  # a space more or less is said's own matter
+        return text.replace(" ", "")
+
+    differing = {
+        english: words
+        for english, translation in translations().items()
+        if bare(words := said(example(english), "zh")) != bare(example(translation))
+    }
+    assert differing == {}
+
+
+def test_somebodys_own_word_stays_what_it_is() -> None:
+    reader = Reader({"There is no “{0}” in {1}.": "{1}中没有“{0}”。", "down": "宕机"})
+    assert reader.said("There is no “down” in down.") == "宕机中没有“down”。"
+    assert reader.said("There is no “” in down.") == "There is no “” in down."
+
+
+def test_a_gap_takes_no_sentence_that_has_its_own_words() -> None:
+    reader = Reader({"{0} is too long.": "{0}太长。", "It was cancelled.": "已取消。"})
+    assert reader.said("It was cancelled. Its name is too long.") == "已取消。Its name 太长。"
+
+
+def test_what_is_too_long_to_be_a_sentence_stays() -> None:
+    text = "It was cancelled. Start it again. " * 1000
+    assert said(text, "zh") == text
