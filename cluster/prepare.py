@@ -122,7 +122,11 @@ def steps(state: Path, *, tests: bool) -> list[Step]:
             "the pages",
             ((*npm, "ci"), (*npm, "run", "build")),
             needs=("build",),
-            inputs=(*frontend_sources("lab"), CHECKOUT / "docs/glossary.md"),
+            inputs=(
+                *frontend_sources("lab"),
+                *(CHECKOUT / name for name in ("docs/glossary.md", "docs/glossary.zh.md")),
+                CHECKOUT / "portal/said.zh.json",
+            ),
             output=CHECKOUT / "frontend/dist/index.html",
         ),
         lab_extension(state, npm, runtime),
