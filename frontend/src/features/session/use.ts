@@ -2,7 +2,8 @@
 import { t } from '@lingui/core/macro';
 import type { Session } from '@/api/types';
 import { memoryText } from '@/features/sessions/words';
-import { duration } from '@/lib/time';
+import { clock } from '@/lib/clock';
+import { duration, localTime } from '@/lib/time';
 import type { SessionUse, Total } from './shapes';
 
 const MB_PER_GB = 1024;
@@ -52,6 +53,10 @@ export function valueText(value: number, unit: Unit): string {
       return `${Math.round(value)} %`;
   }
 }
+
+/** When it was measured; `seconds` since 1970. */
+export const timeText = (seconds: number): string =>
+  localTime(new Date(seconds * 1000).toISOString(), clock.now());
 
 /** As `valueText`, for a scale: nothing is nothing of any unit. */
 export const axisText = (value: number, unit: Unit): string =>
