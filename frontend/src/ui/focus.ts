@@ -6,9 +6,13 @@ function afterDrawing(act: () => void): void {
   window.requestAnimationFrame(() => window.requestAnimationFrame(act));
 }
 
-/** Puts the focus on a form's first field that is wrong. */
+/** Puts the focus on a form's first field that is wrong, in sight together with the sentence below it. */
 export function focusFirstProblem(form: RefObject<HTMLElement | null>): void {
-  afterDrawing(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+  afterDrawing(() => {
+    const field = form.current?.querySelector<HTMLElement>('[aria-invalid="true"]');
+    field?.focus({ preventScroll: true });
+    (field?.closest('.mantine-InputWrapper-root') ?? field)?.scrollIntoView({ block: 'center' });
+  });
 }
 
 /** Gives the focus to the page's heading if nothing has it: what had it may be gone. */

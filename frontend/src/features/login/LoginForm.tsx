@@ -51,7 +51,8 @@ export function LoginForm({ onUser, why = null, username: only }: Props) {
     setError(reason);
     if (reason instanceof ApiError && reason.retryAfterS !== null)
       setRetryAt(Date.now() + reason.retryAfterS * 1000);
-    passwordField.current?.select();
+    if (fieldMessage(reason, FORM.username)) nameField.current?.select();
+    else passwordField.current?.select();
   };
 
   const submit = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
