@@ -1,0 +1,109 @@
+"""One request of a form, answered as a test wants: refused, held back, or not at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from playwright.sync_api import Page, Request, Route
+
+SENTENCE = "Played by a test: <b>no</b>, for reasons."
+PROXY_PAGE = "<html><title>502 Bad Gateway</title><h1>nginx</h1></html>"
+PROBLEM = "application/problem+json"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An answer, and what of it is to be read on the page. `status` 0: there is no network."""
+
+    status: int
+    said: str
+    slug: str = "played"
+    field: str | None = None
+    retry_after_s: int | None = None
+    page: bool = False  # not the portal's words, but a proxy's
+
+    def answer(self, route: Route) -> None:
+        if self.status == 0:
+            route.abort("connectionfailed")
+        elif self.page:
+            route.fulfill(status=self.status, content_type="text/html", body=PROXY_PAGE)
+        else:
+            after = {} if self.retry_after_s is None else {"Retry-After": str(self.retry_after_s)}
+            route.fulfill(
+                status=self.status,
+                headers={"Content-Type": PROBLEM, **after},
+                body=json.dumps(self._problem()),
+            )
+
+    def _problem(self) -> dict[str, object]:
+        problem: dict[str, object] = {
+            "type": f"urn:portal:{self.slug}", "title": "Played", "status": self.status,
+            "detail": SENTENCE,
+        }  # fmt: skip
+        if self.field is not None:
+            problem["errors"] = [{"field": self.field, "message": self.said}]
+        return problem
+
+
+LOGIN_ENDED = Refusal(401, "Please log in again", slug="login-required")
+REFUSALS = (
+    Refusal(403, SENTENCE, slug="forbidden"),
+    Refusal(409, SENTENCE, slug="conflict"),
+    Refusal(422, SENTENCE, slug="invalid-input"),
+    Refusal(429, SENTENCE, slug="limit-reached", retry_after_s=1),
+    Refusal(500, SENTENCE, slug="internal"),
+    Refusal(502, "The portal has a problem just now.", page=True),
+    Refusal(503, SENTENCE, slug="unavailable"),
+    Refusal(0, "The portal doesn't answer."),
+)
+
+
+def at_field(field: str) -> Refusal:
+    return Refusal(422, "This field is what is wrong.", slug="invalid-input", field=field)
+
+
+class Stand:
+    """Stands in for the portal at one address. Everything else goes to the portal itself."""
+
+    def __init__(self, page: Page, address: str, method: str = "POST") -> None:
+        self.asked: list[Request] = []
+        self.answer: Refusal | None = None  # None: the portal's own
+        self.holding = False
+        self._held: list[Route] = []
+        self._method = method
+        page.route(lambda url: url.partition("?")[0].endswith(address), self._handle)
+
+    def _handle(self, route: Route) -> None:
+        if route.request.method != self._method:
+            route.fallback()
+            return
+        self.asked.append(route.request)
+        if self.holding:
+            self._held.append(route)
+        else:
+            self._let(route)
+
+    def _let(self, route: Route) -> None:
+        if self.answer is None:
+            route.continue_()
+        else:
+            self.answer.answer(route)
+
+    def hold(self) -> None:
+        """What is asked from now on waits for `release`."""
+        self.holding = True
+        self.asked.clear()
+
+    def release(self) -> None:
+        self.holding = False
+        held, self._held = self._held, []
+        for route in held:
+            self._let(route)
+
+    def while_held(self, act: Callable[[], None]) -> int:
+        """How many requests an act makes while none of them is answered."""
+        self.hold()
+        act()
+        return len(self.asked)
