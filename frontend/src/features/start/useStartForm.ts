@@ -91,7 +91,9 @@ function useStarter(
   given: string | undefined,
   kept: FormDraft,
 ) {
-  const newcomer = useLive((s) => s.sessions?.length === 0);
+  const none = useLive((s) => s.sessions?.length === 0);
+  // A session that comes meanwhile, maybe this form's own, changes nothing in it.
+  const [newcomer] = useState(none);
   const [chosen, choose] = useKept<string | null | undefined>(
     kept,
     'starter',
