@@ -11,6 +11,7 @@ export default defineConfig({
   sourceLocale: 'en',
   locales: ['zh'],
   format: formatter({ origins: false }),
+  runtimeConfigModule: { Trans: ['@/i18n/Trans', 'Trans'] },
   catalogs: [
     {
       path: '<rootDir>/src/features/{name}/words.{locale}',
