@@ -91,6 +91,7 @@ def lab_extension(state: Path, npm: tuple[str, ...], runtime: Step) -> Step:
     """JupyterLab's extension, into the runtime: made anew with it, and when its sources change.
     It shares the pages' packages and words, so it is built after them."""
     built = CHECKOUT / "frontend/lab/dist"
+    others = (CHECKOUT / name for name in ("deploy/lab_extension.py", "portal/said.zh.json"))
     place = runtime.link[1] if runtime.link else state / "runtime"
     return Step(
         "lab",
@@ -100,7 +101,7 @@ def lab_extension(state: Path, npm: tuple[str, ...], runtime: Step) -> Step:
             (PYTHON, "-m", "deploy.lab_extension", str(built), str(place)),
         ),
         needs=("frontend", "runtime"),
-        inputs=(*frontend_sources(), CHECKOUT / "deploy/lab_extension.py"),
+        inputs=(*frontend_sources(), *others),
         output=place / "share/jupyter/labextensions/data-scientist-portal/package.json",
     )
 

@@ -21,13 +21,19 @@ function labPackage(): Plugin {
 }
 
 export default defineConfig({
+  base: './', // beside the script, wherever JupyterLab has it from
   resolve: { tsconfigPaths: true },
   plugins: [labPackage()],
   build: {
     target: 'es2022',
+    assetsInlineLimit: 0,
     rollupOptions: {
       input: 'src/index.ts',
-      output: { format: 'iife', entryFileNames: 'static/portal.[hash].js' },
+      output: {
+        format: 'iife',
+        entryFileNames: 'static/portal.[hash].js',
+        assetFileNames: 'static/[name].[hash][extname]',
+      },
     },
   },
 });

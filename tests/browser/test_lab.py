@@ -207,7 +207,9 @@ def test_jupyterlab_speaks_the_language_of_the_portal(
     lab = context.new_page()
     log_in(lab, "alice")
     with started(portal, chromium, MINUTES, language="zh") as session:
-        lab.goto(f"{portal.base_url}{session.now()['url']}lab?reset")
+        with lab.expect_response(re.compile(r"/said\.zh\.\w+\.json$")) as sentences:
+            lab.goto(f"{portal.base_url}{session.now()['url']}lab?reset")
+        assert sentences.value.ok, "the portal's sentences come with it"
         time_left = lab.get_by_role("button", name=re.compile(r"^剩余 1\d:\d\d 分钟$"))
         time_left.click()
         offered = lab.get_by_role("menu").get_by_role("menuitem")

@@ -1,5 +1,6 @@
 /** What people do from here: more time, TensorBoard, the notebook as a job, back to its page. */
 import { extensionChoices } from '@/features/sessions/extend';
+import { said } from '@/i18n/said';
 import type { Application, NotebookPanel, Notifications } from './jupyter';
 import { runAddress } from './notebook';
 import { duration, localTime, warningDue } from './time';
@@ -139,7 +140,7 @@ export class Acts {
   }
 
   #complain(error: unknown): void {
-    const text = error instanceof Error ? error.message : words.noAnswer;
+    const text = error instanceof Error ? said(error.message) : words.noAnswer;
     this.notify?.error(text, { autoClose: READ_MS });
   }
 }

@@ -1,4 +1,5 @@
 /** JupyterLab's commands, and the menu that holds them: in the menu bar, and at the time left. */
+import { said } from '@/i18n/said';
 import type { Acts } from './acts';
 import type { CommandArgs, Commands, Menu, NotebookTracker, Palette } from './jupyter';
 import type { Watch } from './watch';
@@ -25,7 +26,7 @@ export function addCommands(
       const minutes = minutesOf(args, acts);
       if (minutes !== undefined) return words.extend(minutes);
       const reason = watch.facts?.session.extension?.reason;
-      return reason ? words.cantExtend(reason) : words.extending;
+      return reason ? words.cantExtend(said(reason)) : words.extending;
     },
     isEnabled: () => acts.choices.length > 0,
     isVisible: known,

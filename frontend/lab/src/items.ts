@@ -1,4 +1,5 @@
 /** The two items of the status bar: the time that is left, which opens the menu, and what is used. */
+import { said } from '@/i18n/said';
 import { localTime, timeLeft, urgency } from './time';
 import { brief, details } from './use';
 import type { Watch } from './watch';
@@ -24,7 +25,7 @@ export function timeItem(watch: Watch, open: (button: HTMLElement) => void): HTM
     button.toggleAttribute('data-old', problem !== null);
     const left = timeLeft(facts.session.expires_at, clockOf(watch));
     const text = left === null ? words.noLimit : left.over ? words.timeUp : words.left(left.text);
-    put(button, text, [problem, endsAt(watch), words.openMenu].filter(Boolean).join('\n'));
+    put(button, text, [said(problem), endsAt(watch), words.openMenu].filter(Boolean).join('\n'));
   });
   return button;
 }

@@ -15,6 +15,7 @@ import type {
   Translator,
 } from './jupyter';
 import css from './portal.css?inline';
+import { learnPortalWords } from './portalWords';
 import { serverOf } from './server';
 import { browser, Watch } from './watch';
 import { speak } from './words';
@@ -58,7 +59,9 @@ function activate(lab: Lab, app: Application, services: Services): void {
   const connection = lab['@jupyterlab/services']?.ServerConnection;
   const MenuSvg = lab['@jupyterlab/ui-components']?.MenuSvg;
   if (connection === undefined) return;
-  speak(services.translator?.languageCode);
+  const language = services.translator?.languageCode;
+  speak(language);
+  void learnPortalWords(language);
   const { serverSettings, contents } = app.serviceManager;
   const watch = new Watch(serverOf(connection, serverSettings), browser);
   const notify = lab['@jupyterlab/apputils']?.Notification;

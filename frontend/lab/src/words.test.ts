@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { said, setSaid } from '@/i18n/said';
+import { learnPortalWords } from './portalWords';
 import { MIN, START, session, World } from './testing';
 import { duration, timeLeft } from './time';
 import { speak, words } from './words';
@@ -31,6 +33,24 @@ describe('the language', () => {
     expect(words.idle(duration(90 * MIN), 2, 8)).toBe(
       '这里已有 1 小时 30 分没有运行任何内容。此会话仍占用 2 个 GPU 和 8 个 CPU，其他人无法使用。',
     );
+  });
+
+  it('has what the portal says, too, once its catalogue is here', async () => {
+    const refusal = 'This session is ending.';
+    const catalogue = { [refusal]: '该会话即将结束。' };
+    let asked = 0;
+    const get = async () => {
+      asked += 1;
+      return Response.json(catalogue);
+    };
+    await learnPortalWords('en', get);
+    expect([asked, said(refusal)]).toEqual([0, refusal]);
+    await expect(
+      learnPortalWords('zh-CN', async () => new Response('', { status: 404 })),
+    ).rejects.toThrow('404');
+    await learnPortalWords('zh-CN', get);
+    expect(said(refusal)).toBe(catalogue[refusal]);
+    setSaid(null);
   });
 
   it('leaves no word out, and none in English', () => {

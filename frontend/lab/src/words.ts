@@ -5,7 +5,11 @@ import { chinese } from './words.zh';
 
 export let words: Words = english;
 
-/** `languageCode` is JupyterLab's, "zh-CN" or "zh_CN" for instance; called before anything is shown. */
+/** Of JupyterLab's codes, "zh-CN" or "zh_CN" for instance. */
+export const isChinese = (languageCode: string | undefined): boolean =>
+  /^zh\b|^zh_/i.test(languageCode ?? '');
+
+/** Called before anything is shown. */
 export function speak(languageCode: string | undefined): void {
-  words = /^zh\b|^zh_/i.test(languageCode ?? '') ? chinese : english;
+  words = isChinese(languageCode) ? chinese : english;
 }
