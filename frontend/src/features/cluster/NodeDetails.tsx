@@ -64,7 +64,7 @@ export function NodeDetails({ node, seen, close }: Props) {
       </div>
       <dl className={classes.facts}>
         {node.gpus.map((gpus) => (
-          <Fact key={gpus.type} name="GPUs">
+          <Fact key={gpus.type} word="GPUs" name={t`GPUs`}>
             {gpusText(gpus)}
           </Fact>
         ))}
@@ -167,7 +167,9 @@ function Planned({ node }: { node: SeenNode }) {
       <ul className={classes.plainList}>
         {ahead.map((one) => (
           <li key={`${one.start} ${one.name}`}>
-            {aheadTitle(one)}, <Time at={one.start} /> – <Time at={one.end} />
+            <Trans>
+              {{ what: aheadTitle(one) }}, <Time at={one.start} /> – <Time at={one.end} />
+            </Trans>
           </li>
         ))}
       </ul>
