@@ -1,4 +1,5 @@
-"""A job as a person does it: choose a template, submit, watch, log, TensorBoard; and bob."""
+"""A job as a person does it: choose a template, submit, watch, log, TensorBoard; and bob; what is
+refused, and what was typed and not yet sent."""
 
 from __future__ import annotations
 
@@ -231,3 +232,49 @@ def test_what_is_refused_stands_at_its_field(context: BrowserContext, log_in: Lo
     page.get_by_role("button", name="Submit job").click()
     expect(page.get_by_text(re.compile("^Line 2: "))).to_be_visible()
     expect(script).to_be_focused()
+
+
+HALF = "#!/bin/bash\necho half <written> 数据\n"
+LEFT = "This form is as you left it."
+
+
+def half_written(page: Page) -> None:
+    """The script of one's own, as it was left."""
+    expect(page.get_by_label("Script", exact=True)).to_contain_text("half <written> 数据")
+    expect(page.get_by_label("Name, optional")).to_have_value(JOB)
+    expect(page.get_by_text(LEFT)).to_be_visible()
+
+
+def test_what_was_typed_waits_until_it_is_sent(context: BrowserContext, log_in: LogIn) -> None:
+    page = context.new_page()
+    log_in(page, "alice")
+    open_jobs(page)
+    page.get_by_role("link", name="Submit a job").click()
+    page.get_by_text("My own script", exact=True).click()
+    page.get_by_label("Script", exact=True).fill(HALF)
+    page.get_by_label("Name, optional").fill(JOB)
+    page.get_by_text("A template", exact=True).click()
+    page.get_by_role("link", name="Training with NumPy", exact=True).click()
+    page.get_by_label("Epochs").fill("7")
+    page.reload()
+    expect(page.get_by_label("Epochs")).to_have_value("7")
+    expect(page.get_by_text(LEFT)).to_be_visible()
+    page.get_by_role("button", name="Start over").click()
+    page.get_by_role("dialog").get_by_role("button", name="Start over").click()
+    expect(page.get_by_text(LEFT)).to_have_count(0)
+    expect(page.get_by_label("Epochs")).not_to_have_value("7")
+
+    page.get_by_role("link", name="All templates").click()
+    page.get_by_text("My own script", exact=True).click()
+    half_written(page)
+    page.reload()
+    half_written(page)
+    open_jobs(page)
+    page.go_back()
+    half_written(page)
+    page.get_by_role("button", name="Submit job").click()
+    page.get_by_role("heading", name=JOB, level=1).wait_for()
+    page.go_back()
+    expect(page.get_by_label("Script", exact=True)).to_contain_text("SLURM_JOB_ID")
+    expect(page.get_by_label("Name, optional")).to_have_value("")
+    expect(page.get_by_text(LEFT)).to_have_count(0)

@@ -1,5 +1,6 @@
 """The counted ways to a session: to the first cell in three clicks at most, yesterday's setup in
-one; and the start page's search, favourites, links and saved setups."""
+one; the start page's search, favourites, links and saved setups; and that nothing typed is lost,
+nor anything started twice."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from tests.browser import jupyterlab
 from tests.browser.scenes import Api
@@ -157,3 +158,86 @@ def test_a_setup_is_linked_to_saved_renamed_and_deleted(portal: Live, page: Page
     page.get_by_role("menuitem", name="Delete…").click()
     page.get_by_role("button", name="Delete", exact=True).click()
     expect(page.get_by_role("region", name="Your setups")).to_have_count(0)
+
+
+LEFT = "This form is as you left it."
+
+
+def as_it_was_left(page: Page, *, cpus: str, name: str) -> None:
+    expect(page.get_by_label("CPUs", exact=True)).to_have_value(cpus)
+    expect(page.get_by_label("Name (optional)")).to_have_value(name)
+    expect(page.get_by_text(LEFT)).to_be_visible()
+
+
+def test_nothing_that_was_filled_in_is_lost(portal: Live, page: Page) -> None:
+    start, home = f"{portal.base_url}/start", page.get_by_role("link", name="Home").first
+    page.goto(start)
+    page.get_by_role("radio", name="My own numbers").check()
+    page.get_by_label("CPUs", exact=True).fill("2")
+    page.get_by_label("Name (optional)").fill("Half <b>")
+    expect(page.get_by_text(LEFT)).to_have_count(0)
+    home.click()
+    page.go_back()
+    as_it_was_left(page, cpus="2", name="Half <b>")
+    page.reload()
+    as_it_was_left(page, cpus="2", name="Half <b>")
+    home.click()
+    page.get_by_role("link", name="Start a session").first.click()
+    as_it_was_left(page, cpus="2", name="Half <b>")
+
+    page.goto(f"{portal.base_url}{LINK}")  # says itself what is to be in the form
+    expect(page.get_by_label("CPUs", exact=True)).to_have_value("1")
+    expect(page.get_by_label("Name (optional)")).to_have_value("")
+    page.get_by_label("CPUs", exact=True).fill("2")
+    home.click()
+    page.go_back()
+    as_it_was_left(page, cpus="2", name="")
+    home.click()
+    page.goto(f"{portal.base_url}{LINK}")
+    expect(page.get_by_label("CPUs", exact=True)).to_have_value("1")
+
+    page.goto(start)
+    as_it_was_left(page, cpus="2", name="Half <b>")
+    page.get_by_role("button", name="Start over").click()
+    page.get_by_role("button", name="Keep it").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    as_it_was_left(page, cpus="2", name="Half <b>")
+    page.get_by_role("button", name="Start over").click()
+    page.get_by_role("dialog").get_by_role("button", name="Start over").click()
+    expect(page.get_by_label("Name (optional)")).to_have_value("")
+    page.reload()
+    expect(page.get_by_label("Name (optional)")).to_have_value("")
+    expect(page.get_by_text(LEFT)).to_have_count(0)
+
+
+def test_a_lost_answer_starts_no_second_session(
+    portal: Live, context: BrowserContext, page: Page
+) -> None:
+    asked: list[str] = []
+
+    def lose_the_first(route: Route) -> None:
+        """The portal hears the request; its answer never comes."""
+        if route.request.method == "POST":
+            asked.append(route.request.headers["idempotency-key"])
+            if len(asked) == 1:
+                route.fetch()
+                route.abort()
+                return
+        route.fallback()
+
+    page.goto(f"{portal.base_url}{LINK}")
+    page.get_by_label("CPUs", exact=True).wait_for()
+    page.route("**/api/v1/sessions", lose_the_first)
+    page.get_by_role("button", name="Start session").first.click()
+    expect(page.get_by_role("alert")).to_contain_text("doesn't answer")
+    page.get_by_role("button", name="Start session").first.click()
+    page.get_by_role("heading", name="Your sessions").wait_for()
+    assert len(asked) == 2
+    assert len(set(asked)) == 1
+    sessions = Api(context.request, portal.base_url).ask("GET", "/sessions")["items"]
+    assert len(sessions) == 1
+
+    page.unroute("**/api/v1/sessions")
+    page.go_back()
+    expect(page.get_by_label("CPUs", exact=True)).to_have_value("1")
+    expect(page.get_by_text(LEFT)).to_have_count(0)
