@@ -98,7 +98,7 @@ def cancel_and_remove(portal: Live, page: Page) -> None:
     jobs_called(page, f"{NAME}-rate 0.1").get_by_role("checkbox").check()
     page.get_by_role("button", name="Cancel 1").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("The other 1 stay as they are")
+    expect(dialog).to_contain_text("The other one stays as it is")
     dialog.get_by_role("button", name="Cancel them").click()
     expect(page.get_by_text("1 job cancelled.")).to_be_visible()
     expect(sleeper).to_contain_text("Cancelled", timeout=SOON_MS)

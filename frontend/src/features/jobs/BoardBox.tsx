@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { JobDetail } from '@/api/types';
@@ -8,7 +10,7 @@ import classes from './JobPage.module.css';
 export function BoardBox({ job }: { job: JobDetail }) {
   return (
     <Fold
-      summary="TensorBoard of another folder"
+      summary={t`TensorBoard of another folder`}
       open={job.logdir === null && job.started_at !== null}
     >
       <Folder job={job} />
@@ -23,8 +25,8 @@ function Folder({ job }: { job: JobDetail }) {
     <div className={classes.row}>
       <TextInput
         className={classes.grow}
-        label="Folder"
-        description="One of your own: the event files in it and below are shown side by side."
+        label={t`Folder`}
+        description={t`One of your own: the event files in it and below are shown side by side.`}
         value={folder}
         onChange={(event) => setFolder(event.currentTarget.value)}
         autoComplete="off"
@@ -38,7 +40,7 @@ function Folder({ job }: { job: JobDetail }) {
         target="_blank"
         rel="noopener"
       >
-        Show this folder
+        <Trans>Show this folder</Trans>
       </Button>
     </div>
   );

@@ -1,5 +1,6 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import type { JobDetail } from '@/api/types';
-import { plural } from '@/features/sessions/words';
 import { duration } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
 import { Time } from '@/ui/Time';
@@ -14,9 +15,9 @@ export function Course({ job }: { job: JobDetail }) {
   return (
     <section aria-labelledby="course">
       <h2 id="course" className={pageClasses.heading}>
-        Course
+        <Trans>Course</Trans>
       </h2>
-      <ol className={classes.stages} aria-label="How long each stage took">
+      <ol className={classes.stages} aria-label={t`How long each stage took`}>
         {stages(job, now).map(({ kind, ms, width }) => (
           <li key={kind} className={classes.stage} style={{ flexGrow: width }}>
             <span className={`${classes.bar} ${classes[kind]}`} aria-hidden="true" />
@@ -29,13 +30,16 @@ export function Course({ job }: { job: JobDetail }) {
         {courseEvents(job).map(({ label, at, state }) => (
           <div key={label} data-state={state}>
             <dt>{label}</dt>
-            <dd>{at === null ? 'not known' : <Time at={at} />}</dd>
+            <dd>{at === null ? t`not known` : <Time at={at} />}</dd>
           </div>
         ))}
       </dl>
       {restarts > 0 && (
         <p className={classes.note}>
-          Slurm put it back into the queue and started it again {plural(restarts, 'time')}.
+          {plural(restarts, {
+            one: 'Slurm put it back into the queue and started it again # time.',
+            other: 'Slurm put it back into the queue and started it again # times.',
+          })}
         </p>
       )}
     </section>

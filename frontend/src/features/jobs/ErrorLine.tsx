@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { sentence } from '@/api/problem';
@@ -26,9 +27,19 @@ interface Props {
 export function ErrorLine({ of, endedAt, onShow }: Props) {
   const { data, error } = useQuery(logTailQuery(of, endedAt));
   if (error) return <p className={classes.quiet}>{sentence(error)}</p>;
-  if (data === undefined) return <p className={classes.quiet}>Reading its log…</p>;
+  if (data === undefined)
+    return (
+      <p className={classes.quiet}>
+        <Trans>Reading its log…</Trans>
+      </p>
+    );
   const line = errorLine(plainOutput(data.text));
-  if (line === null) return <p className={classes.quiet}>It printed nothing.</p>;
+  if (line === null)
+    return (
+      <p className={classes.quiet}>
+        <Trans>It printed nothing.</Trans>
+      </p>
+    );
   return (
     <>
       <p className={classes.errorLine}>{line}</p>
@@ -40,7 +51,7 @@ export function ErrorLine({ of, endedAt, onShow }: Props) {
             leftSection={<Icon name="log" size={14} />}
             onClick={() => onShow({ stream: data.stream, line })}
           >
-            Show it in the log
+            <Trans>Show it in the log</Trans>
           </Button>
         </div>
       )}

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Group, Modal, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -53,7 +55,7 @@ function JobLogLink({ job }: { job: Job }) {
       color="gray"
       leftSection={<Icon name="log" />}
     >
-      Log
+      <Trans>Log</Trans>
     </Button>
   );
 }
@@ -67,7 +69,7 @@ function RunAgain({ id }: { id: string }) {
       color="gray"
       leftSection={<Icon name="again" />}
     >
-      Run again
+      <Trans>Run again</Trans>
     </Button>
   );
 }
@@ -82,7 +84,7 @@ function RemoveButton({ id, onRemoved }: { id: string; onRemoved: () => void }) 
       leftSection={<Icon name="trash" />}
       onClick={() => void act(() => removeJob(id).then(onRemoved))}
     >
-      Remove
+      <Trans>Remove</Trans>
     </Button>
   );
 }
@@ -103,25 +105,25 @@ function CancelButton({ job }: { job: Job }) {
         leftSection={<Icon name="stop" />}
         onClick={() => setAsking(true)}
       >
-        Cancel
+        <Trans>Cancel</Trans>
       </Button>
       <Modal
         opened={asking}
         onClose={() => setAsking(false)}
-        title={`Cancel job ${job.name}?`}
+        title={t`Cancel job ${{ name: job.name }}?`}
         size="sm"
       >
         <Text size="sm">
           {job.started_at === null
-            ? 'It has not started yet and gives up its place in the queue.'
-            : 'It ends now. What it has written to files stays, with its log.'}
+            ? t`It has not started yet and gives up its place in the queue.`
+            : t`It ends now. What it has written to files stays, with its log.`}
         </Text>
         <Group justify="flex-end" mt="lg">
           <Button variant="default" onClick={() => setAsking(false)} data-autofocus>
-            {job.started_at === null ? 'Keep it' : 'Keep it running'}
+            {job.started_at === null ? t`Keep it` : t`Keep it running`}
           </Button>
           <Button color="red.9" loading={busy} onClick={() => void cancel()}>
-            Cancel it
+            <Trans>Cancel it</Trans>
           </Button>
         </Group>
       </Modal>

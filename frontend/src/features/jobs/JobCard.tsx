@@ -1,9 +1,12 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Checkbox, Paper } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { memo, useState } from 'react';
 import type { Job } from '@/api/types';
 import { Facts } from '@/features/sessions/Facts';
 import { TensorboardLine } from '@/features/sessions/TensorboardLine';
+import { said } from '@/i18n/said';
 import { useNowAs } from '@/lib/useNow';
 import { Icon } from '@/ui/icons';
 import { StateChip } from '@/ui/StateChip';
@@ -48,7 +51,7 @@ export const JobCard = memo(function JobCard(props: Props) {
     >
       <div className={classes.head}>
         <Checkbox
-          aria-label={`Choose ${job.name}`}
+          aria-label={t`Choose ${{ name: job.name }}`}
           checked={chosen}
           onChange={() => onChoose(job.id)}
         />
@@ -64,13 +67,15 @@ export const JobCard = memo(function JobCard(props: Props) {
       </div>
       {job.stale_since && job.state !== 'ended' && (
         <p className={classes.stale}>
-          Last known state: Slurm has not answered since <Time at={job.stale_since} />.
+          <Trans>
+            Last known state: Slurm has not answered since <Time at={job.stale_since} />.
+          </Trans>
         </p>
       )}
       {job.array && <p className={classes.line}>{arrayText(job.array)}</p>}
       {reason && (
         <p className={classes.line}>
-          {reason} {job.advice && <span className={classes.quiet}>{job.advice}</span>}
+          {reason} {job.advice && <span className={classes.quiet}>{said(job.advice)}</span>}
         </p>
       )}
       {opened && <ErrorLine of={{ kind: 'jobs', id: job.id }} endedAt={job.ended_at} />}
@@ -92,7 +97,7 @@ export const JobCard = memo(function JobCard(props: Props) {
             leftSection={<Icon name="alert" />}
             onClick={() => setOpened(true)}
           >
-            Show the error
+            <Trans>Show the error</Trans>
           </Button>
         )}
         <JobActions job={job} onRemoved={() => onRemoved(job.id)} />
@@ -103,28 +108,36 @@ export const JobCard = memo(function JobCard(props: Props) {
 });
 
 function kindText(job: Job): string {
-  if (job.external) return 'submitted outside the portal';
-  return job.template ?? 'your own script';
+  if (job.external) return t`submitted outside the portal`;
+  return job.template ?? t`your own script`;
 }
 
 /** How long it waits, runs or ran, and when it ends or ended. */
 export function JobTimes({ job }: { job: Job }) {
   const now = useNowAs((ms) => (job.ended_at === null ? ms : 0)); // of what has ended nothing changes
-  const time = jobTime(job, now);
+  const text = jobTime(job, now);
+  const time = text.charAt(0).toUpperCase() + text.slice(1);
+  const { ended_at: ended, estimated_start: start, job_id: id } = job;
+  const expected = job.state === 'queued' && start !== null && Date.parse(start) > now;
   return (
     <span className={classes.quiet}>
-      {time.charAt(0).toUpperCase() + time.slice(1)}
-      {job.ended_at && (
+      {ended !== null ? (
+        <Trans>
+          {time}, ended <Time at={ended} />
+        </Trans>
+      ) : expected ? (
+        <Trans>
+          {time}, expected to start by <Time at={start} />
+        </Trans>
+      ) : (
+        time
+      )}
+      {id !== null && (
         <>
-          , ended <Time at={job.ended_at} />
+          {' · '}
+          <Trans>Slurm job {id}</Trans>
         </>
       )}
-      {job.state === 'queued' && job.estimated_start && Date.parse(job.estimated_start) > now && (
-        <>
-          , expected to start by <Time at={job.estimated_start} />
-        </>
-      )}
-      {job.job_id !== null && ` · Slurm job ${job.job_id}`}
     </span>
   );
 }

@@ -1,11 +1,16 @@
+import { t } from '@lingui/core/macro';
 import { Paper } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { JobDetail } from '@/api/types';
 import { MaybeTerm } from '@/features/glossary/Term';
+import { listed } from '@/i18n/lists';
+import { said } from '@/i18n/said';
 import classes from './JobPage.module.css';
 import { askedTexts, valueText } from './words';
 
 interface Fact {
+  /** the English word of the glossary that explains the label; null: it is a name of one's own */
+  word: string | null;
   label: string;
   value: ReactNode;
 }
@@ -14,34 +19,49 @@ function resourceFacts(job: JobDetail): Fact[] {
   const { partition, account, qos } = job.resources;
   const asked = askedTexts(job);
   return [
-    ...(asked.length > 0 ? [{ label: 'Resources', value: <Texts texts={asked} /> }] : []),
-    ...(partition ? [{ label: 'Partition', value: partition }] : []),
-    ...(account ? [{ label: 'Account', value: account }] : []),
-    ...(qos ? [{ label: 'QOS', value: qos }] : []),
+    ...(asked.length > 0
+      ? [{ word: 'Resources', label: t`Resources`, value: <Texts texts={asked} /> }]
+      : []),
+    ...(partition ? [{ word: 'Partition', label: t`Partition`, value: partition }] : []),
+    ...(account ? [{ word: 'Account', label: t`Account`, value: account }] : []),
+    ...(qos ? [{ word: 'QOS', label: t`QOS`, value: qos }] : []),
   ];
 }
 
 function slurmFacts(job: JobDetail): Fact[] {
-  const nodes = job.nodes.length > 0 ? job.nodes.join(', ') : job.node;
+  const nodes = job.nodes.length > 0 ? listed(job.nodes) : job.node;
   return [
-    ...(job.job_id === null ? [] : [{ label: 'Slurm job', value: job.job_id }]),
-    ...(nodes ? [{ label: job.nodes.length > 1 ? 'Nodes' : 'Node', value: nodes }] : []),
-    ...(job.exit_code === null ? [] : [{ label: 'Exit code', value: job.exit_code }]),
+    ...(job.job_id === null ? [] : [{ word: 'Slurm job', label: t`Slurm job`, value: job.job_id }]),
+    ...(nodes
+      ? [{ word: 'Node', label: job.nodes.length > 1 ? t`Nodes` : t`Node`, value: nodes }]
+      : []),
+    ...(job.exit_code === null
+      ? []
+      : [{ word: 'Exit code', label: t`Exit code`, value: job.exit_code }]),
   ];
 }
 
 function aboutFacts(job: JobDetail, title: string | undefined): Fact[] {
   return [
-    ...(job.template ? [{ label: 'Template', value: title ?? job.template }] : []),
-    ...(job.environment_title ? [{ label: 'Environment', value: job.environment_title }] : []),
-    ...(job.external ? [{ label: 'Origin', value: 'outside the portal' }] : []),
-    ...(job.workdir ? [{ label: 'Runs in', value: <code>{job.workdir}</code> }] : []),
-    ...(job.logdir ? [{ label: 'Logs to', value: <code>{job.logdir}</code> }] : []),
+    ...(job.template
+      ? [{ word: 'Template', label: t`Template`, value: title ?? job.template }]
+      : []),
+    ...(job.environment_title
+      ? [{ word: 'Environment', label: t`Environment`, value: said(job.environment_title) }]
+      : []),
+    ...(job.external ? [{ word: 'Origin', label: t`Origin`, value: t`outside the portal` }] : []),
+    ...(job.workdir
+      ? [{ word: 'Runs in', label: t`Runs in`, value: <code>{job.workdir}</code> }]
+      : []),
+    ...(job.logdir
+      ? [{ word: 'Logs to', label: t`Logs to`, value: <code>{job.logdir}</code> }]
+      : []),
   ];
 }
 
 function parameterFacts(job: JobDetail): Fact[] {
   return Object.entries(job.parameters).map(([name, value]) => ({
+    word: null,
     label: name,
     value: valueText(value),
   }));
@@ -57,24 +77,23 @@ export function JobFacts({ job, title }: { job: JobDetail; title: string | undef
   const parameters = parameterFacts(job);
   return (
     <div className={classes.boxes}>
-      <Box title="Asked for" facts={resourceFacts(job)} />
-      <Box title="In Slurm" facts={slurmFacts(job)} />
-      {parameters.length > 0 && <Box title="Parameters" facts={parameters} own />}
-      <Box title="About" facts={aboutFacts(job, title)} />
+      <Box title={t`Asked for`} facts={resourceFacts(job)} />
+      <Box title={t`In Slurm`} facts={slurmFacts(job)} />
+      {parameters.length > 0 && <Box title={t`Parameters`} facts={parameters} />}
+      <Box title={t`About`} facts={aboutFacts(job, title)} />
     </div>
   );
 }
 
-/** `own`: the labels are names of one's own, which no glossary explains. */
-function Box({ title, facts, own }: { title: string; facts: Fact[]; own?: boolean }) {
+function Box({ title, facts }: { title: string; facts: Fact[] }) {
   if (facts.length === 0) return null;
   return (
     <Paper component="section" className={classes.box}>
       <h2 className={classes.heading}>{title}</h2>
       <dl className={classes.facts}>
-        {facts.map(({ label, value }) => (
+        {facts.map(({ word, label, value }) => (
           <div key={label}>
-            <dt>{own ? label : <MaybeTerm>{label}</MaybeTerm>}</dt>
+            <dt>{word === null ? label : <MaybeTerm word={word}>{label}</MaybeTerm>}</dt>
             <dd>{value}</dd>
           </div>
         ))}

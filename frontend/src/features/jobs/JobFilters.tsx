@@ -1,37 +1,40 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
+import { locale } from '@/i18n';
 import { SearchField } from '@/ui/SearchField';
 import classes from './JobFilters.module.css';
 import { isFiltered, type JobsSearch, NO_TEMPLATE, readJobsSearch } from './search';
 
 const STATES: [group: string, choices: [value: string, label: string][]][] = [
   [
-    'Not ended',
+    t`Not ended`,
     [
-      ['live', 'Waiting or running'],
-      ['waiting', 'Waiting'],
-      ['running', 'Running'],
+      ['live', t`Waiting or running`],
+      ['waiting', t`Waiting`],
+      ['running', t`Running`],
     ],
   ],
   [
-    'Ended',
+    t`Ended`,
     [
-      ['ended', 'Ended, however'],
-      ['completed', 'Completed'],
-      ['failed', 'Failed, for any reason'],
-      ['out_of_memory', 'Out of memory'],
-      ['timeout', 'Out of time'],
-      ['cancelled', 'Cancelled'],
+      ['ended', t`Ended, however`],
+      ['completed', t`Completed`],
+      ['failed', t`Failed, for any reason`],
+      ['out_of_memory', t`Out of memory`],
+      ['timeout', t`Out of time`],
+      ['cancelled', t`Cancelled`],
     ],
   ],
 ];
 
 const ORDERS: [value: string, label: string][] = [
-  ['', 'Newest first'],
-  ['oldest', 'Oldest first'],
-  ['name', 'By name, A to Z'],
-  ['name_down', 'By name, Z to A'],
-  ['ended', 'Ended last first'],
+  ['', t`Newest first`],
+  ['oldest', t`Oldest first`],
+  ['name', t`By name, A to Z`],
+  ['name_down', t`By name, Z to A`],
+  ['ended', t`Ended last first`],
 ];
 
 interface Props {
@@ -48,20 +51,20 @@ export function JobFilters({ search, titles }: Props) {
     void navigate({ to: '/jobs', search: next, replace: true });
   };
   return (
-    <search className={classes.filters} aria-label="Which jobs">
+    <search className={classes.filters} aria-label={t`Which jobs`}>
       <SearchField
         className={classes.find}
-        label="Find by name or Slurm job number"
-        placeholder="Name or Slurm job number"
+        label={t`Find by name or Slurm job number`}
+        placeholder={t`Name or Slurm job number`}
         value={search.q ?? ''}
         onSearch={(text) => set('q', text)}
       />
       <NativeSelect
-        aria-label="State"
+        aria-label={t`State`}
         value={search.state ?? ''}
         onChange={(event) => set('state', event.currentTarget.value)}
       >
-        <option value="">Any state</option>
+        <option value="">{t`Any state`}</option>
         {STATES.map(([group, choices]) => (
           <optgroup key={group} label={group}>
             <Options choices={choices} />
@@ -76,14 +79,16 @@ export function JobFilters({ search, titles }: Props) {
       <TextInput
         type="date"
         className={classes.since}
-        leftSection={<span className={classes.word}>Since</span>}
+        leftSection={
+          <span className={classes.word}>{t({ message: 'Since', context: 'a day' })}</span>
+        }
         leftSectionWidth={56}
-        aria-label="Submitted since this day"
+        aria-label={t`Submitted since this day`}
         value={search.since ?? ''}
         onChange={(event) => set('since', event.currentTarget.value)}
       />
       <NativeSelect
-        aria-label="Order"
+        aria-label={t`Order`}
         value={search.order ?? ''}
         onChange={(event) => set('order', event.currentTarget.value)}
       >
@@ -98,7 +103,7 @@ export function JobFilters({ search, titles }: Props) {
             void navigate({ to: '/jobs', search: search.order ? { order: search.order } : {} })
           }
         >
-          Show all
+          <Trans>Show all</Trans>
         </Button>
       )}
     </search>
@@ -121,15 +126,15 @@ interface TemplateProps {
 
 function TemplateSelect({ value, titles, onChange }: TemplateProps) {
   const known = value === '' || value === NO_TEMPLATE || titles.has(value);
-  const byTitle = [...titles].sort(([, a], [, b]) => a.localeCompare(b));
+  const byTitle = [...titles].sort(([, a], [, b]) => a.localeCompare(b, locale()));
   return (
     <NativeSelect
-      aria-label="Template"
+      aria-label={t`Template`}
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
     >
-      <option value="">Any template</option>
-      <option value={NO_TEMPLATE}>No template</option>
+      <option value="">{t`Any template`}</option>
+      <option value={NO_TEMPLATE}>{t`No template`}</option>
       {!known && <option value={value}>{value}</option>}
       <Options choices={byTitle} />
     </NativeSelect>

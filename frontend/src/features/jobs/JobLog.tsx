@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import { useEffect, useRef, useState } from 'react';
 import { LogView } from '@/features/log/LogView';
 import type { Stream } from '@/features/log/source';
@@ -22,7 +23,7 @@ export function JobLog({ id, shown }: Props) {
   return (
     <section aria-labelledby="log" ref={section}>
       <h2 id="log" className={classes.heading}>
-        Log
+        <Trans>Log</Trans>
       </h2>
       <LogView
         key={shown?.line}

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Skeleton } from '@mantine/core';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { ApiError, sentence } from '@/api/problem';
@@ -27,18 +28,18 @@ export function JobLogPage() {
     void navigate({ to: '/jobs/$id/log', params: { id }, search, replace: true });
   };
   if (error instanceof ApiError && error.status === 404) return <NotFoundPage />;
-  const name = `${job?.name ?? 'job'}${whose === undefined ? '' : `, task ${whose}`}`;
+  const title = titleText(job?.name, whose);
   return (
     <>
       <Link to="/jobs/$id" params={{ id }} className={logClasses.back}>
-        ← {job?.name ?? 'The job'}
+        ← {job?.name ?? t`The job`}
       </Link>
       <div className={logClasses.top}>
-        <PageTitle tab={`Log of ${name}`}>Log of {name}</PageTitle>
+        <PageTitle tab={title}>{title}</PageTitle>
         {job && <StateChip {...jobStateWords(job)} />}
       </div>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
-      {!job && !error && <Skeleton height={320} radius="lg" aria-label="Loading" />}
+      {!job && !error && <Skeleton height={320} radius="lg" aria-label={t`Loading`} />}
       {job && (
         <LogView
           of={{ kind: 'jobs', id, task: whose }}
@@ -50,4 +51,10 @@ export function JobLogPage() {
       )}
     </>
   );
+}
+
+/** `name`: undefined while the job isn't known. */
+function titleText(name: string | undefined, task: number | undefined): string {
+  if (name === undefined) return task === undefined ? t`Log of job` : t`Log of job, task ${task}`;
+  return task === undefined ? t`Log of ${name}` : t`Log of ${name}, task ${task}`;
 }

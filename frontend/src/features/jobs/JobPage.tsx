@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
@@ -10,6 +12,7 @@ import logClasses from '@/features/log/LogPage.module.css';
 import { Reason } from '@/features/sessions/Reason';
 import { TensorboardLine } from '@/features/sessions/TensorboardLine';
 import { sharedText } from '@/features/tensorboard/sharing';
+import { said } from '@/i18n/said';
 import { Fold } from '@/ui/Fold';
 import { Notice } from '@/ui/Notice';
 import { StateChip } from '@/ui/StateChip';
@@ -35,7 +38,7 @@ export function JobPage() {
   const { job, error } = useJob(id);
   if (error instanceof ApiError && error.status === 404) return <NotFoundPage />;
   if (error) return <Notice tone="error">{sentence(error)}</Notice>;
-  if (job === undefined) return <Skeleton height={320} radius="lg" aria-label="Loading" />;
+  if (job === undefined) return <Skeleton height={320} radius="lg" aria-label={t`Loading`} />;
   return <Detail key={job.id} job={job} />;
 }
 
@@ -45,7 +48,7 @@ function Detail({ job }: { job: JobDetail }) {
   return (
     <>
       <Link to="/jobs" className={logClasses.back}>
-        ← Your jobs
+        <Trans>← Your jobs</Trans>
       </Link>
       <div className={logClasses.top}>
         <PageTitle tab={job.name}>{job.name}</PageTitle>
@@ -74,7 +77,9 @@ function Now({ job, onShow }: { job: JobDetail; onShow: (place: LinePlace) => vo
     <div className={classes.now}>
       {job.stale_since && job.state !== 'ended' && (
         <Notice tone="warning">
-          Last known state: Slurm has not answered since <Time at={job.stale_since} />.
+          <Trans>
+            Last known state: Slurm has not answered since <Time at={job.stale_since} />.
+          </Trans>
         </Notice>
       )}
       {reason && <Reason reason={reason} advice={job.advice} />}
@@ -90,7 +95,11 @@ function Now({ job, onShow }: { job: JobDetail; onShow: (place: LinePlace) => vo
         onStop={() => stopJobTensorboard(job.id)}
         stopped={job.tensorboard?.reason != null}
       />
-      {others && <p className={classes.shared}>Its TensorBoard is shared with {others}.</p>}
+      {others && (
+        <p className={classes.shared}>
+          <Trans>Its TensorBoard is shared with {others}.</Trans>
+        </p>
+      )}
     </div>
   );
 }
@@ -105,7 +114,9 @@ function WentWrong({ job, onShow }: { job: JobDetail; onShow: (place: LinePlace)
     return <ErrorLine of={{ kind: 'jobs', id: job.id }} endedAt={endedAt} onShow={onShow} />;
   return (
     <>
-      <p className={classes.shared}>The first task that failed is task {task}. It said:</p>
+      <p className={classes.shared}>
+        <Trans>The first task that failed is task {task}. It said:</Trans>
+      </p>
       <ErrorLine
         of={{ kind: 'jobs', id: job.id, task }}
         endedAt={endedAt}
@@ -128,13 +139,13 @@ const failedTask = ({ state, outcome = null, node = null }: Task): boolean =>
 function Script({ text }: { text: string }) {
   const [open, setOpen] = useState(false);
   return (
-    <Fold summary="The script Slurm was given" open={open} onTurn={setOpen}>
-      {open && <ScriptText text={text} label="The script Slurm was given" />}
+    <Fold summary={t`The script Slurm was given`} open={open} onTurn={setOpen}>
+      {open && <ScriptText text={text} label={t`The script Slurm was given`} />}
     </Fold>
   );
 }
 
 function useTemplateTitle(name: string | null): string | undefined {
   const { data } = useQuery({ ...templatesQuery, enabled: name !== null });
-  return data?.find((template) => template.name === name)?.title;
+  return said(data?.find((template) => template.name === name)?.title);
 }

@@ -1,3 +1,5 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Paper, Skeleton, Stack, Text, Title, VisuallyHidden } from '@mantine/core';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useCallback, useEffect, useRef, useState } from 'react';
@@ -25,10 +27,12 @@ export function JobsPage() {
       <Top />
       {(filtered || rows.length > 0) && <JobFilters search={search} titles={titles} />}
       {error && <Notice tone="error">{sentence(error)}</Notice>}
-      {loading && rows.length === 0 && <Skeleton height={130} radius="lg" aria-label="Loading" />}
+      {loading && rows.length === 0 && (
+        <Skeleton height={130} radius="lg" aria-label={t`Loading`} />
+      )}
       {none && (filtered ? <NoneFound /> : <NoneYet />)}
       <VisuallyHidden component="p" role="status">
-        {!loading && count !== undefined && (count === 1 ? '1 job' : `${count} jobs`)}
+        {!loading && count !== undefined && plural(count, { one: '# job', other: '# jobs' })}
       </VisuallyHidden>
       {rows.length > 0 && <List search={search} jobs={jobs} />}
     </>
@@ -38,7 +42,7 @@ export function JobsPage() {
 function Top() {
   return (
     <div className={classes.top}>
-      <PageTitle tab="Jobs">Your jobs</PageTitle>
+      <PageTitle tab={t`Jobs`}>{t`Your jobs`}</PageTitle>
       <div className={classes.toplinks}>
         <Button
           component={Link}
@@ -47,7 +51,7 @@ function Top() {
           color="gray"
           leftSection={<Icon name="chip" />}
         >
-          Benchmarks
+          <Trans>Benchmarks</Trans>
         </Button>
         <Button
           component={Link}
@@ -56,10 +60,10 @@ function Top() {
           color="gray"
           leftSection={<Icon name="share" />}
         >
-          Shared with you
+          <Trans>Shared with you</Trans>
         </Button>
         <Button component={Link} to="/jobs/new" leftSection={<Icon name="plus" />}>
-          Submit a job
+          <Trans>Submit a job</Trans>
         </Button>
       </div>
     </div>
@@ -100,7 +104,7 @@ function List({ search, jobs }: { search: JobsSearch; jobs: ReturnType<typeof us
         ))}
         {more && (
           <Button variant="default" loading={reading} onClick={readMore}>
-            {search.order === undefined ? 'Show older jobs' : 'Show more jobs'}
+            {search.order === undefined ? t`Show older jobs` : t`Show more jobs`}
           </Button>
         )}
       </div>
@@ -113,11 +117,13 @@ function NoneYet() {
     <Paper className={classes.empty}>
       <Stack align="flex-start" gap="sm">
         <Title order={2} size="h4">
-          Submit your first job
+          <Trans>Submit your first job</Trans>
         </Title>
         <Text c="dimmed" maw={520}>
-          A job runs a script on the cluster without you: it waits for its place, runs to its end,
-          and its log and TensorBoard stay here. Begin with a template, or bring your own script.
+          <Trans>
+            A job runs a script on the cluster without you: it waits for its place, runs to its end,
+            and its log and TensorBoard stay here. Begin with a template, or bring your own script.
+          </Trans>
         </Text>
         <Button
           component={Link}
@@ -126,7 +132,7 @@ function NoneYet() {
           mt="xs"
           leftSection={<Icon name="play" />}
         >
-          Choose a template
+          <Trans>Choose a template</Trans>
         </Button>
       </Stack>
     </Paper>
@@ -137,9 +143,11 @@ function NoneFound() {
   return (
     <Paper className={classes.empty}>
       <Stack align="flex-start" gap="sm">
-        <Text>No job of yours is like this.</Text>
+        <Text>
+          <Trans>No job of yours is like this.</Trans>
+        </Text>
         <Button component={Link} to="/jobs" variant="default">
-          Show all jobs
+          <Trans>Show all jobs</Trans>
         </Button>
       </Stack>
     </Paper>

@@ -1,9 +1,10 @@
+import { t } from '@lingui/core/macro';
 import { CopyButton } from '@/features/log/CopyButton';
 import { ShownCode } from '@/ui/code/ShownCode';
 import classes from './JobPage.module.css';
 
 /** A script to read and to copy. */
-export function ScriptText({ text, label = 'The script' }: { text: string; label?: string }) {
+export function ScriptText({ text, label = t`The script` }: { text: string; label?: string }) {
   return (
     <div className={classes.script}>
       <ShownCode text={text} label={label} />

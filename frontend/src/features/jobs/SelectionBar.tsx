@@ -1,8 +1,12 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Checkbox, VisuallyHidden } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Job } from '@/api/types';
+import { locale } from '@/i18n';
+import { said } from '@/i18n/said';
 import { clock } from '@/lib/clock';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Icon } from '@/ui/icons';
@@ -32,8 +36,8 @@ export function SelectionBar({ search, rows, count, selection, onSelect, onRemov
   return (
     <div className={classes.bar} data-chosen={number > 0}>
       <Checkbox
-        label={number > 0 ? `${number.toLocaleString()} chosen` : countText(count)}
-        aria-label={everything ? 'Choose none' : 'Choose all that are shown'}
+        label={number > 0 ? chosenText(number) : countText(count)}
+        aria-label={everything ? t`Choose none` : t`Choose all that are shown`}
         checked={everything}
         indeterminate={!everything && chosen.length > 0}
         onChange={() =>
@@ -46,11 +50,11 @@ export function SelectionBar({ search, rows, count, selection, onSelect, onRemov
           px="xs"
           onClick={() => onSelect({ kind: 'all', until: new Date(clock.now()).toISOString() })}
         >
-          Choose all {count.toLocaleString()}
+          {t`Choose all ${{ count: count.toLocaleString(locale()) }}`}
         </Button>
       )}
       <VisuallyHidden component="span" aria-live="polite">
-        {number > 0 && `${number} chosen`}
+        {number > 0 && chosenText(number)}
       </VisuallyHidden>
       {number > 0 && (
         <Acts
@@ -63,9 +67,11 @@ export function SelectionBar({ search, rows, count, selection, onSelect, onRemov
 }
 
 function countText(count: number | undefined): string {
-  if (count === undefined) return 'Choose';
-  return count === 1 ? '1 job' : `${count.toLocaleString()} jobs`;
+  if (count === undefined) return t`Choose`;
+  return plural(count, { one: '# job', other: '# jobs' });
 }
+
+const chosenText = (count: number): string => plural(count, { one: '# chosen', other: '# chosen' });
 
 interface ActsProps extends Pick<Props, 'search' | 'selection' | 'onSelect' | 'onRemoved'> {
   chosen: Job[];
@@ -104,7 +110,7 @@ function Acts({ search, selection, chosen, number, onSelect, onRemoved }: ActsPr
             variant="default"
             leftSection={<Icon name="chart" />}
           >
-            Compare
+            <Trans>Compare</Trans>
           </Button>
         )}
         {(all || can.cancel.length > 0) && (
@@ -114,7 +120,7 @@ function Acts({ search, selection, chosen, number, onSelect, onRemoved }: ActsPr
             leftSection={<Icon name="stop" />}
             onClick={() => ask('cancel')}
           >
-            {all ? 'Cancel all' : `Cancel ${can.cancel.length}`}
+            {all ? t`Cancel all` : t`Cancel ${{ count: can.cancel.length }}`}
           </Button>
         )}
         {(all || can.remove.length > 0) && (
@@ -123,11 +129,11 @@ function Acts({ search, selection, chosen, number, onSelect, onRemoved }: ActsPr
             leftSection={<Icon name="trash" />}
             onClick={() => ask('remove')}
           >
-            {all ? 'Remove all' : `Remove ${can.remove.length}`}
+            {all ? t`Remove all` : t`Remove ${{ count: can.remove.length }}`}
           </Button>
         )}
         <Button variant="subtle" color="gray" onClick={() => onSelect(NOTHING)}>
-          Choose none
+          <Trans>Choose none</Trans>
         </Button>
       </div>
       {refused.length > 0 && <Refused refused={refused} chosen={chosen} />}
@@ -135,9 +141,9 @@ function Acts({ search, selection, chosen, number, onSelect, onRemoved }: ActsPr
         <ConfirmDialog
           opened
           danger={asking === 'cancel'}
-          title={asking === 'cancel' ? 'Cancel these jobs?' : 'Remove these jobs from the list?'}
-          button={asking === 'cancel' ? 'Cancel them' : 'Remove them'}
-          keep="Keep them"
+          title={asking === 'cancel' ? t`Cancel these jobs?` : t`Remove these jobs from the list?`}
+          button={asking === 'cancel' ? t`Cancel them` : t`Remove them`}
+          keep={t`Keep them`}
           onClose={() => setAsking(null)}
           act={act}
         >
@@ -163,7 +169,7 @@ function Names({ jobs }: { jobs: Job[] }) {
       {jobs.slice(0, NAMED).map(({ id, name }) => (
         <li key={id}>{name}</li>
       ))}
-      {rest > 0 && <li>and {rest.toLocaleString()} more</li>}
+      {rest > 0 && <li>{plural(rest, { one: 'and # more', other: 'and # more' })}</li>}
     </ul>
   );
 }
@@ -173,12 +179,10 @@ function Refused({ refused, chosen }: { refused: Outcome['refused']; chosen: Job
   return (
     <div className={classes.refused}>
       <Notice tone="warning" urgent>
-        Some stayed as they are:
+        <Trans>Some stayed as they are:</Trans>
         <ul className={classes.names}>
           {refused.slice(0, NAMED).map(({ id, message }) => (
-            <li key={id}>
-              {names.get(id) ?? id}: {message}
-            </li>
+            <li key={id}>{t`${{ name: names.get(id) ?? id }}: ${{ why: said(message) }}`}</li>
           ))}
         </ul>
       </Notice>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Table, VisuallyHidden } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -13,22 +15,22 @@ import { arrayText, jobStateWords, metricText, taskColumns, valueText } from './
 export function TaskTable({ job, array }: { job: JobDetail; array: JobArray }) {
   const columns = taskColumns(array.tasks);
   const [order, setOrder] = useState<Order | null>(null);
+  const tasks = arrayText(array);
   const soFar = array.tasks.some((task) => task.so_far);
   return (
     <section aria-labelledby="tasks">
       <h2 id="tasks" className={classes.heading}>
-        <Term>Tasks</Term>
+        <Term word="Tasks">{t`Tasks`}</Term>
       </h2>
       <p className={classes.note}>
-        {arrayText(array)}
-        {soFar && '. Values in italics are what running tasks have logged so far.'}
+        {soFar ? t`${tasks}. Values in italics are what running tasks have logged so far.` : tasks}
       </p>
-      <ScrollBox label="Table of tasks" height="70vh">
+      <ScrollBox label={t`Table of tasks`} height="70vh">
         <Table verticalSpacing={6} className={classes.table}>
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>Task</Table.Th>
-              <Table.Th>State</Table.Th>
+              <Table.Th>{t`Task`}</Table.Th>
+              <Table.Th>{t`State`}</Table.Th>
               {columns.parameters.map((name) => (
                 <Table.Th key={name}>{name}</Table.Th>
               ))}
@@ -40,11 +42,11 @@ export function TaskTable({ job, array }: { job: JobDetail; array: JobArray }) {
                   onTurn={() => setOrder(turned(order, name))}
                 />
               ))}
-              <Table.Th>Node</Table.Th>
+              <Table.Th>{t`Node`}</Table.Th>
               <Table.Th>
-                <Term>Exit code</Term>
+                <Term word="Exit code">{t`Exit code`}</Term>
               </Table.Th>
-              <Table.Th>Log</Table.Th>
+              <Table.Th>{t`Log`}</Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -65,7 +67,7 @@ function MetricHead(props: { name: string; order: Order | null; onTurn: () => vo
   const direction = order?.metric === name ? order.direction : undefined;
   return (
     <Table.Th className={classes.metric} aria-sort={direction ?? 'none'}>
-      <button type="button" className={classes.sorter} onClick={onTurn} title={`Sort by ${name}`}>
+      <button type="button" className={classes.sorter} onClick={onTurn} title={t`Sort by ${name}`}>
         {name}
         {direction && <span aria-hidden="true">{ARROWS[direction]}</span>}
       </button>
@@ -80,7 +82,7 @@ interface RowProps {
 }
 
 function TaskRow({ id, task, columns }: RowProps) {
-  const { state, outcome = null } = task;
+  const { state, outcome = null, index: number } = task;
   const value = task.so_far ? `${classes.metric} ${classes.soFar}` : classes.metric;
   return (
     <Table.Tr>
@@ -94,7 +96,7 @@ function TaskRow({ id, task, columns }: RowProps) {
       {columns.metrics.map((name) => (
         <Table.Td key={name} className={value}>
           {metricText(task.metrics?.[name])}
-          {task.so_far && <VisuallyHidden component="span"> so far</VisuallyHidden>}
+          {task.so_far && <VisuallyHidden component="span"> {t`so far`}</VisuallyHidden>}
         </Table.Td>
       ))}
       <Table.Td>{task.node ?? '–'}</Table.Td>
@@ -102,7 +104,9 @@ function TaskRow({ id, task, columns }: RowProps) {
       <Table.Td>
         {['running', 'suspended', 'stopping', 'ended'].includes(state) ? (
           <Link to="/jobs/$id/log" params={{ id }} search={{ task: task.index }}>
-            Log<VisuallyHidden component="span"> of task {task.index}</VisuallyHidden>
+            <Trans>
+              Log<VisuallyHidden component="span"> of task {number}</VisuallyHidden>
+            </Trans>
           </Link>
         ) : (
           '–'

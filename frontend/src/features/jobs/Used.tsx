@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import type { JobDetail } from '@/api/types';
 import pageClasses from './JobPage.module.css';
 import classes from './Used.module.css';
@@ -12,7 +13,7 @@ export function Used({ job }: { job: JobDetail }) {
   return (
     <section aria-labelledby="used">
       <h2 id="used" className={pageClasses.heading}>
-        Used of what was asked for
+        <Trans>Used of what was asked for</Trans>
       </h2>
       {rows.length > 0 && (
         <ul className={classes.rows}>

@@ -1,4 +1,5 @@
 /** A job's way through the queue as stages of a picture, and as sentences. Pure. */
+import { t } from '@lingui/core/macro';
 import type { Job } from '@/api/types';
 
 export type StageKind = 'waiting' | 'running' | 'left';
@@ -58,15 +59,22 @@ function widths(found: readonly { kind: StageKind; ms: number }[]): Stage[] {
 /** What has happened to it and what will, in order. */
 export function courseEvents(job: Times): CourseEvent[] {
   const { state, started_at: started, ended_at: ended } = job;
-  const events: CourseEvent[] = [{ label: 'Submitted', at: job.submitted_at, state: 'done' }];
+  const events: CourseEvent[] = [
+    { label: t({ message: 'Submitted', context: 'when' }), at: job.submitted_at, state: 'done' },
+  ];
   if (started !== null)
-    events.push({ label: 'Started', at: started, state: ended === null ? 'now' : 'done' });
+    events.push({
+      label: t({ message: 'Started', context: 'when' }),
+      at: started,
+      state: ended === null ? 'now' : 'done',
+    });
   else if (ended === null)
-    events.push({ label: 'Expected to start', at: job.estimated_start, state: 'expected' });
-  if (ended !== null) events.push({ label: 'Ended', at: ended, state: 'done' });
+    events.push({ label: t`Expected to start`, at: job.estimated_start, state: 'expected' });
+  if (ended !== null)
+    events.push({ label: t({ message: 'Ended', context: 'when' }), at: ended, state: 'done' });
   else if (started !== null)
     events.push({
-      label: state === 'stopping' ? 'Ending now' : 'Ends at the latest',
+      label: state === 'stopping' ? t`Ending now` : t`Ends at the latest`,
       at: state === 'stopping' ? null : job.expires_at,
       state: 'expected',
     });
@@ -74,7 +82,7 @@ export function courseEvents(job: Times): CourseEvent[] {
 }
 
 export const STAGE_WORDS: Record<StageKind, string> = {
-  waiting: 'Waiting',
-  running: 'Running',
-  left: 'Time left',
+  waiting: t`Waiting`,
+  running: t`Running`,
+  left: t`Time left`,
 };

@@ -1,4 +1,5 @@
 /** What a job has used of what it asked for, in numbers and in plain words. Pure. */
+import { t } from '@lingui/core/macro';
 import type { Job, JobDetail } from '@/api/types';
 import { memoryText } from '@/features/sessions/words';
 import { duration, minutesAsTime } from '@/lib/time';
@@ -30,7 +31,9 @@ const cpus = (count: number): string => `${Number(count.toFixed(count < 0.1 ? 2 
 
 /** "19 %", "under 1 %" */
 export const shareText = (share: number): string =>
-  share > 0 && share < 0.01 ? 'under 1 %' : `${Math.round(share * 100)} %`;
+  share > 0 && share < 0.01 ? t`under 1 %` : t`${{ percent: Math.round(share * 100) }} %`;
+
+const ofText = (used: string, asked: string): string => t`${used} of ${asked}`;
 
 /** The rows of the table, as far as accounting tells. */
 export function usedRows(job: Used): UsedRow[] {
@@ -42,24 +45,24 @@ export function usedRows(job: Used): UsedRow[] {
     const limit = resources.time_limit_minutes;
     const took = duration(longest * 1000);
     rows.push({
-      label: job.array === null ? 'Time' : 'Time of its longest task',
-      text: limit === null ? took : `${took} of ${minutesAsTime(limit)}`,
+      label: job.array === null ? t`Time` : t`Time of its longest task`,
+      text: limit === null ? took : ofText(took, minutesAsTime(limit)),
       share: shareOf(longest / 60, limit),
     });
   }
   const busy = cpusInUse(job);
   if (busy !== null)
     rows.push({
-      label: 'CPUs busy on average',
-      text: `${cpus(busy)} of ${resources.cpus}`,
+      label: t`CPUs busy on average`,
+      text: ofText(cpus(busy), `${resources.cpus}`),
       share: shareOf(busy, resources.cpus),
     });
   if (usage.max_rss_gb != null) {
     const asked = resources.memory_gb;
     const most = memoryText(usage.max_rss_gb);
     rows.push({
-      label: 'Most memory',
-      text: asked === null ? most : `${most} of ${memoryText(asked)}`,
+      label: t`Most memory`,
+      text: asked === null ? most : ofText(most, memoryText(asked)),
       share: shareOf(usage.max_rss_gb, asked),
     });
   }
@@ -75,18 +78,18 @@ export function adviceTexts(job: Used): string[] {
   const measured = longest >= MEASURED_S;
   const memory = usage.max_rss_gb == null ? null : shareOf(usage.max_rss_gb, resources.memory_gb);
   const busy = cpusInUse(job);
-  if (outcome === 'out_of_memory') texts.push('It needs more memory than it had.');
+  if (outcome === 'out_of_memory') texts.push(t`It needs more memory than it had.`);
   else if (measured && memory !== null && memory >= 0.9)
-    texts.push('It came close to all of its memory: give the next one a little more.');
+    texts.push(t`It came close to all of its memory: give the next one a little more.`);
   else if (measured && memory !== null && memory < 0.5 && (resources.memory_gb ?? 0) > 1)
-    texts.push('It used less than half of its memory. With less, the next one may start sooner.');
+    texts.push(t`It used less than half of its memory. With less, the next one may start sooner.`);
   if (measured && busy !== null && resources.cpus > 1 && busy < resources.cpus / 2)
-    texts.push('More than half of its CPUs were idle. With fewer, the next one may start sooner.');
+    texts.push(t`More than half of its CPUs were idle. With fewer, the next one may start sooner.`);
   const limit = resources.time_limit_minutes;
-  if (outcome === 'timeout') texts.push('It needs more time than it had.');
+  if (outcome === 'timeout') texts.push(t`It needs more time than it had.`);
   else if (outcome === 'completed' && limit !== null && limit > 30 && longest / 60 < limit / 4)
     texts.push(
-      'It took less than a quarter of its time. With a shorter limit, the next one may start sooner.',
+      t`It took less than a quarter of its time. With a shorter limit, the next one may start sooner.`,
     );
   return texts;
 }
@@ -96,9 +99,9 @@ export function unknownText(job: Used): string | null {
   if (job.started_at === null) return null;
   if (job.usage === null)
     return job.state === 'ended'
-      ? 'Slurm’s accounting has not told yet what it used.'
-      : 'What it uses is told by Slurm’s accounting when it has ended.';
+      ? t`Slurm’s accounting has not told yet what it used.`
+      : t`What it uses is told by Slurm’s accounting when it has ended.`;
   return job.resources.gpus > 0
-    ? 'How busy its GPUs were isn’t known: Slurm’s accounting doesn’t say.'
+    ? t`How busy its GPUs were isn’t known: Slurm’s accounting doesn’t say.`
     : null;
 }
