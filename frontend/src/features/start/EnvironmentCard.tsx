@@ -1,5 +1,8 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { ActionIcon } from '@mantine/core';
 import type { Environment } from '@/api/types';
+import { said } from '@/i18n/said';
 import choice from '@/ui/ChoiceCard.module.css';
 import { Icon } from '@/ui/icons';
 import classes from './EnvironmentCard.module.css';
@@ -21,7 +24,8 @@ function technical({ language, version, cuda, packages }: Environment): string {
 
 /** One environment to choose, to make a favourite of, and to look into. */
 export function EnvironmentCard({ environment, checked, favourite, onChoose, onFavour }: Props) {
-  const { name, title, available } = environment;
+  const { name, available } = environment;
+  const title = said(environment.title);
   return (
     <div
       className={`${choice.frame} ${classes.card}`}
@@ -40,12 +44,12 @@ export function EnvironmentCard({ environment, checked, favourite, onChoose, onF
         />
         <span className={choice.text}>
           <span className={`${choice.title} ${classes.title}`}>{title}</span>
-          <span>{environment.description}</span>
+          <span>{said(environment.description)}</span>
           {available ? (
             <span className={classes.quiet}>{technical(environment)}</span>
           ) : (
             <span className={classes.why}>
-              {environment.unavailable_reason ?? 'Not available on this cluster.'}
+              {said(environment.unavailable_reason) ?? t`Not available on this cluster.`}
             </span>
           )}
         </span>
@@ -57,14 +61,16 @@ export function EnvironmentCard({ environment, checked, favourite, onChoose, onF
             variant="subtle"
             color="gray"
             aria-pressed={favourite}
-            aria-label={`${title} is a favourite`}
-            title={favourite ? 'Favourite: shown first' : 'Make it a favourite'}
+            aria-label={t`${title} is a favourite`}
+            title={favourite ? t`Favourite: shown first` : t`Make it a favourite`}
             onClick={() => onFavour(name)}
           >
             <Icon name="star" />
           </ActionIcon>
           <details className={classes.inside}>
-            <summary>What is in it</summary>
+            <summary>
+              <Trans>What is in it</Trans>
+            </summary>
             <dl className={classes.facts}>
               {contents(environment).map(([label, value]) => (
                 <div key={label}>

@@ -1,8 +1,9 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { Environment } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
-import { plural } from '@/features/sessions/words';
 import { EnvironmentCard } from './EnvironmentCard';
 import { favouritesFirst, isFound } from './environments';
 import { useFavourites } from './favourites';
@@ -30,18 +31,19 @@ export function EnvironmentCards({ environments, chosen, onChoose }: Props) {
     all || typed !== ''
       ? found
       : found.filter((one, at) => at < SHOWN_AT_FIRST || one.name === chosen);
-  const hidden = found.length - shown.length;
+  const count = found.length;
+  const hidden = count - shown.length;
   return (
     <fieldset className={classes.group}>
       <legend>
-        <Term>Environment</Term>
+        <Term word="Environment">{t`Environment`}</Term>
       </legend>
       {environments.length > WORTH_SEARCHING && (
         <TextInput
           className={classes.search}
           type="search"
-          aria-label="Search environments"
-          placeholder="Search: a framework, a language, a package"
+          aria-label={t`Search environments`}
+          placeholder={t`Search: a framework, a language, a package`}
           value={text}
           onChange={(event) => setText(event.currentTarget.value)}
           onKeyDown={(event) => {
@@ -66,13 +68,13 @@ export function EnvironmentCards({ environments, chosen, onChoose }: Props) {
       </div>
       <p className={classes.found} role="status">
         {typed !== '' &&
-          (found.length === 0
-            ? 'No environment has all of these words.'
-            : `${plural(found.length, 'environment')} found.`)}
+          (count === 0
+            ? t`No environment has all of these words.`
+            : plural(count, { one: '# environment found.', other: '# environments found.' }))}
       </p>
       {hidden > 0 && (
         <Button variant="default" size="compact-sm" mt="sm" onClick={() => setAll(true)}>
-          Show all {found.length} environments
+          <Trans>Show all {count} environments</Trans>
         </Button>
       )}
     </fieldset>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import type { Cluster } from '@/api/types';
 import { memoryText } from '@/features/sessions/words';
 import { ChoiceCard } from '@/ui/ChoiceCard';
@@ -27,17 +29,21 @@ export function GpuTypes({ cluster, draft, problems, onChange }: Props) {
     onChange({ ...draft, gpu_type: value === ANY ? null : value });
   return (
     <fieldset className={classes.types}>
-      <legend>GPU type</legend>
+      <legend>
+        <Trans>GPU type</Trans>
+      </legend>
       <div className={classes.cards}>
         {!only && (
           <ChoiceCard
             group="gpu-type"
             value={ANY}
-            title="Any type"
+            title={t`Any type`}
             checked={draft.gpu_type === null}
             onChoose={choose}
           >
-            <span className={classes.quiet}>Starts soonest: whatever is free first</span>
+            <span className={classes.quiet}>
+              <Trans>Starts soonest: whatever is free first</Trans>
+            </span>
           </ChoiceCard>
         )}
         {types.map(({ type, total, free }) => (
@@ -50,7 +56,9 @@ export function GpuTypes({ cluster, draft, problems, onChange }: Props) {
             onChoose={choose}
           >
             <span>
-              {free} of {total} free
+              <Trans>
+                {free} of {total} free
+              </Trans>
             </span>
             <GpuMemory gb={cluster.gpu_memory_gb[type]} />
             {(figures.get(type) ?? []).map((figure) => (
@@ -73,5 +81,10 @@ export function GpuTypes({ cluster, draft, problems, onChange }: Props) {
 /** Nothing where the site doesn't say. */
 function GpuMemory({ gb }: { gb: number | undefined }) {
   if (gb === undefined) return null;
-  return <span className={classes.quiet}>{memoryText(gb)} of memory each</span>;
+  const memory = memoryText(gb);
+  return (
+    <span className={classes.quiet}>
+      <Trans>{memory} of memory each</Trans>
+    </span>
+  );
 }

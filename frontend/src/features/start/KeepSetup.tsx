@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
@@ -26,7 +28,9 @@ export function KeepSetup({ request, title, disabled }: Props) {
   const save = async (): Promise<void> => {
     const { environment, resources } = request();
     const saved = await saveSetup({ name: name.trim(), environment, resources: resources ?? {} });
-    notifications.show({ message: `“${saved.name}” is saved. You find it here and on Home.` });
+    notifications.show({
+      message: t`“${{ name: saved.name }}” is saved. You find it here and on Home.`,
+    });
   };
 
   const copyLink = async (): Promise<void> => {
@@ -35,8 +39,8 @@ export function KeepSetup({ request, title, disabled }: Props) {
     const copied = await copyText(link);
     notifications.show({
       message: copied
-        ? 'The link is copied. Whoever opens it sees this form filled in; nothing starts by itself.'
-        : `Copy this link: ${link}`,
+        ? t`The link is copied. Whoever opens it sees this form filled in; nothing starts by itself.`
+        : t`Copy this link: ${link}`,
       autoClose: copied ? 6000 : false,
     });
   };
@@ -53,7 +57,7 @@ export function KeepSetup({ request, title, disabled }: Props) {
           setAsking(true);
         }}
       >
-        Save this setup
+        <Trans>Save this setup</Trans>
       </Button>
       <Button
         variant="subtle"
@@ -62,19 +66,22 @@ export function KeepSetup({ request, title, disabled }: Props) {
         disabled={disabled}
         onClick={() => void copyLink()}
       >
-        Copy a link to it
+        <Trans>Copy a link to it</Trans>
       </Button>
       <ConfirmDialog
-        title="Save this setup"
+        title={t`Save this setup`}
         opened={asking}
         onClose={() => setAsking(false)}
         act={save}
-        button="Save"
+        button={t`Save`}
         disabled={name.trim() === ''}
       >
         <SetupNameField value={name} onChange={setName} />
         <Text size="sm" c="dimmed">
-          The environment and the resources are saved. One click on Home starts a session with them.
+          <Trans>
+            The environment and the resources are saved. One click on Home starts a session with
+            them.
+          </Trans>
         </Text>
       </ConfirmDialog>
     </div>

@@ -1,5 +1,8 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import type { Cluster, Environment } from '@/api/types';
 import { resourceTexts } from '@/features/sessions/words';
+import { said } from '@/i18n/said';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import type { Draft, Problems } from './check';
 import { toDraft } from './draft';
@@ -28,12 +31,12 @@ export function ResourceChoice({ cluster, environment, check, chosen, onChoose }
             key={preset.name}
             group="preset"
             value={preset.name}
-            title={preset.title}
+            title={said(preset.title)}
             checked={preset.name === chosen}
             disabled={problem !== undefined}
             onChoose={onChoose}
           >
-            {preset.description && <span>{preset.description}</span>}
+            {preset.description && <span>{said(preset.description)}</span>}
             <span className={classes.quiet}>{resourceTexts(draft).join(' · ')}</span>
             {problem && <span className={classes.why}>{problem}</span>}
           </ChoiceCard>
@@ -42,11 +45,13 @@ export function ResourceChoice({ cluster, environment, check, chosen, onChoose }
       <ChoiceCard
         group="preset"
         value={OWN}
-        title="My own numbers"
+        title={t`My own numbers`}
         checked={chosen === OWN}
         onChoose={onChoose}
       >
-        <span>GPUs, CPUs, memory and time as you need them</span>
+        <span>
+          <Trans>GPUs, CPUs, memory and time as you need them</Trans>
+        </span>
       </ChoiceCard>
     </div>
   );

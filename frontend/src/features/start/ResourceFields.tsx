@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { NativeSelect } from '@mantine/core';
 import type { Cluster } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
@@ -26,10 +28,10 @@ interface Props {
 const HOURS: Unit = { show: minutesToHours, read: hoursToMinutes };
 
 /** "gpu (5 of 8 GPUs free)" */
-function partitionLabel(partition: Cluster['partitions'][number]): string {
-  const total = partition.gpus.reduce((sum, g) => sum + g.total, 0);
-  const free = partition.gpus.reduce((sum, g) => sum + g.free, 0);
-  return `${partition.name} (${total === 0 ? 'no GPUs' : `${free} of ${total} GPUs free`})`;
+function partitionLabel({ name, gpus }: Cluster['partitions'][number]): string {
+  const total = gpus.reduce((sum, g) => sum + g.total, 0);
+  const free = gpus.reduce((sum, g) => sum + g.free, 0);
+  return total === 0 ? t`${name} (no GPUs)` : t`${name} (${free} of ${total} GPUs free)`;
 }
 
 export function ResourceFields(props: Props) {
@@ -39,12 +41,13 @@ export function ResourceFields(props: Props) {
   const types = partition ? gpuTypesOf(partition) : [];
   const known = draft.gpu_type === null || types.includes(draft.gpu_type);
   const limit = partition?.max_time_minutes;
-  const each = (label: string): string => ((nodes?.value ?? 1) > 1 ? `${label} per node` : label);
+  const most = limit ? minutesAsTime(limit) : null;
+  const several = (nodes?.value ?? 1) > 1;
   return (
     <div className={classes.fields}>
       <NativeSelect
         className={classes.partition}
-        label="Partition"
+        label={t`Partition`}
         value={draft.partition ?? ''}
         onChange={(event) => set({ partition: event.currentTarget.value || null })}
         data={cluster.partitions.map((p) => ({ value: p.name, label: partitionLabel(p) }))}
@@ -52,7 +55,7 @@ export function ResourceFields(props: Props) {
       />
       {nodes && (
         <NumberField
-          label="Nodes"
+          label={t`Nodes`}
           value={nodes.value}
           onChange={nodes.onChange}
           min={1}
@@ -60,7 +63,7 @@ export function ResourceFields(props: Props) {
         />
       )}
       <NumberField
-        label={each('GPUs')}
+        label={several ? t`GPUs per node` : t`GPUs`}
         value={draft.gpus}
         onChange={(gpus) => set({ gpus })}
         min={0}
@@ -68,11 +71,11 @@ export function ResourceFields(props: Props) {
       />
       {!props.typesBelow && (
         <NativeSelect
-          label="GPU type"
+          label={t`GPU type`}
           value={draft.gpu_type ?? ''}
           onChange={(event) => set({ gpu_type: event.currentTarget.value || null })}
           data={[
-            { value: '', label: 'Any' },
+            { value: '', label: t`Any` },
             ...[...types, ...(known || draft.gpu_type === null ? [] : [draft.gpu_type])],
           ]}
           disabled={!draft.gpus}
@@ -80,14 +83,14 @@ export function ResourceFields(props: Props) {
         />
       )}
       <NumberField
-        label={each('CPUs')}
+        label={several ? t`CPUs per node` : t`CPUs`}
         value={draft.cpus}
         onChange={(cpus) => set({ cpus })}
         min={1}
         error={problems.cpus}
       />
       <NumberField
-        label={each('Memory (GB)')}
+        label={several ? t`Memory (GB) per node` : t`Memory (GB)`}
         value={draft.memory_gb}
         onChange={(memory_gb) => set({ memory_gb })}
         min={0}
@@ -95,7 +98,7 @@ export function ResourceFields(props: Props) {
         error={problems.memory_gb}
       />
       <NumberField
-        label={limit ? `Hours (max. ${minutesAsTime(limit)})` : 'Hours'}
+        label={most ? t`Hours (max. ${most})` : t`Hours`}
         unit={HOURS}
         value={draft.time_limit_minutes}
         onChange={(time_limit_minutes) => set({ time_limit_minutes })}
@@ -104,8 +107,11 @@ export function ResourceFields(props: Props) {
         error={problems.time_limit_minutes}
       />
       <p className={classes.words}>
-        What these words mean: <Term>Partition</Term>, <Term>GPU</Term>, <Term>CPU</Term>,{' '}
-        <Term>Memory</Term>, <Term>Time limit</Term>
+        <Trans>
+          What these words mean: <Term word="Partition">Partition</Term>,{' '}
+          <Term word="GPU">GPU</Term>, <Term word="CPU">CPU</Term>,{' '}
+          <Term word="Memory">Memory</Term>, <Term word="Time limit">Time limit</Term>
+        </Trans>
       </p>
     </div>
   );

@@ -1,9 +1,13 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { ActionIcon, Menu, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { Setup } from '@/api/types';
 import { resourceTexts } from '@/features/sessions/words';
+import { sentences } from '@/i18n/lists';
+import { said } from '@/i18n/said';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
@@ -15,12 +19,14 @@ import type { Given } from './useStartForm';
 export function SetupList({ onUse }: { onUse: (given: Given) => void }) {
   const { data, error } = useQuery(setupsQuery);
   if (error && !data)
-    return <Notice tone="warning">Your setups can’t be shown. {sentence(error)}</Notice>;
+    return (
+      <Notice tone="warning">{sentences([t`Your setups can’t be shown.`, sentence(error)])}</Notice>
+    );
   if (data === undefined || data.length === 0) return null;
   return (
     <section aria-labelledby="your-setups">
       <h2 className={classes.heading} id="your-setups">
-        Your setups
+        <Trans>Your setups</Trans>
       </h2>
       <ul className={classes.setups}>
         {data.map((setup) => (
@@ -33,37 +39,42 @@ export function SetupList({ onUse }: { onUse: (given: Given) => void }) {
 
 function SetupItem({ setup, onUse }: { setup: Setup; onUse: (given: Given) => void }) {
   const [asking, ask] = useState<'rename' | 'delete' | null>(null);
-  const { name, environment_title, resources, problem } = setup;
+  const { name, resources, problem } = setup;
+  const title = said(setup.environment_title);
   return (
     <li className={classes.setup}>
       <button type="button" onClick={() => onUse(setup)}>
         <span className={classes.setupName}>{name}</span>
-        <span className={classes.quiet}>
-          {[environment_title, ...resourceTexts(resources)].join(' · ')}
-        </span>
-        {problem && <span className={classes.why}>{problem}</span>}
+        <span className={classes.quiet}>{[title, ...resourceTexts(resources)].join(' · ')}</span>
+        {problem && <span className={classes.why}>{said(problem)}</span>}
       </button>
       <Menu position="bottom-end" withinPortal>
         <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" aria-label={`Rename or delete ${name}`}>
+          <ActionIcon variant="subtle" color="gray" aria-label={t`Rename or delete ${name}`}>
             <Icon name="down" />
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item onClick={() => ask('rename')}>Rename…</Menu.Item>
-          <Menu.Item onClick={() => ask('delete')}>Delete…</Menu.Item>
+          <Menu.Item onClick={() => ask('rename')}>
+            <Trans>Rename…</Trans>
+          </Menu.Item>
+          <Menu.Item onClick={() => ask('delete')}>
+            <Trans>Delete…</Trans>
+          </Menu.Item>
         </Menu.Dropdown>
       </Menu>
       <RenameDialog setup={setup} opened={asking === 'rename'} onClose={() => ask(null)} />
       <ConfirmDialog
-        title={`Delete the setup “${name}”?`}
+        title={t`Delete the setup “${name}”?`}
         opened={asking === 'delete'}
         onClose={() => ask(null)}
         act={() => deleteSetup(setup.id)}
-        button="Delete"
+        button={t`Delete`}
         danger
       >
-        <Text size="sm">Sessions that were started with it aren’t touched.</Text>
+        <Text size="sm">
+          <Trans>Sessions that were started with it aren’t touched.</Trans>
+        </Text>
       </ConfirmDialog>
     </li>
   );
@@ -79,11 +90,11 @@ function RenameDialog({ setup, opened, onClose }: RenameProps) {
   const [name, setName] = useState(setup.name);
   return (
     <ConfirmDialog
-      title="Rename a setup"
+      title={t`Rename a setup`}
       opened={opened}
       onClose={onClose}
       act={() => renameSetup(setup.id, name.trim())}
-      button="Rename"
+      button={t`Rename`}
       disabled={name.trim() === ''}
     >
       <SetupNameField value={name} onChange={setName} />
@@ -96,7 +107,7 @@ const MAX_SETUP_NAME = 60;
 export function SetupNameField(props: { value: string; onChange: (name: string) => void }) {
   return (
     <TextInput
-      label="Name of the setup"
+      label={t`Name of the setup`}
       value={props.value}
       onChange={(event) => props.onChange(event.currentTarget.value)}
       maxLength={MAX_SETUP_NAME}

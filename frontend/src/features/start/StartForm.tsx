@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useRef, useState } from 'react';
@@ -82,8 +83,8 @@ export function StartForm({ environments, link, onStartOver, beside }: Props) {
           problem={start.starterProblem}
         />
         <TextInput
-          label="Name (optional)"
-          description="It becomes part of the session's address."
+          label={t`Name (optional)`}
+          description={t`It becomes part of the session's address.`}
           value={start.name}
           onChange={(event) => start.setName(event.currentTarget.value)}
           error={start.nameProblem}
@@ -107,7 +108,7 @@ function ResourcesPart({ start }: { start: StartFormState }) {
   return (
     <fieldset className={classes.group}>
       <legend>
-        <Term>Resources</Term>
+        <Term word="Resources">{t`Resources`}</Term>
       </legend>
       {cluster.presets.length > 0 && (
         <ResourceChoice

@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import type { Cluster, Environment, Resources } from '@/api/types';
 import { StartEstimate } from '@/features/submit/StartEstimate';
 import { type Draft, OUTLOOK_TEXT, outlook } from './check';
@@ -17,13 +18,13 @@ export function StartOutlook({ draft, cluster, environment, possible, onChoose }
   if (!possible)
     return (
       <p className={`${classes.outlook} ${classes.why}`} role="status">
-        Not possible like this: see what is marked in the form.
+        <Trans>Not possible like this: see what is marked in the form.</Trans>
       </p>
     );
   if (cluster.stale_since !== null)
     return (
       <p className={classes.outlook} role="status">
-        Slurm doesn’t answer just now, so nobody knows when this would start.
+        <Trans>Slurm doesn’t answer just now, so nobody knows when this would start.</Trans>
       </p>
     );
   const expected = outlook(draft, cluster);

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
@@ -23,21 +25,27 @@ export function StartPage() {
   return (
     <>
       <div className={classes.top}>
-        <PageTitle tab="Start a session">Start a session</PageTitle>
+        <PageTitle tab={t`Start a session`}>
+          <Trans>Start a session</Trans>
+        </PageTitle>
       </div>
       {environments.error && !environments.data ? (
         <Notice tone="error">{sentence(environments.error)}</Notice>
       ) : environments.data === undefined || cluster === null || sessions === null ? (
-        <Skeleton height={360} radius="lg" aria-label="Loading" />
+        <Skeleton height={360} radius="lg" aria-label={t`Loading`} />
       ) : !isKnown(cluster) ? (
         <Notice tone="warning">
-          Slurm has not answered yet, so nothing can be started just now. This page goes on by
-          itself as soon as it does.
+          <Trans>
+            Slurm has not answered yet, so nothing can be started just now. This page goes on by
+            itself as soon as it does.
+          </Trans>
         </Notice>
       ) : environments.data.length === 0 ? (
         <Notice tone="warning">
-          This site has no environments yet, so there is nothing to start a session in. Ask your
-          administrators.
+          <Trans>
+            This site has no environments yet, so there is nothing to start a session in. Ask your
+            administrators.
+          </Trans>
         </Notice>
       ) : (
         // Another link is another form.

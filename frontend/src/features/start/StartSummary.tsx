@@ -1,5 +1,8 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Paper } from '@mantine/core';
 import { gpuText } from '@/features/sessions/words';
+import { said } from '@/i18n/said';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { StartOver } from '@/ui/StartOver';
@@ -18,18 +21,23 @@ interface Props {
 
 /** What is about to be started, when it would run, and the button. */
 export function StartSummary({ start, busy, onStartOver }: Props & { onStartOver: () => void }) {
-  const { environment, draft } = start;
+  const { environment, draft, starter } = start;
+  const title = said(environment?.title);
   const refusal = generalRefusal(start.refusal);
   return (
     <Paper component="section" className={classes.summary} aria-labelledby="summary">
       <h2 className={classes.heading} id="summary">
-        Your session
+        <Trans>Your session</Trans>
       </h2>
       <p className={classes.what}>
-        <strong>{environment?.title ?? 'No environment is available'}</strong>
+        <strong>{title ?? t`No environment is available`}</strong>
       </p>
       <p className={classes.asked}>{draftText(draft)}</p>
-      {start.starter && <p className={classes.asked}>Opens {start.starter}</p>}
+      {starter && (
+        <p className={classes.asked}>
+          <Trans>Opens {starter}</Trans>
+        </p>
+      )}
       {start.noRoom ? (
         <Notice tone="warning">{start.noRoom}</Notice>
       ) : (
@@ -51,11 +59,11 @@ export function StartSummary({ start, busy, onStartOver }: Props & { onStartOver
         disabled={environment === undefined}
         leftSection={<Icon name="play" />}
       >
-        Start session
+        <Trans>Start session</Trans>
       </Button>
       <KeepSetup
         request={start.request}
-        title={environment ? suggestedName(environment.title, draft) : ''}
+        title={title ? suggestedName(title, draft) : ''}
         disabled={environment === undefined || !isComplete(draft)}
       />
       <StartOver draft={start.kept} onStartOver={onStartOver} />
@@ -69,11 +77,11 @@ export function StartBar({ start, busy }: Props) {
   return (
     <div className={classes.bar}>
       <p>
-        <strong>{environment?.title}</strong>
+        <strong>{said(environment?.title)}</strong>
         <span className={classes.quiet}>{draftText(draft)}</span>
       </p>
       <Button type="submit" loading={busy} disabled={environment === undefined}>
-        Start session
+        <Trans>Start session</Trans>
       </Button>
     </div>
   );

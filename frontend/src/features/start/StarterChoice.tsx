@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Checkbox, NativeSelect } from '@mantine/core';
 import type { Environment } from '@/api/types';
 
@@ -8,8 +9,7 @@ interface Props {
   problem: string | null;
 }
 
-const COPIED =
-  'It is copied into your home directory. If you have a file of that name already, that one is opened as it is.';
+const COPIED = t`It is copied into your home directory. If you have a file of that name already, that one is opened as it is.`;
 
 /** Whether JupyterLab opens with a notebook to begin with; nothing where the environment has none. */
 export function StarterChoice({ environment, chosen, onChoose, problem }: Props) {
@@ -19,7 +19,7 @@ export function StarterChoice({ environment, chosen, onChoose, problem }: Props)
   if (starters.length === 1)
     return (
       <Checkbox
-        label={`Open ${only}, a notebook to begin with`}
+        label={t`Open ${only}, a notebook to begin with`}
         description={COPIED}
         checked={chosen !== null}
         onChange={(event) => onChoose(event.currentTarget.checked ? only : null)}
@@ -28,11 +28,11 @@ export function StarterChoice({ environment, chosen, onChoose, problem }: Props)
     );
   return (
     <NativeSelect
-      label="A notebook to begin with"
+      label={t`A notebook to begin with`}
       description={COPIED}
       value={chosen ?? ''}
       onChange={(event) => onChoose(event.currentTarget.value || null)}
-      data={[{ value: '', label: 'None' }, ...starters]}
+      data={[{ value: '', label: t`None` }, ...starters]}
       error={problem}
       maw={380}
     />

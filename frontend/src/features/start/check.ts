@@ -3,8 +3,11 @@
  * Pure: it compares a request with the last known picture of the cluster. The portal and Slurm
  * decide in the end; this only spares people a refusal they could have seen coming.
  */
+import { plural, t } from '@lingui/core/macro';
 import type { Cluster, ClusterNode, Environment, Partition } from '@/api/types';
-import { memoryText, plural } from '@/features/sessions/words';
+import { cpusText, gpusText, memoryText } from '@/features/sessions/words';
+import { listed } from '@/i18n/lists';
+import { said } from '@/i18n/said';
 import { minutesAsTime } from '@/lib/time';
 
 /** Numbers are null while their field is empty. */
@@ -49,13 +52,13 @@ const most = (nodes: readonly ClusterNode[], value: (n: ClusterNode) => number):
 function shapeProblems(draft: Draft): Problems {
   const problems: Problems = {};
   if (draft.gpus === null || draft.gpus < 0 || !isWhole(draft.gpus))
-    problems.gpus = 'Enter a whole number of GPUs, or 0 for none.';
+    problems.gpus = t`Enter a whole number of GPUs, or 0 for none.`;
   if (draft.cpus === null || draft.cpus < 1 || !isWhole(draft.cpus))
-    problems.cpus = 'Enter a whole number of CPUs, at least 1.';
+    problems.cpus = t`Enter a whole number of CPUs, at least 1.`;
   if (draft.memory_gb === null || draft.memory_gb <= 0)
-    problems.memory_gb = 'Enter how many GB of memory, more than 0.';
+    problems.memory_gb = t`Enter how many GB of memory, more than 0.`;
   if (draft.time_limit_minutes === null || draft.time_limit_minutes < 1)
-    problems.time_limit_minutes = 'Enter how many hours, more than 0.';
+    problems.time_limit_minutes = t`Enter how many hours, more than 0.`;
   return problems;
 }
 
@@ -63,13 +66,17 @@ function gpuProblem(draft: Draft, partition: Partition, nodes: ClusterNode[]): P
   const { gpus, gpu_type: type } = draft;
   if (gpus === null || gpus < 1) return {};
   const types = gpuTypesOf(partition);
-  if (types.length === 0) return { gpus: `The nodes of ${partition.name} have no GPUs.` };
+  const { name } = partition;
+  if (types.length === 0) return { gpus: t`The nodes of ${name} have no GPUs.` };
   if (type !== null && !types.includes(type))
-    return { gpu_type: `${partition.name} has no ${type}; it has ${types.join(', ')}.` };
+    return { gpu_type: t`${name} has no ${type}; it has ${{ types: listed(types) }}.` };
   const largest = most(nodes, (n) => gpusOf(n, type, 'total'));
   if (gpus <= largest) return {};
-  const kind = type === null ? '' : `${type} `;
-  return { gpus: `No node of ${partition.name} has more than ${largest} ${kind}GPUs.` };
+  const held =
+    type === null
+      ? gpusText(largest)
+      : plural(largest, { one: `# ${type} GPU`, other: `# ${type} GPUs` });
+  return { gpus: t`No node of ${name} has more than ${{ gpus: held }}.` };
 }
 
 /** Nodes that could hold the request when empty; says which field rules the last of them out. */
@@ -78,18 +85,15 @@ function fitProblems(draft: Draft, nodes: ClusterNode[]): Problems {
   const cpus = draft.cpus ?? 1;
   const memory = draft.memory_gb ?? 0;
   const withGpus = nodes.filter((n) => gpusOf(n, draft.gpu_type, 'total') >= gpus);
-  const which = gpus > 0 ? `A node with ${plural(gpus, 'GPU')} has` : 'A node has';
+  const hasAtMost = (most: string): string =>
+    gpus > 0
+      ? t`A node with ${{ gpus: gpusText(gpus) }} has at most ${most}.`
+      : t`A node has at most ${most}.`;
   const withCpus = withGpus.filter((n) => n.cpus >= cpus);
-  if (withCpus.length === 0)
-    return {
-      cpus: `${which} at most ${plural(
-        most(withGpus, (n) => n.cpus),
-        'CPU',
-      )}.`,
-    };
+  if (withCpus.length === 0) return { cpus: hasAtMost(cpusText(most(withGpus, (n) => n.cpus))) };
   const withMemory = withCpus.filter((n) => n.memory_gb >= memory);
   if (withMemory.length === 0)
-    return { memory_gb: `${which} at most ${memoryText(most(withCpus, (n) => n.memory_gb))}.` };
+    return { memory_gb: hasAtMost(memoryText(most(withCpus, (n) => n.memory_gb))) };
   return {};
 }
 
@@ -97,7 +101,8 @@ function timeProblem(draft: Draft, partition: Partition): Problems {
   const { time_limit_minutes: minutes } = draft;
   const limit = partition.max_time_minutes;
   if (minutes === null || limit === null || minutes <= limit) return {};
-  return { time_limit_minutes: `${partition.name} allows at most ${minutesAsTime(limit)}.` };
+  const { name } = partition;
+  return { time_limit_minutes: t`${name} allows at most ${{ time: minutesAsTime(limit) }}.` };
 }
 
 export function checkResources(
@@ -107,11 +112,11 @@ export function checkResources(
 ): Problems {
   const shape = shapeProblems(draft);
   const partition = findPartition(cluster, draft.partition);
-  if (partition === undefined) return { ...shape, partition: 'Choose a partition.' };
+  if (partition === undefined) return { ...shape, partition: t`Choose a partition.` };
   if (!/^up$/i.test(partition.state))
-    shape.partition = `${partition.name} takes no jobs just now (it is ${partition.state.toLowerCase()}).`;
+    shape.partition = t`${{ name: partition.name }} takes no jobs just now (it is ${{ state: partition.state.toLowerCase() }}).`;
   if (environment?.gpu === 'required' && draft.gpus === 0)
-    shape.gpus = `${environment.title} needs at least one GPU.`;
+    shape.gpus = t`${{ title: said(environment.title) }} needs at least one GPU.`;
   const nodes = nodesOf(cluster, partition);
   const time = timeProblem(draft, partition);
   const gpu = gpuProblem(draft, partition, nodes);
@@ -146,9 +151,9 @@ export function outlook(draft: Draft, cluster: Cluster): Outlook {
 }
 
 export const OUTLOOK_TEXT: Record<Outlook, string> = {
-  now: 'A node has this free now: it should start at once.',
-  wait: 'No node has all of this free now: it will wait in the queue.',
-  down: 'No node in service can hold this now: it will wait until one is back.',
+  now: t`A node has this free now: it should start at once.`,
+  wait: t`No node has all of this free now: it will wait in the queue.`,
+  down: t`No node in service can hold this now: it will wait until one is back.`,
 };
 
 const NAME = /^[a-z](?:[a-z0-9]|-(?=[a-z0-9])){0,29}$/;
@@ -156,8 +161,8 @@ const NAME = /^[a-z](?:[a-z0-9]|-(?=[a-z0-9])){0,29}$/;
 /** null: the name is fine, or empty, which lets the portal choose one. */
 export function nameProblem(name: string, taken: readonly string[]): string | null {
   if (name === '') return null;
-  if (taken.includes(name)) return `You already have a session called ${name}.`;
+  if (taken.includes(name)) return t`You already have a session called ${name}.`;
   if (NAME.test(name)) return null;
-  if (name.length > 30) return 'At most 30 characters.';
-  return 'Small letters, digits and single dashes, beginning with a letter: my-model-2.';
+  if (name.length > 30) return t`At most 30 characters.`;
+  return t`Small letters, digits and single dashes, beginning with a letter: my-model-2.`;
 }

@@ -1,4 +1,5 @@
 /** From the resources someone offers (a preset, an environment) to a form's numbers, and back. Pure. */
+import { t } from '@lingui/core/macro';
 import type { Cluster, Environment, Preset, SessionRequest, SomeResources } from '@/api/types';
 import { resourceTexts } from '@/features/sessions/words';
 import { isLike, isNumber, isText, orNull } from '@/lib/drafts';
@@ -43,7 +44,7 @@ export const isComplete = ({ gpus, cpus, memory_gb, time_limit_minutes }: Draft)
 
 /** "1 v100 GPU · 2 CPUs · 4 GB · 4 h" */
 export const draftText = (draft: Draft): string =>
-  isComplete(draft) ? resourceTexts(draft).join(' · ') : 'Some numbers are still missing.';
+  isComplete(draft) ? resourceTexts(draft).join(' · ') : t`Some numbers are still missing.`;
 
 /** The preset to begin with: the remembered one if it fits the environment, else the first that does.
  * `alsoWrong` knows what is wrong besides what the cluster can't do. */

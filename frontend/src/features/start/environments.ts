@@ -1,5 +1,9 @@
 /** In what order environments are offered, how they are found, and what is in them. Pure. */
+import { t } from '@lingui/core/macro';
 import type { Environment } from '@/api/types';
+import { locale } from '@/i18n';
+import { listed } from '@/i18n/lists';
+import { said } from '@/i18n/said';
 
 type Known = Pick<Environment, 'title' | 'framework' | 'available' | 'gpu'>;
 
@@ -10,7 +14,8 @@ function place({ available, framework, gpu }: Known): number {
 
 /** What serves everybody first, then the frameworks by name, and at last what can't be used. */
 export function inEnvironmentOrder<T extends Known>(all: readonly T[]): T[] {
-  return [...all].sort((a, b) => place(a) - place(b) || a.title.localeCompare(b.title));
+  const byTitle = (a: T, b: T): number => said(a.title).localeCompare(said(b.title), locale());
+  return [...all].sort((a, b) => place(a) - place(b) || byTitle(a, b));
 }
 
 /** The same with one's favourites first; what can't be used stays behind. */
@@ -45,13 +50,15 @@ export function missingText(all: readonly Named[], asked: Asked | null): string 
   if (asked === null) return null;
   const found = all.find((one) => one.name === asked.name);
   if (found?.available) return null;
+  const { name, by } = asked;
   if (found === undefined)
-    return asked.by === 'link'
-      ? `The link asks for the environment “${asked.name}”, which this site hasn't got. Another one is chosen below.`
-      : `The setup asks for the environment “${asked.name}”, which this site hasn't got any more. Another one is chosen below.`;
-  return asked.by === 'link'
-    ? `The link asks for ${found.title}, which can't be used now. Another one is chosen below.`
-    : `The setup asks for ${found.title}, which can't be used now. Another one is chosen below.`;
+    return by === 'link'
+      ? t`The link asks for the environment “${name}”, which this site hasn't got. Another one is chosen below.`
+      : t`The setup asks for the environment “${name}”, which this site hasn't got any more. Another one is chosen below.`;
+  const title = said(found.title);
+  return by === 'link'
+    ? t`The link asks for ${title}, which can't be used now. Another one is chosen below.`
+    : t`The setup asks for ${title}, which can't be used now. Another one is chosen below.`;
 }
 
 type Findable = Pick<
@@ -62,7 +69,9 @@ type Findable = Pick<
 /** Whether every word of what was typed is found somewhere in it. */
 export function isFound(environment: Findable, typed: string): boolean {
   const { name, title, description, language, framework, version, packages } = environment;
-  const whole = [name, title, description, `${language} ${version}`, framework, ...packages]
+  // Who reads it in Chinese may still type the English words.
+  const about = [title, description].flatMap((text) => [text, said(text)]);
+  const whole = [name, ...about, `${language} ${version}`, framework, ...packages]
     .join('\n')
     .toLowerCase();
   return typed
@@ -72,29 +81,29 @@ export function isFound(environment: Findable, typed: string): boolean {
 }
 
 const RUNTIMES: Record<Environment['runtime'], string> = {
-  apptainer: 'A container image',
-  modules: 'Environment modules of the cluster',
-  virtualenv: 'A Python virtualenv',
+  apptainer: t`A container image`,
+  modules: t`Environment modules of the cluster`,
+  virtualenv: t`A Python virtualenv`,
 };
 
 const GPU: Record<Environment['gpu'], string> = {
-  none: 'Uses none',
-  optional: 'Can use one, works without',
-  required: 'Needs at least one',
+  none: t`Uses none`,
+  optional: t`Can use one, works without`,
+  required: t`Needs at least one`,
 };
 
 /** What one may want to know of it before choosing: label and value. */
 export function contents(environment: Environment): [string, string][] {
   const { language, version, framework, cuda, min_driver: driver, packages } = environment;
   const rows: [string, string | null][] = [
-    ['Language', version ? `${language} ${version}` : language],
-    ['Framework', framework],
+    [t`Language`, version ? `${language} ${version}` : language],
+    [t`Framework`, framework],
     ['GPU', GPU[environment.gpu]],
-    ['CUDA', cuda && driver ? `${cuda}, needs driver ${driver} or newer` : cuda],
-    ['Notebooks', environment.kernel ? null : 'None: for terminals and jobs only'],
-    ['Packages', packages.length > 0 ? packages.join(', ') : null],
-    ['Starter notebooks', environment.starters.join(', ') || null],
-    ['Runs from', RUNTIMES[environment.runtime]],
+    ['CUDA', cuda && driver ? t`${cuda}, needs driver ${driver} or newer` : cuda],
+    [t`Notebooks`, environment.kernel ? null : t`None: for terminals and jobs only`],
+    [t`Packages`, packages.length > 0 ? listed(packages) : null],
+    [t`Starter notebooks`, listed(environment.starters) || null],
+    [t`Runs from`, RUNTIMES[environment.runtime]],
   ];
   return rows.filter((row): row is [string, string] => row[1] !== null);
 }

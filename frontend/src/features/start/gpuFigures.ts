@@ -1,8 +1,10 @@
 /** What one GPU of each type does in this cluster's benchmarks, in a line each. */
+import { plural, t } from '@lingui/core/macro';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { GpuTypeFigures } from '@/api/types';
-import { plural } from '@/features/sessions/words';
+import { locale } from '@/i18n';
+import { said } from '@/i18n/said';
 
 const gpuFiguresQuery = queryOptions({
   queryKey: ['benchmarks', 'gpu-types'],
@@ -15,11 +17,15 @@ const MOST = 2;
 
 /** "Matrix multiplication, fp16: 91,000 GFLOPS (median of 4 runs)". Pure. */
 export function figureText(figure: GpuTypeFigures['figures'][number]): string {
-  const { title, labels, median, unit, runs } = figure;
-  const precision = labels.precision === undefined ? '' : `, ${labels.precision}`;
-  const value = Number(median.toPrecision(3)).toLocaleString('en');
-  const middle = runs > 1 ? ` (median of ${plural(runs, 'run')})` : '';
-  return `${title}${precision}: ${value} ${unit}${middle}`;
+  const { median, runs } = figure;
+  const title = said(figure.title);
+  const unit = said(figure.unit);
+  const precision = figure.labels.precision?.toString();
+  const what = precision === undefined ? title : t`${title}, ${precision}`;
+  const value = Number(median.toPrecision(3)).toLocaleString(locale());
+  return runs > 1
+    ? t`${what}: ${value} ${unit} (median of ${plural(runs, { one: '# run', other: '# runs' })})`
+    : t`${what}: ${value} ${unit}`;
 }
 
 /** By type; empty where nobody has measured. */

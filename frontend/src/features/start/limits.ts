@@ -1,6 +1,8 @@
 /** What one's own limits refuse, said while one types. Pure; the portal decides in the end. */
+import { plural, t } from '@lingui/core/macro';
 import type { PersonLimits } from '@/api/types';
-import { memoryText, plural } from '@/features/sessions/words';
+import { cpusText, gpusText, gpuText, memoryText } from '@/features/sessions/words';
+import { listed } from '@/i18n/lists';
 import { minutesAsTime } from '@/lib/time';
 import type { Draft, Problems } from './check';
 
@@ -14,6 +16,8 @@ const most = (limits: Limits, field: string): number | null => {
 const over = (asked: number | null, limit: number | null): limit is number =>
   asked !== null && limit !== null && asked > limit;
 
+const fewer = (limit: string): string => t`Your limit is ${limit} at once. Ask for fewer.`;
+
 /** What of a request could never be had under these limits, whatever is free. */
 export function limitProblems(draft: Draft, limits: Limits | undefined): Problems {
   if (limits === undefined) return {};
@@ -22,17 +26,15 @@ export function limitProblems(draft: Draft, limits: Limits | undefined): Problem
   const cpus = most(limits, 'cpus');
   const memory = most(limits, 'memory_gb');
   const minutes = most(limits, 'time_limit_minutes');
-  if (over(draft.gpus, gpus))
-    problems.gpus = `Your limit is ${plural(gpus, 'GPU')} at once. Ask for fewer.`;
-  if (over(draft.cpus, cpus))
-    problems.cpus = `Your limit is ${plural(cpus, 'CPU')} at once. Ask for fewer.`;
+  if (over(draft.gpus, gpus)) problems.gpus = fewer(gpusText(gpus));
+  if (over(draft.cpus, cpus)) problems.cpus = fewer(cpusText(cpus));
   if (over(draft.memory_gb, memory))
-    problems.memory_gb = `Your limit is ${memoryText(memory)} at once. Ask for less.`;
+    problems.memory_gb = t`Your limit is ${{ memory: memoryText(memory) }} at once. Ask for less.`;
   if (over(draft.time_limit_minutes, minutes))
-    problems.time_limit_minutes = `Your sessions may last ${minutesAsTime(minutes)} at most.`;
+    problems.time_limit_minutes = t`Your sessions may last ${{ time: minutesAsTime(minutes) }} at most.`;
   const partitions = limits.effective.partitions?.value;
   if (draft.partition && Array.isArray(partitions) && !partitions.includes(draft.partition))
-    problems.partition = `You may use these partitions: ${partitions.join(', ')}.`;
+    problems.partition = t`You may use these partitions: ${{ partitions: listed(partitions) }}.`;
   return { ...problems, ...typeProblem(draft, limits) };
 }
 
@@ -43,8 +45,8 @@ function typeProblem({ gpus, gpu_type: type }: Draft, { effective }: Limits): Pr
   const limit = (byType as Record<string, number>)[type];
   if (limit === undefined || gpus <= limit) return {};
   return limit === 0
-    ? { gpu_type: `You may use no ${type} GPUs. Choose another type.` }
-    : { gpus: `Your limit is ${plural(limit, `${type} GPU`)} at once. Ask for fewer.` };
+    ? { gpu_type: t`You may use no ${type} GPUs. Choose another type.` }
+    : { gpus: fewer(gpuText({ gpus: limit, gpu_type: type })) };
 }
 
 /** Why no further session can be started now; null: one can, or nobody knows. */
@@ -53,6 +55,6 @@ export function noRoomForSession(limits: Limits | undefined): string | null {
   const used = limits?.use?.sessions ?? null;
   if (limit === null || used === null || used < limit) return null;
   return limit === 0
-    ? 'Your limit allows no sessions. Ask your administrators.'
-    : `You already have ${plural(used, 'session')}, which is your limit. Stop one to start another.`;
+    ? t`Your limit allows no sessions. Ask your administrators.`
+    : t`You already have ${plural(used, { one: '# session', other: '# sessions' })}, which is your limit. Stop one to start another.`;
 }
