@@ -55,7 +55,7 @@ OTHERS = (
     "portal/api/schema.py",
     "portal/api/session_use.py",
     "portal/api/tensorboard_proxy.py",
-    "portal/services/mail/letters*.py",
+    "portal/services/mail/letter*.py",
 )
 
 # Fields of the catalog's files (spawner/catalog) whose texts are shown.

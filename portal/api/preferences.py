@@ -8,9 +8,10 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from portal.api.deps import CurrentUser, CurrentWebSession, DatabaseDep, PartsDep
+from portal.said import Language
 from portal.services.mail import sending
 from portal.services.people import preferences
-from portal.services.people.preferences import MAX_FAVOURITES, Language
+from portal.services.people.preferences import MAX_FAVOURITES
 
 router = APIRouter(tags=["preferences"])
 

@@ -1,6 +1,8 @@
 """What e-mails say, and that nobody's name of a job gets into their headers."""
 
+import re
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes
 from email.message import EmailMessage
@@ -12,6 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portal.models import BatchJob, Job, Session
+from portal.services.mail import letter_words
+from portal.services.mail.letter_words import Both
 from portal.services.mail.letters import Envelope, Kind, Told, letter, trial, warn_at
 from portal.settings_mail import one_address
 from spawner.model import Outcome
@@ -100,6 +104,50 @@ def test_several_things_come_in_one_letter_the_most_urgent_first() -> None:
     assert "And 12 more: https://portal/jobs" in text
 
 
+IN_CHINESE = replace(TO, language="zh")
+
+
+def test_a_letter_is_in_the_readers_language_with_slurms_reasons_too() -> None:
+    late = job(
+        outcome=Outcome.TIMEOUT,
+        reason="It reached its time limit of 2 hours and was ended.",
+        advice="Start it again with a longer time limit; what was saved in files is still there.",
+    )
+    ends = datetime(2026, 3, 1, 12, 14, tzinfo=UTC)
+    told = [Told(Kind.JOB_ENDED, late), Told(Kind.TIME_SHORT, session(expires_at=ends))]
+    found = received(letter(IN_CHINESE, told))
+    assert found["Subject"] == "会话 main 将在 14 分钟后结束，另有 1 项"
+    assert found["Content-Language"] == "zh-CN"
+    text = text_of(found)
+    for said in (
+        "会话 main 将在 14 分钟后结束。\n结束时间为 2026 年 3 月 1 日 12:14（UTC）。\n请保存",
+        "作业 train 已超时。\n它运行了 2 小时。\n它达到了 2 小时的时间上限，已被终止。\n",
+        "\n请用更长的时间上限重新启动",
+        "您可以在此选择接收哪些通知：https://portal/account/notifications\n",
+    ):
+        assert said in text
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_every_letter_has_no_word_of_english_in_chinese(kind: Kind) -> None:
+    """But for names and addresses."""
+    for outcome in Outcome:
+        for one in (job(outcome=outcome, expires_at=NOW + timedelta(minutes=7)), session()):
+            found = received(letter(IN_CHINESE, [Told(kind, one)] * 22))
+            said = str(found["Subject"]) + re.sub(r"https://\S+", "", text_of(found))
+            assert set(re.findall(r"[A-Za-z]+\d*", said)) <= {"train", "main", "node01", "UTC"}
+    assert "门户" in str(received(trial(IN_CHINESE))["Subject"])
+
+
+def test_both_languages_have_the_same_gaps() -> None:
+    texts = [text for text in vars(letter_words).values() if isinstance(text, Both)]
+    texts += letter_words.ENDED.values()
+    assert len(texts) > 20
+    for text in texts:
+        gaps = [sorted(re.findall(r"\{\w+\}", words)) for words in text]
+        assert gaps[0] == gaps[1], text
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -117,7 +165,7 @@ def test_a_name_stays_a_name(name: str) -> None:
     found = received(sent)
     assert found["Bcc"] is None
     assert [key for key in found.keys() if key not in sent] == []  # noqa: SIM118 - headers repeat
-    assert len(found.get_all("Subject")) == 1
+    assert len(found.get_all("Subject", [])) == 1
     assert len(found["Subject"]) <= 150
     assert not found.is_multipart()
     shown = found["Subject"] + text_of(found).replace("\n", "")

@@ -13,6 +13,8 @@ from email.utils import format_datetime
 from enum import StrEnum
 
 from portal.models import Job, JobKind
+from portal.said import Language, said
+from portal.services.mail import letter_words as words
 from portal.services.sessions.extending import spoken
 from portal.settings_mail import one_address
 from spawner.model import Outcome
@@ -22,7 +24,6 @@ POLICY = SMTP.clone(cte_type="7bit")
 MOST_TOLD = 20
 MAX_LINE = 500
 MAX_SUBJECT = 150
-PRODUCT = "Data Scientist Portal"
 WARNING = timedelta(minutes=15)
 _MINUTE = timedelta(minutes=1)
 
@@ -52,16 +53,10 @@ class Envelope:
     recipient: str
     public_url: str
     now: datetime
+    language: Language = "en"
 
 
-_ENDED = {
-    Outcome.COMPLETED: "Job {name} is done",
-    Outcome.FAILED: "Job {name} has failed",
-    Outcome.CANCELLED: "Job {name} was cancelled",
-    Outcome.TIMEOUT: "Job {name} ran out of time",
-    Outcome.OUT_OF_MEMORY: "Job {name} ran out of memory",
-    Outcome.NODE_FAILED: "Job {name} was lost with its node",
-}
+_TAGS: dict[Language, str] = {"en": "en", "zh": "zh-CN"}
 _URGENT = (Kind.TIME_SHORT, Kind.SESSION_STARTED, Kind.JOB_ENDED)
 
 
@@ -74,19 +69,22 @@ def letter(envelope: Envelope, told: Sequence[Told]) -> EmailMessage:
     """One e-mail that tells these things, the most urgent first. Raises ValueError for an address
     that isn't one."""
     ordered = sorted(told, key=lambda one: (_URGENT.index(one.kind), not _went_wrong(one)))
-    title = headline(ordered[0], envelope.now)
+    title, language = headline(ordered[0], envelope), envelope.language
     if len(ordered) > 1:
-        title = f"{_cut(title, MAX_SUBJECT - 20)} and {len(ordered) - 1} more"
+        first = _cut(title, MAX_SUBJECT - 20)
+        title = words.AND_MORE.to(language, title=first, count=len(ordered) - 1)
     pieces = [_paragraph(one, envelope) for one in ordered[:MOST_TOLD]]
     if (rest := len(ordered) - MOST_TOLD) > 0:
-        pieces.append(f"And {rest} more: {envelope.public_url}/jobs")
+        address = f"{envelope.public_url}/jobs"
+        pieces.append(words.MORE_THERE.to(language, count=rest, address=address))
     return compose(envelope, title, pieces)
 
 
 def trial(envelope: Envelope) -> EmailMessage:
     """The e-mail that someone has sent to themselves, to see whether it arrives."""
-    text = "This is the e-mail that you asked for. The portal's e-mails reach you."
-    return compose(envelope, f"A test from the {PRODUCT}", [text])
+    language = envelope.language
+    title = words.TEST.to(language, product=words.PRODUCT.to(language))
+    return compose(envelope, title, [words.TEST_TEXT.to(language)])
 
 
 def compose(envelope: Envelope, title: str, pieces: Sequence[str]) -> EmailMessage:
@@ -99,52 +97,53 @@ def compose(envelope: Envelope, title: str, pieces: Sequence[str]) -> EmailMessa
     found["Date"] = format_datetime(envelope.now)
     found["Message-ID"] = f"<{envelope.letter_id}@{sender.domain}>"
     found["Auto-Submitted"] = "auto-generated"
-    footer = f"-- \nYou choose what you are told here: {envelope.public_url}/account/notifications"
+    address = f"{envelope.public_url}/account/notifications"
+    footer = f"-- \n{words.CHOOSE.to(envelope.language, address=address)}"
     found.set_content("\n\n".join([*pieces, footer]) + "\n")
+    found["Content-Language"] = _TAGS[envelope.language]  # after it: it takes such headers away
     return found
 
 
-def headline(told: Told, now: datetime) -> str:
+def headline(told: Told, envelope: Envelope) -> str:
     """What happened, in a few words."""
-    name = _line(told.job.name)
+    name, language = _line(told.job.name), envelope.language
     session = told.job.kind is JobKind.SESSION
     match told.kind:
         case Kind.SESSION_STARTED:
-            return f"Session {name} is ready"
+            return words.SESSION_READY.to(language, name=name)
         case Kind.JOB_ENDED:
-            return _ENDED[told.job.outcome or Outcome.FAILED].format(name=name)
+            return words.ENDED[told.job.outcome or Outcome.FAILED].to(language, name=name)
         case Kind.TIME_SHORT:
-            left = spoken(_minutes_left(told.job, now))
-            return f"Session {name} ends in {left}" if session else f"Job {name} ends in {left}"
+            left = said(spoken(_minutes_left(told.job, envelope.now)), language)
+            ends = words.SESSION_ENDS if session else words.JOB_ENDS
+            return ends.to(language, name=name, left=left)
 
 
 def _paragraph(told: Told, envelope: Envelope) -> str:
     """The headline, what there is to know, and where to look."""
     job = told.job
-    lines = [f"{headline(told, envelope.now)}.", *_details(told)]
+    title = words.STOP.to(envelope.language, title=headline(told, envelope))
     page = "sessions" if job.kind is JobKind.SESSION else "jobs"
-    lines.append(f"{envelope.public_url}/{page}/{job.id}")
-    return "\n".join(lines)
+    address = f"{envelope.public_url}/{page}/{job.id}"
+    return "\n".join([title, *_details(told, envelope.language), address])
 
 
-def _details(told: Told) -> list[str]:
+def _details(told: Told, language: Language) -> list[str]:
     job = told.job
+    ends = words.moment(job.expires_at, language) if job.expires_at else None
     match told.kind:
         case Kind.SESSION_STARTED:
-            where = [f"It runs on {_line(job.node)}."] if job.node else []
-            until = [f"It ends on {_moment(job.expires_at)}."] if job.expires_at else []
-            return [*where, *until]
+            where = [words.RUNS_ON.to(language, node=_line(job.node))] if job.node else []
+            return [*where, *([words.ENDS_ON.to(language, moment=ends)] if ends else [])]
         case Kind.JOB_ENDED:
-            ran = [f"It ran for {_ran(job)}."] if job.started_at and job.ended_at else []
-            return [*ran, *(_line(text) for text in (job.reason, job.advice) if text)]
+            ran = job.started_at and job.ended_at
+            time = [words.RAN_FOR.to(language, time=_ran(job, language))] if ran else []
+            why = [said(text, language) for text in (job.reason, job.advice) if text]
+            return [*time, *map(_line, why)]
         case Kind.TIME_SHORT:
-            end = [f"That is on {_moment(job.expires_at)}."] if job.expires_at else []
-            what = (
-                "Save your work. You may be able to give it more time on its page."
-                if job.kind is JobKind.SESSION
-                else "What it hasn't saved by then is lost."
-            )
-            return [*end, what]
+            end = [words.THAT_IS.to(language, moment=ends)] if ends else []
+            session = job.kind is JobKind.SESSION
+            return [*end, (words.SAVE_WORK if session else words.SAVE_BY_THEN).to(language)]
 
 
 def _went_wrong(told: Told) -> bool:
@@ -156,13 +155,11 @@ def _minutes_left(job: Job, now: datetime) -> int:
     return max(1, round(left / _MINUTE))
 
 
-def _ran(job: Job) -> str:
+def _ran(job: Job, language: Language) -> str:
     span = (job.ended_at or job.created_at) - (job.started_at or job.created_at)
-    return spoken(int(span / _MINUTE)) if span >= _MINUTE else "less than a minute"
-
-
-def _moment(at: datetime | None) -> str:
-    return f"{at:%d %B %Y at %H:%M} UTC".lstrip("0") if at else ""
+    if span < _MINUTE:
+        return words.SHORT.to(language)
+    return said(spoken(int(span / _MINUTE)), language)
 
 
 def _line(text: str | None) -> str:

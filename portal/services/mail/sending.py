@@ -22,6 +22,7 @@ from portal.models import Job, Mail, User, new_id
 from portal.parts import Parts
 from portal.services.mail import due, letters
 from portal.services.mail.letters import Envelope, Told
+from portal.services.people import preferences
 from portal.smtp import MailDeferred, MailError, MailRefused, MailUnavailable, Smtp
 
 log = structlog.get_logger(__name__)
@@ -184,6 +185,7 @@ def _envelope(parts: Parts, user: User, letter_id: str, now: datetime) -> Envelo
         recipient=user.email or "",
         public_url=parts.settings.public_url,
         now=now,
+        language=preferences.read(user.preferences).language or "en",
     )
 
 

@@ -5,7 +5,7 @@ any more, has the default. Nothing here opens or forbids anything.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import structlog
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -13,11 +13,11 @@ from sqlalchemy import select, update
 
 from portal.db import Database
 from portal.models import User
+from portal.said import Language
 
 log = structlog.get_logger(__name__)
 
 MAX_FAVOURITES = 50
-Language = Literal["en", "zh"]
 
 
 class _Shape(BaseModel):

@@ -1,0 +1,28 @@
+"""The portal of mail_world.py, for tests that name this among their `pytest_plugins`."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from portal.db import utcnow
+from portal.services.mail.sending import Post
+from portal.smtp import Smtp
+from tests.portal.conftest import RunPortal
+from tests.portal.mail_world import World, smtp_settings
+from tests.portal.smtp_stand import mail_server
+
+
+@pytest.fixture
+async def world(run_portal: RunPortal) -> AsyncIterator[World]:
+    async with mail_server() as server, run_portal() as portal, portal.browser() as alice:
+        settings = portal.settings.model_copy(update=smtp_settings(server.port))
+        smtp = Smtp(settings)
+        parts = replace(portal.app.state.parts, settings=settings, smtp=smtp)
+        portal.app.state.parts = parts  # what routes see
+        people = {}
+        for name in ("bob", "alice"):
+            people[name] = (await alice.login(name)).body["id"]
+        found = World(portal, server, Post(parts, smtp), people, alice, utcnow())
+        assert await found.look(found.now)  # from here on things happen
+        yield found

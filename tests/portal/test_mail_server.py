@@ -1,0 +1,210 @@
+"""E-mails and the server that takes, defers or refuses them, or doesn't answer."""
+
+import ssl
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portal import check
+from portal.services.status import Part, State
+from portal.settings import Settings
+from portal.smtp import MailUnavailable, Smtp
+from tests.portal.conftest import MakeSettings, Portal, RunPortal
+from tests.portal.mail_world import HOUR, MINUTE, World, ended, forget, smtp_settings
+from tests.portal.slapd import free_port
+from tests.portal.smtp_stand import MailServer, Mood, mail_server
+
+pytestmark = pytest.mark.anyio
+pytest_plugins = ["tests.portal.mail_fixtures"]
+
+
+async def test_what_is_deferred_is_tried_again_later_each_time(world: World) -> None:
+    now = world.now
+    await world.wants()
+    await world.add(**ended(name="late"))
+    world.server.mood = "defers"
+    for _ in range(3):
+        assert await world.look(now)
+        (mail,) = await world.mails()
+        assert mail.problem == "It doesn't take the address: 451 come again later"
+        assert mail.next_try_at is not None
+        assert mail.next_try_at > now
+        now = mail.next_try_at
+    assert (mail.tries, world.server.refused) == (3, 3)
+    standing = (await world.alice.get("/api/v1/me/mail")).body
+    assert standing["problem"] == mail.problem
+    world.server.mood = "takes"
+    assert await world.look(now)
+    (mail,) = await world.mails()
+    assert (mail.sent_at is not None, mail.next_try_at, mail.problem) == (True, None, None)
+    assert await world.look(now + HOUR)
+    assert world.subjects() == ["Job late is done"]
+
+
+async def test_what_can_never_arrive_is_given_up(world: World) -> None:
+    """An address that the server doesn't know; a server that is away for a day."""
+    now = world.now
+    await world.wants()
+    await world.add(**ended())
+    world.server.mood = "knows nobody"
+    assert await world.look(now)
+    (mail,) = await world.mails()
+    assert (mail.next_try_at, mail.sent_at) == (None, None)
+    assert mail.problem == "It doesn't take the address: 550 5.1.1 no such mailbox"
+    world.server.mood = "serves nobody"
+    await world.add(**ended())
+    assert not await world.look(now + 2 * MINUTE)
+    assert not await world.look(now + 25 * HOUR)
+    assert [mail.next_try_at for mail in await world.mails()] == [None, None]
+
+
+async def test_a_mailbox_that_is_full_holds_up_nobody_else(world: World) -> None:
+    """What the server defers is about one letter: the others are tried, and it is in no trouble."""
+    await world.wants()
+    await world.wants("bob")
+    await world.add(**ended(name="mine"))
+    await world.add(who="bob", **ended(name="theirs"))
+    world.server.mood = "defers"
+    assert await world.look(world.now)
+    assert (world.server.refused, world.post.smtp.trouble) == (2, None)
+    assert [(mail.tries, mail.next_try_at is not None) for mail in await world.mails()] == [
+        (1, True), (1, True),
+    ]  # fmt: skip
+
+
+async def test_a_server_that_serves_nobody_is_not_the_letters_fault(world: World) -> None:
+    """Whatever code it says so with: letters wait until it does, and its trouble is known."""
+    now = world.now
+    await world.wants()
+    await world.add(**ended(name="kept"))
+    moods: tuple[Mood, ...] = ("serves nobody", "is rude")
+    for world.server.mood in moods:
+        assert not await world.look(now)
+        (mail,) = await world.mails()
+        assert (mail.problem or "").startswith("It doesn't serve us: 55")
+        assert world.post.smtp.trouble is not None
+        assert mail.next_try_at is not None
+        now = mail.next_try_at
+    world.server.mood = "takes"
+    secret = {"smtp_user": "portal", "smtp_password": "s3cret"}
+    account = Smtp(world.post.smtp.settings.model_copy(update=secret))
+    with pytest.raises(MailUnavailable, match="AUTH"):  # it has no accounts
+        await account.answers()
+    assert await world.look(now)
+    assert world.subjects() == ["Job kept is done"]
+
+
+async def test_a_letter_that_was_taken_is_not_sent_again(world: World) -> None:
+    """The server ends the connection without a farewell, once it has it."""
+    now = world.now
+    await world.wants()
+    await world.add(**ended())
+    world.server.mood = "hangs up"
+    assert await world.look(now)
+    assert await world.look(now + HOUR)
+    assert len(world.server.letters) == 1
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate of 127.0.0.1's, signed by itself, with its key in one file."""
+    folder = tmp_path_factory.mktemp("smtp")
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
+            *("-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"),
+            *("-addext", "subjectAltName=IP:127.0.0.1"),
+            *("-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return folder
+
+
+@asynccontextmanager
+async def secured(certificate: Path) -> AsyncIterator[MailServer]:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
+    async with mail_server(account=("portal", "s3cret"), tls=context) as server:
+        yield server
+
+
+def checked(make_settings: MakeSettings, port: int, folder: Path, **changes: Any) -> Settings:
+    secret = folder / "smtp.secret"
+    secret.touch(mode=0o600)
+    secret.write_text("s3cret")
+    usual = {
+        "smtp_tls": "starttls",
+        "smtp_ca_file": folder / "cert.pem",
+        "smtp_user": "portal",
+        "smtp_password_file": secret,
+    }
+    return make_settings(**smtp_settings(port, **{**usual, **changes}))
+
+
+async def test_portal_check_tries_the_server_and_says_what_to_do(
+    make_settings: MakeSettings, certificate: Path
+) -> None:
+    assert (await check.mail(make_settings())).what == "mail (off)"
+    async with secured(certificate) as server:
+        settings = checked(make_settings, server.port, certificate)
+        assert await check.mail(settings) == check.Finding("mail")
+        stranger = checked(make_settings, server.port, certificate, smtp_ca_file=None)
+        assert "smtp_ca_file" in (await check.mail(stranger)).advice
+        server.mood = "lets nobody in"
+        shut = await check.mail(settings)
+        assert (shut.problem, "smtp_user" in shut.advice) == ("It doesn't let us in: no", True)
+        assert server.letters == []
+    async with mail_server() as plain:
+        bare = await check.mail(checked(make_settings, plain.port, certificate))
+        assert bare.problem == "It offers no STARTTLS."
+    gone = await check.mail(make_settings(**smtp_settings(free_port())))
+    assert gone.problem is not None
+    assert "smtp_host" in gone.advice
+
+
+async def test_a_letter_goes_by_tls_as_the_portals_account(
+    run_portal: RunPortal, make_settings: MakeSettings, certificate: Path
+) -> None:
+    """And the status tells a server that answers from one that doesn't."""
+    async with secured(certificate) as server:
+        settings = checked(make_settings, server.port, certificate)
+        changes = {name: getattr(settings, name) for name in settings.model_fields_set}
+        async with run_portal(**changes) as portal, portal.browser() as alice:
+            await alice.login("alice")
+            assert (await alice.post("/api/v1/me/mail/test")).status == 204
+            (letter,) = server.letters
+            assert (letter.account, letter.secured) == ("portal", True)
+            assert await _status(portal) == (State.OK, "It answers, and took the last e-mail.")
+            server.mood = "lets nobody in"
+            await forget(portal)
+            assert (await alice.post("/api/v1/me/mail/test")).status == 503
+            state, message = await _status(portal)
+            assert (state, message.partition(".")[0]) == (State.FAILING, "It doesn't let us in: no")
+
+
+async def _status(portal: Portal) -> tuple[State, str]:
+    await portal.app.state.status.look(Part.MAIL)
+    (item,) = [item for item in portal.app.state.status.items if item.part is Part.MAIL]
+    return item.state, item.message
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"smtp_from": None}, "smtp_from"),
+        ({"smtp_from": "portal"}, "smtp_from"),
+        ({"smtp_user": "portal"}, "smtp_user"),
+        ({"smtp_host": "mail.example", "smtp_user": "p", "smtp_password_file": "/x"}, "smtp_tls"),
+    ],
+)
+def test_settings_that_can_not_work_stop_the_start(
+    make_settings: MakeSettings, changes: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(ValueError, match=field):
+        make_settings(**smtp_settings(25, **changes))
