@@ -28,7 +28,12 @@ export function Term({ word, children }: Props) {
   return (
     <Popover opened={open} onChange={setOpen} width={300} position="bottom-start" shadow="md">
       <Popover.Target>
-        <UnstyledButton className={classes.term} onClick={() => setOpen(!open)}>
+        <UnstyledButton
+          className={classes.term}
+          onClick={() => setOpen(!open)}
+          // the focus stays here, so the explanation itself hears of no key
+          onKeyDown={({ key }) => key === 'Escape' && setOpen(false)}
+        >
           {children}
         </UnstyledButton>
       </Popover.Target>

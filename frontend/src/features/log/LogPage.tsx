@@ -1,6 +1,8 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { ApiError } from '@/api/problem';
+import { NotFoundPage } from '@/app/NotFoundPage';
 import { PageTitle } from '@/app/PageTitle';
 import { useAnySession } from '@/features/session/useAnySession';
 import { stateWords } from '@/features/sessions/words';
@@ -14,11 +16,12 @@ export function LogPage() {
   const { id } = useParams({ from: '/member/sessions/$id/log' });
   const { stream = 'stderr' } = useSearch({ from: '/member/sessions/$id/log' });
   const navigate = useNavigate();
-  const { session } = useAnySession(id);
+  const { session, error } = useAnySession(id);
   const choose = (value: Stream): void => {
     const search = value === 'stdout' ? { stream: value } : {};
     void navigate({ to: '/sessions/$id/log', params: { id }, search, replace: true });
   };
+  if (error instanceof ApiError && error.status === 404) return <NotFoundPage />;
   const title = session ? t`Log of ${{ name: session.name }}` : t`Log of session`;
   return (
     <>
