@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser import scenes
 from tests.browser.axe import findings
+from tests.browser.phone import ill_fitting, phone
 from tests.browser.places import PLACES, settle
 from tests.live import Live
 
@@ -29,8 +30,8 @@ def calm(chromium: Browser) -> Iterator[BrowserContext]:
     context.close()
 
 
-def test_no_page_shuts_anybody_out(portal: Live, calm: BrowserContext) -> None:
-    """Every page light and dark, with sessions and jobs in it, and the login page."""
+def test_no_page_shuts_anybody_out(portal: Live, chromium: Browser, calm: BrowserContext) -> None:
+    """Every page light, dark and on a phone, with sessions and jobs in it, and the login page."""
     page = calm.new_page()
     page.goto(f"{portal.base_url}/login")
     settle(page)
@@ -41,6 +42,8 @@ def test_no_page_shuts_anybody_out(portal: Live, calm: BrowserContext) -> None:
     # those that need none of what has begun come first: it gets ready meanwhile
     places = sorted(PLACES, key=lambda place: bool(place.needs))
     ready = False
+    pocket = phone(chromium, calm.storage_state())
+    small = pocket.new_page()
     try:
         for place in places:
             if place.needs and not ready:
@@ -49,8 +52,11 @@ def test_no_page_shuts_anybody_out(portal: Live, calm: BrowserContext) -> None:
             page.goto(portal.base_url + place.address(things))
             settle(page)
             grave += in_both_schemes(page, place.name)
+            small.goto(page.url)
+            grave += ill_fitting(small, f"{place.name}, on a phone")
     finally:
         scenes.end(api, things, CAROL)
+        pocket.close()
     assert not grave, "\n\n".join(grave)
 
 

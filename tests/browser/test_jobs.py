@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
+from tests.browser.clicks import Counted
 from tests.live import Live
 
 LogIn = Callable[[Page, str], None]
@@ -59,16 +60,18 @@ def test_from_a_template_to_tensorboard(
 ) -> None:
     page = context.new_page()
     log_in(page, "alice")
-    open_jobs(page)
-    choose(page, "Training with NumPy")
+    way = Counted()
+    way.click(page.get_by_role("navigation", name="Main").get_by_role("link", name="Jobs"))
+    way.click(page.get_by_role("link", name="Submit a job"))
+    way.click(page.get_by_role("link", name="Training with NumPy", exact=True))
     page.get_by_label("Epochs").fill("12")
     page.get_by_label("Name, optional").fill(JOB)
     page.get_by_text("The exact script").click()
     expect(page.get_by_text("--epochs=12")).to_be_visible()
     expect(page.get_by_text(re.compile("^Starts at once|^Would start"))).to_be_visible()
-    page.get_by_role("button", name="Submit job").click()
-
+    way.click(page.get_by_role("button", name="Submit job"))
     page.get_by_role("heading", name=JOB, level=1).wait_for()
+    assert way.clicks <= 4
     expect(page.get_by_text("Completed", exact=True)).to_be_visible(timeout=SOON_MS)
     log = page.locator("section pre").first
     expect(log).to_contain_text(re.compile(r"\n\s+11\s+0\.\d+"))
@@ -198,8 +201,10 @@ def test_a_failed_job_shows_its_error_in_one_click(context: BrowserContext, log_
     open_jobs(page)
     card = newest(page, FAILING)
     expect(card).to_contain_text("Failed", timeout=SOON_MS)
-    card.get_by_role("button", name="Show the error").click()
+    way = Counted()
+    way.click(card.get_by_role("button", name="Show the error"))
     expect(card.get_by_text(re.compile("no-such-folder.*No such file")).first).to_be_visible()
+    assert way.clicks == 1
     card.get_by_role("link", name=FAILING).click()
     page.get_by_role("button", name="Show it in the log").click()
     shown = page.get_by_role("region", name="Messages").locator("mark")

@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.browser import jupyterlab
+from tests.browser.clicks import Counted
 from tests.browser.scenes import Api
 from tests.live import Live
 
@@ -19,17 +20,6 @@ WHO = "bob"
 SLOW_MS = 120_000
 NAME = "Mein <b>Übliches</b> 数据"
 LINK = "/start?environment=python3&partition=cpu&gpus=0&cpus=1&memory_gb=1&time_limit_minutes=20"
-
-
-class Counted:
-    """A person's clicks, counted."""
-
-    def __init__(self) -> None:
-        self.clicks = 0
-
-    def click(self, what: Locator) -> None:
-        self.clicks += 1
-        what.click()
 
 
 @pytest.fixture
