@@ -15,16 +15,15 @@ const glossaryQuery = queryOptions({
 });
 
 interface Props {
-  /** a word of docs/glossary.md, or one that it gives the same meaning; the one shown if left out */
-  word?: string;
+  /** a word of docs/glossary.md, or one that it gives the same meaning: English in any language */
+  word: string;
   children: ReactNode;
 }
 
 /** A technical word that explains itself where it stands. Not for within a label or another button. */
 export function Term({ word, children }: Props) {
   const [open, setOpen] = useState(false);
-  const shown = typeof children === 'string' ? children : (word ?? '');
-  const wanted = word ?? shown;
+  const shown = typeof children === 'string' ? children : word;
   return (
     <Popover opened={open} onChange={setOpen} width={300} position="bottom-start" shadow="md">
       <Popover.Target>
@@ -38,14 +37,14 @@ export function Term({ word, children }: Props) {
         </UnstyledButton>
       </Popover.Target>
       <Popover.Dropdown aria-label={t`What is ${shown}?`}>
-        <Explained word={wanted} />
+        <Explained word={word} />
       </Popover.Dropdown>
     </Popover>
   );
 }
 
 interface MaybeProps {
-  /** as for a Term; the label itself if left out */
+  /** as for a Term; the label itself if left out, which may be a word in the page's language */
   word?: string;
   children: string;
 }
