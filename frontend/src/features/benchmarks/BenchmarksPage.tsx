@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, NativeSelect, Paper, Skeleton } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
@@ -6,6 +8,8 @@ import { sentence } from '@/api/problem';
 import type { Template } from '@/api/types';
 import { PageTitle } from '@/app/PageTitle';
 import { templatesQuery } from '@/features/jobs/queries';
+import { sentences } from '@/i18n/lists';
+import { said } from '@/i18n/said';
 import { clock } from '@/lib/clock';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
@@ -33,18 +37,24 @@ export function BenchmarksPage() {
   return (
     <>
       <p className={classes.back}>
-        <Link to="/jobs">Your jobs</Link>
+        <Link to="/jobs">
+          <Trans>Your jobs</Trans>
+        </Link>
       </p>
-      <PageTitle tab="Benchmarks">Benchmarks</PageTitle>
+      <PageTitle tab={t`Benchmarks`}>{t`Benchmarks`}</PageTitle>
       <p className={classes.lead}>
-        A benchmark is a job that measures what the hardware does. Its figures are kept here, so
-        that runs can be held against each other, and against what others have measured on this
-        cluster.
+        <Trans>
+          A benchmark is a job that measures what the hardware does. Its figures are kept here, so
+          that runs can be held against each other, and against what others have measured on this
+          cluster.
+        </Trans>
       </p>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
-      {!error && !loaded && <Skeleton height={420} radius="lg" aria-label="Loading" />}
+      {!error && !loaded && <Skeleton height={420} radius="lg" aria-label={t`Loading`} />}
       {loaded && chosen === undefined && (
-        <Paper className={classes.none}>This site has no benchmarks among its templates.</Paper>
+        <Paper className={classes.none}>
+          <Trans>This site has no benchmarks among its templates.</Trans>
+        </Paper>
       )}
       {loaded && chosen !== undefined && (
         <Benchmark
@@ -81,23 +91,23 @@ function Benchmark({ name, known, wanted, cluster }: Props) {
     <>
       <div className={classes.choices}>
         <NativeSelect
-          label="Benchmark"
+          label={t`Benchmark`}
           value={name}
           onChange={(event) => go({ template: event.currentTarget.value })}
         >
           {template === undefined && <option value={name}>{name}</option>}
           {known.map((one) => (
             <option key={one.name} value={one.name}>
-              {one.title}
+              {said(one.title)}
             </option>
           ))}
         </NativeSelect>
         {measures.size > 1 && (
           <NativeSelect
-            label="Figure"
+            label={t`Figure`}
             value={measure}
             onChange={(event) => go({ template: name, measure: event.currentTarget.value })}
-            data={[...measures.keys()]}
+            data={[...measures.keys()].map((value) => ({ value, label: said(value) }))}
           />
         )}
         {template && (
@@ -106,13 +116,13 @@ function Benchmark({ name, known, wanted, cluster }: Props) {
             to={`/jobs/new?template=${name}`}
             leftSection={<Icon name="play" />}
           >
-            Run it
+            <Trans>Run it</Trans>
           </Button>
         )}
       </div>
-      {template && <p className={classes.lead}>{template.description}</p>}
+      {template && <p className={classes.lead}>{said(template.description)}</p>}
       {query.error && <Notice tone="error">{sentence(query.error)}</Notice>}
-      {query.isPending && <Skeleton height={320} radius="lg" aria-label="Loading" />}
+      {query.isPending && <Skeleton height={320} radius="lg" aria-label={t`Loading`} />}
       {query.data && measure === undefined && <Nothing runs={runs} />}
       {measure !== undefined && about && (
         <Figures key={measure} {...{ measure, runs, cluster }} {...about} />
@@ -124,7 +134,7 @@ function Benchmark({ name, known, wanted, cluster }: Props) {
           loading={query.isFetchingNextPage}
           onClick={() => void query.fetchNextPage()}
         >
-          Show older runs
+          <Trans>Show older runs</Trans>
         </Button>
       )}
     </>
@@ -135,10 +145,16 @@ function Nothing({ runs }: { runs: BenchmarkRun[] }) {
   return (
     <Paper className={classes.none}>
       {runs.length === 0
-        ? 'There are no figures of this benchmark yet. When a run of yours has ended, its figures appear here by themselves.'
-        : 'Your runs of this benchmark left no figures that can be read. Their logs say what happened.'}
+        ? t`There are no figures of this benchmark yet. When a run of yours has ended, its figures appear here by themselves.`
+        : t`Your runs of this benchmark left no figures that can be read. Their logs say what happened.`}
     </Paper>
   );
+}
+
+/** A measure with its unit, where its name doesn't say it already. */
+function titleText(measure: string, unit: string): string {
+  const name = said(measure);
+  return measure.includes(unit) ? name : t`${name}, in ${unit}`;
 }
 
 interface FiguresProps {
@@ -172,15 +188,16 @@ function Figures({ measure, unit, better, runs, cluster }: FiguresProps) {
     const at = drawn.findIndex((column) => column.key === key);
     return at < 0 ? null : at;
   };
-  const title = measure.includes(unit) ? measure : `${measure}, in ${unit}`;
+  const title = titleText(measure, unit);
   const same = sameText(lines);
+  const which = better === 'higher' ? t`Higher is better.` : t`Lower is better.`;
   return (
     <>
       <h2 className={classes.heading}>
         {title}
         <span className={classes.detail}>
-          {better === 'higher' ? ' Higher is better.' : ' Lower is better.'}
-          {same && ` In all rows: ${same}.`}
+          {' '}
+          {sentences(same ? [which, t`In all rows: ${same}.`] : [which])}
         </span>
       </h2>
       <Pictures lines={lines} columns={drawn} marks={marks} unit={unit} />
@@ -194,8 +211,8 @@ function Figures({ measure, unit, better, runs, cluster }: FiguresProps) {
       />
       <p className={classes.note}>
         {cluster.length > 0
-          ? 'Columns without a job’s name are of everybody’s runs in the last year on such hardware, each person counted once. They come from the jobs themselves; nobody has checked them.'
-          : 'The hardware is what Slurm says; the figures are what the jobs themselves have measured.'}
+          ? t`Columns without a job’s name are of everybody’s runs in the last year on such hardware, each person counted once. They come from the jobs themselves; nobody has checked them.`
+          : t`The hardware is what Slurm says; the figures are what the jobs themselves have measured.`}
       </p>
     </>
   );

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Checkbox, VisuallyHidden } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { markBorder } from '@/ui/plot/marks';
@@ -52,8 +53,8 @@ function Head(props: { column: Column; mark: number | null; onTurn: (key: string
       <span className={classes.line} style={mark === null ? {} : markBorder(mark)} />
       <Checkbox
         size="xs"
-        label="Draw"
-        aria-label={`Draw ${column.name}, ${column.detail}`}
+        label={t`Draw`}
+        aria-label={t`Draw ${{ column: column.name }}, ${{ detail: column.detail }}`}
         checked={mark !== null}
         onChange={() => onTurn(column.key)}
       />
@@ -91,7 +92,7 @@ function FigureRow({ line, names, columns, better }: RowProps) {
         return (
           <td key={column.key} data-best={first}>
             {value === undefined ? '–' : figureText(value)}
-            {first && <VisuallyHidden component="span"> best</VisuallyHidden>}
+            {first && <VisuallyHidden component="span"> {t`best`}</VisuallyHidden>}
           </td>
         );
       })}

@@ -1,5 +1,6 @@
 import { useMemo } from 'react';
 import type uPlot from 'uplot';
+import { locale } from '@/i18n';
 import { axisLook, lineLook } from '@/ui/plot/looks';
 import { type Drawing, usePlot } from '@/ui/plot/usePlot';
 import classes from './Benchmarks.module.css';
@@ -17,8 +18,8 @@ interface Props {
 
 const short = (value: number): string =>
   value < 100_000
-    ? Number(value.toPrecision(5)).toLocaleString()
-    : value.toLocaleString(undefined, { notation: 'compact', maximumSignificantDigits: 3 });
+    ? Number(value.toPrecision(5)).toLocaleString(locale())
+    : value.toLocaleString(locale(), { notation: 'compact', maximumSignificantDigits: 3 });
 
 function dataOf(facet: Facet, columns: readonly Column[]): uPlot.AlignedData {
   const places = facet.lines.map(({ labels }) => Number(labels[facet.axis ?? '']));

@@ -1,5 +1,6 @@
 import { Skeleton } from '@mantine/core';
 import { lazy, Suspense, useMemo } from 'react';
+import { listed } from '@/i18n/lists';
 import { markFill } from '@/ui/plot/marks';
 import classes from './Benchmarks.module.css';
 import {
@@ -51,7 +52,7 @@ function Bars({ facet, columns, marks, unit }: Omit<Props, 'lines'> & { facet: F
       {facet.lines.map(({ key, labels }) => (
         <div key={key} className={classes.group}>
           <span className={classes.what}>
-            {names.map((name) => namedText(name, labels[name])).join(', ')}
+            {listed(names.map((name) => namedText(name, labels[name])))}
           </span>
           {columns.map((column, index) => (
             <Bar

@@ -1,5 +1,8 @@
 /** Figures of runs and of the cluster, side by side: columns, rows, and what can be drawn. Pure. */
-import { plural } from '@/features/sessions/words';
+import { plural, t } from '@lingui/core/macro';
+import { locale } from '@/i18n';
+import { listed } from '@/i18n/lists';
+import { said } from '@/i18n/said';
 import { localTime } from '@/lib/time';
 import type { BenchmarkRun, ClusterFigure, Labels } from './queries';
 
@@ -21,12 +24,16 @@ export interface Line {
 export const keyOf = (labels: Labels): string =>
   JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
 
+function gpusText({ gpus, gpu_type }: Pick<BenchmarkRun, 'gpu_type' | 'gpus'>): string {
+  if (gpus === 0) return t`no GPU`;
+  const type = gpu_type ?? t`GPU of unknown type`;
+  return gpus === 1 ? type : t`${gpus} × ${type}`;
+}
+
 /** "v100", "2 × v100", "4 × v100 on 2 nodes", "no GPU". */
 export function hardwareText(on: Pick<BenchmarkRun, 'gpu_type' | 'gpus' | 'nodes'>): string {
-  const nodes = on.nodes > 1 ? ` on ${on.nodes} nodes` : '';
-  if (on.gpus === 0) return `no GPU${nodes}`;
-  const type = on.gpu_type ?? 'GPU of unknown type';
-  return `${on.gpus === 1 ? type : `${on.gpus} × ${type}`}${nodes}`;
+  const hardware = gpusText(on);
+  return on.nodes > 1 ? t`${hardware} on ${{ nodes: on.nodes }} nodes` : hardware;
 }
 
 /** What can be shown of a benchmark: its measures, each with a unit. */
@@ -53,20 +60,29 @@ export function clusterColumns(figures: readonly ClusterFigure[], measure: strin
       key,
       kind: 'cluster',
       name: first ? hardwareText(first) : '',
-      detail: `median of ${plural(runs, 'run')} by ${people === 1 ? '1 person' : `${people} people`}`,
+      detail: medianText(runs, people),
       values: new Map(same.map((one) => [keyOf(one.labels), one.median])),
     };
   });
 }
 
+function medianText(runs: number, people: number): string {
+  const ran = plural(runs, { one: '# run', other: '# runs' });
+  return plural(people, {
+    one: `median of ${ran} by # person`,
+    other: `median of ${ran} by # people`,
+  });
+}
+
 export function runColumn(run: BenchmarkRun, measure: string, nowMs: number): Column {
   const figures = run.figures.filter((one) => one.measure === measure);
-  const where = run.node ? `${hardwareText(run)} on ${run.node}` : hardwareText(run);
+  const hardware = hardwareText(run);
+  const where = run.node ? t`${hardware} on ${{ node: run.node }}` : hardware;
   return {
     key: run.id,
     kind: 'run',
     name: run.name,
-    detail: `${where}, ${localTime(run.ended_at, nowMs)}`,
+    detail: t`${where}, ${{ time: localTime(run.ended_at, nowMs) }}`,
     values: new Map(figures.map((one) => [keyOf(one.labels), one.value])),
   };
 }
@@ -119,13 +135,13 @@ export function sameText(lines: readonly Line[]): string {
   const [first] = lines;
   if (first === undefined) return '';
   const same = Object.entries(first.labels).filter(([name]) => !varied.includes(name));
-  return same.map(([name, value]) => namedText(name, value)).join(', ');
+  return listed(same.map(([name, value]) => namedText(name, value)));
 }
 
 export const labelText = (value: Label | undefined): string => {
   if (value === undefined) return '–';
-  if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  return typeof value === 'number' ? value.toLocaleString() : value;
+  if (typeof value === 'boolean') return value ? t`yes` : t`no`;
+  return typeof value === 'number' ? value.toLocaleString(locale()) : said(value);
 };
 
 /** A figure as one reads it: four digits that mean something. */
@@ -133,7 +149,7 @@ export function figureText(value: number): string {
   const digits = Math.abs(value) >= 1000 ? 0 : undefined;
   const rounded = Number(value.toPrecision(4));
   return rounded.toLocaleString(
-    undefined,
+    locale(),
     digits === 0
       ? { maximumFractionDigits: 0 }
       : {
@@ -172,7 +188,7 @@ export function facetsOf(lines: readonly Line[]): Facet[] {
   if (axis === null) return [{ title: '', axis, lines: [...lines] }];
   const found = new Map<string, Line[]>();
   for (const line of lines) {
-    const title = varied.map((name) => namedText(name, line.labels[name])).join(', ');
+    const title = listed(varied.map((name) => namedText(name, line.labels[name])));
     found.set(title, [...(found.get(title) ?? []), line]);
   }
   return [...found].map(([title, same]) => ({ title, axis, lines: same }));
@@ -180,7 +196,7 @@ export function facetsOf(lines: readonly Line[]): Facet[] {
 
 /** A word speaks for itself; a number or a flag wants its name. */
 export const namedText = (name: string, value: Label | undefined): string =>
-  typeof value === 'string' ? value : `${name} ${labelText(value)}`;
+  typeof value === 'string' ? said(value) : `${name} ${labelText(value)}`;
 
 /** The benchmark to begin with: of the newest run, else one that somebody has run, else the first. */
 export function firstTemplate(

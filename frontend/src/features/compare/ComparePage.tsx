@@ -1,3 +1,5 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, Checkbox, Paper, Skeleton, VisuallyHidden } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
@@ -8,6 +10,7 @@ import { PageTitle } from '@/app/PageTitle';
 import { templatesQuery } from '@/features/jobs/queries';
 import { jobReason, jobStateWords } from '@/features/jobs/words';
 import { TensorboardLink } from '@/features/sessions/TensorboardLink';
+import { said } from '@/i18n/said';
 import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
 import { ScrollBox } from '@/ui/ScrollBox';
@@ -24,22 +27,26 @@ export function ComparePage() {
   const ids = useMemo(() => idsOf(search.ids), [search.ids]);
   const { data, error, isPending } = useQuery(compareQuery(ids));
   useAskAgain(ids);
+  const missing = data?.missing.length ?? 0;
   return (
     <>
       <p className={classes.back}>
-        <Link to="/jobs">Your jobs</Link>
+        <Link to="/jobs">
+          <Trans>Your jobs</Trans>
+        </Link>
       </p>
-      <PageTitle tab="Compare runs">Compare runs</PageTitle>
+      <PageTitle tab={t`Compare runs`}>{t`Compare runs`}</PageTitle>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
       {ids.length === 0 && <Nothing />}
       {ids.length > 0 && isPending && !error && (
-        <Skeleton height={420} radius="lg" aria-label="Loading" />
+        <Skeleton height={420} radius="lg" aria-label={t`Loading`} />
       )}
-      {data && data.missing.length > 0 && (
+      {missing > 0 && (
         <Notice tone="info">
-          {data.missing.length === 1
-            ? 'One of these runs is not on your list any more, so it is left out.'
-            : `${data.missing.length} of these runs are not on your list any more, so they are left out.`}
+          {plural(missing, {
+            one: 'One of these runs is not on your list any more, so it is left out.',
+            other: '# of these runs are not on your list any more, so they are left out.',
+          })}
         </Notice>
       )}
       {data && <Runs runs={data.items} all={search.all === true} />}
@@ -67,11 +74,13 @@ function Nothing() {
   return (
     <Paper className={classes.none}>
       <p>
-        Choose two to eight jobs on the list by the box beside their names, then “Compare” shows
-        them side by side.
+        <Trans>
+          Choose two to eight jobs on the list by the box beside their names, then “Compare” shows
+          them side by side.
+        </Trans>
       </p>
       <Button component={Link} to="/jobs" variant="default">
-        To the list of jobs
+        <Trans>To the list of jobs</Trans>
       </Button>
     </Paper>
   );
@@ -81,7 +90,7 @@ function Runs({ runs, all }: { runs: Run[]; all: boolean }) {
   const navigate = useNavigate();
   const templates = useQuery(templatesQuery);
   const titles = useMemo(
-    () => new Map(templates.data?.map(({ name, title }) => [name, title])),
+    () => new Map(templates.data?.map(({ name, title }) => [name, said(title)])),
     [templates.data],
   );
   const found = useMemo(() => sections(runs, titles, all), [runs, titles, all]);
@@ -95,13 +104,13 @@ function Runs({ runs, all }: { runs: Run[]; all: boolean }) {
     <>
       <div className={classes.choices}>
         <Checkbox
-          label="Also what is the same in all of them"
+          label={t`Also what is the same in all of them`}
           checked={all}
           onChange={(event) => go(ids, event.currentTarget.checked)}
         />
       </div>
-      {problem && <Notice tone="warning">{problem}</Notice>}
-      <ScrollBox label="Runs side by side" height="80vh">
+      {problem && <Notice tone="warning">{said(problem)}</Notice>}
+      <ScrollBox label={t`Runs side by side`} height="80vh">
         <table className={classes.table}>
           <thead>
             <tr>
@@ -124,7 +133,7 @@ function Runs({ runs, all }: { runs: Run[]; all: boolean }) {
             </tr>
           </thead>
           {found.map((section) => (
-            <Rows key={section.title} section={section} runs={runs} />
+            <Rows key={section.of} section={section} runs={runs} />
           ))}
         </table>
       </ScrollBox>
@@ -134,6 +143,7 @@ function Runs({ runs, all }: { runs: Run[]; all: boolean }) {
 }
 
 function Head({ job, onLeave }: { job: Job; onLeave: (() => void) | undefined }) {
+  const { name } = job;
   const reason = jobReason(job);
   const board = job.started_at !== null && (job.logdir !== null || job.tensorboard !== null);
   return (
@@ -153,7 +163,9 @@ function Head({ job, onLeave }: { job: Job; onLeave: (() => void) | undefined })
           {board && <TensorboardLink id={job.id} kind="jobs" variant="subtle" />}
           {onLeave && (
             <Button variant="subtle" color="gray" px="xs" onClick={onLeave}>
-              Leave out<VisuallyHidden component="span"> {job.name}</VisuallyHidden>
+              <Trans>
+                Leave out<VisuallyHidden component="span"> {name}</VisuallyHidden>
+              </Trans>
             </Button>
           )}
         </span>
@@ -191,14 +203,18 @@ function Rows({ section, runs }: { section: Section; runs: Run[] }) {
 /** What the table can't say by itself. */
 function Notes({ runs, found }: { runs: Run[]; found: Section[] }) {
   const arrays = runs.filter(({ job }) => job.array !== null);
-  const silent = !found.some(({ title }) => title === 'Logged last');
-  const same = !found.some(({ title }) => title === 'Parameters');
+  const silent = !found.some(({ of }) => of === 'logged');
+  const same = !found.some(({ of }) => of === 'parameters');
   return (
     <div className={classes.notes}>
-      {same && <p>They were given the same parameters, or none.</p>}
-      {silent && <p>None of them has logged a value for TensorBoard.</p>}
+      {same && <p>{t`They were given the same parameters, or none.`}</p>}
+      {silent && <p>{t`None of them has logged a value for TensorBoard.`}</p>}
       {arrays.length > 0 && (
-        <p>What an array’s tasks have logged stands on the array’s own page, task by task.</p>
+        <p>
+          <Trans>
+            What an array’s tasks have logged stands on the array’s own page, task by task.
+          </Trans>
+        </p>
       )}
     </div>
   );

@@ -1,7 +1,10 @@
 /** What runs have in common, and in what they differ, as rows of a table. Pure. */
+import { t } from '@lingui/core/macro';
 import type { Job, Resources } from '@/api/types';
 import { metricText, valueText } from '@/features/jobs/words';
 import { gpuText, memoryText } from '@/features/sessions/words';
+import { listed } from '@/i18n/lists';
+import { said } from '@/i18n/said';
 import { duration, minutesAsTime } from '@/lib/time';
 import type { Run } from './queries';
 
@@ -17,6 +20,7 @@ export interface Row {
 }
 
 export interface Section {
+  of: 'parameters' | 'logged' | 'used' | 'asked' | 'course';
   title: string;
   rows: Row[];
 }
@@ -66,14 +70,14 @@ function asked(jobs: Job[]): Row[] {
       jobs.map(({ resources }) => say(resources)),
     );
   return [
-    of('Partition', ({ partition }) => partition),
-    of('Nodes', ({ nodes }) => some(nodes, String)),
-    of('GPUs', (resources) => (resources.gpus ? gpuText(resources) : 'none')),
-    of('CPUs', ({ cpus }) => some(cpus, String)),
-    of('Memory', ({ memory_gb: memory }) => some(memory, memoryText)),
-    of('Time limit', ({ time_limit_minutes: minutes }) => some(minutes, minutesAsTime)),
-    of('Account', ({ account }) => account),
-    of('QOS', ({ qos }) => qos),
+    of(t`Partition`, ({ partition }) => partition),
+    of(t`Nodes`, ({ nodes }) => some(nodes, String)),
+    of(t`GPUs`, (resources) => (resources.gpus ? gpuText(resources) : t`none`)),
+    of(t`CPUs`, ({ cpus }) => some(cpus, String)),
+    of(t`Memory`, ({ memory_gb: memory }) => some(memory, memoryText)),
+    of(t`Time limit`, ({ time_limit_minutes: minutes }) => some(minutes, minutesAsTime)),
+    of(t`Account`, ({ account }) => account),
+    of(t`QOS`, ({ qos }) => qos),
   ];
 }
 
@@ -81,16 +85,16 @@ function used(jobs: Job[]): Row[] {
   const of = (label: string, say: (job: Job) => string | null): Row =>
     row(label, jobs.map(say), true);
   return [
-    of('Waited', (job) => between(job.submitted_at, job.started_at)),
-    of('Ran', (job) => between(job.started_at, job.ended_at)),
-    of('Share of the time limit', shareOfLimit),
-    of('Processors busy', ({ usage }) => some(usage?.cpu_efficiency, percent)),
-    of('Most memory', ({ usage }) => some(usage?.max_rss_gb, memoryText)),
-    of('Share of the memory asked for', shareOfMemory),
+    of(t`Waited`, (job) => between(job.submitted_at, job.started_at)),
+    of(t`Ran`, (job) => between(job.started_at, job.ended_at)),
+    of(t`Share of the time limit`, shareOfLimit),
+    of(t`Processors busy`, ({ usage }) => some(usage?.cpu_efficiency, percent)),
+    of(t`Most memory`, ({ usage }) => some(usage?.max_rss_gb, memoryText)),
+    of(t`Share of the memory asked for`, shareOfMemory),
   ];
 }
 
-const percent = (share: number): string => `${Math.round(share * 100)} %`;
+const percent = (share: number): string => t`${{ percent: Math.round(share * 100) }} %`;
 
 function shareOfLimit({ started_at, ended_at, resources }: Job): string | null {
   const minutes = resources.time_limit_minutes;
@@ -104,19 +108,21 @@ function shareOfMemory({ usage, resources }: Job): string | null {
 }
 
 function course(jobs: Job[], titles: ReadonlyMap<string, string>): Row[] {
-  const nodes = ({ node, nodes }: Job): string | null => nodes.join(', ') || node;
+  const nodes = ({ node, nodes }: Job): string | null => listed(nodes) || node;
   return [
     row(
-      'Template',
-      jobs.map(({ template }) => (template === null ? 'none' : (titles.get(template) ?? template))),
+      t`Template`,
+      jobs.map(({ template }) =>
+        template === null ? t`none` : (titles.get(template) ?? template),
+      ),
     ),
     row(
-      'Environment',
-      jobs.map((job) => job.environment_title),
+      t`Environment`,
+      jobs.map((job) => said(job.environment_title)),
     ),
-    row('Node', jobs.map(nodes)),
+    row(t`Node`, jobs.map(nodes)),
     row(
-      'Exit code',
+      t`Exit code`,
       jobs.map((job) => some(job.exit_code, String)),
     ),
   ];
@@ -131,11 +137,16 @@ export function sections(
   const jobs = runs.map(({ job }) => job);
   const differing = (rows: Row[]): Row[] =>
     rows.filter((one) => known(one) && (all || one.differs));
-  return [
-    { title: 'Parameters', rows: differing(parameters(jobs)) },
-    { title: 'Logged last', rows: logged(runs).filter(known) },
-    { title: 'Used', rows: used(jobs).filter(known) },
-    { title: 'Asked for', rows: differing(asked(jobs)) },
-    { title: 'Course', rows: differing(course(jobs, titles)) },
-  ].filter(({ rows }) => rows.length > 0);
+  const found = [
+    { of: 'parameters', title: t`Parameters`, rows: differing(parameters(jobs)) },
+    { of: 'logged', title: t`Logged last`, rows: logged(runs).filter(known) },
+    {
+      of: 'used',
+      title: t({ message: 'Used', context: 'by runs' }),
+      rows: used(jobs).filter(known),
+    },
+    { of: 'asked', title: t`Asked for`, rows: differing(asked(jobs)) },
+    { of: 'course', title: t`Course`, rows: differing(course(jobs, titles)) },
+  ] satisfies Section[];
+  return found.filter(({ rows }) => rows.length > 0);
 }
