@@ -6,8 +6,9 @@
  */
 import { i18n, type Messages } from '@lingui/core';
 import { compileMessage } from '@lingui/message-utils/compileMessage';
+import saidAddress from '../../../portal/said.zh.json?url';
 import { type Language, languageOf, localeOf } from './language';
-import { setSaid } from './said';
+import { type Catalogue, setSaid } from './said';
 
 const KEY = 'portal-language';
 
@@ -29,11 +30,19 @@ export const currentLanguage = (): Language => language;
 /** For `toLocaleString` and its like. */
 export const locale = (): string => tag;
 
-async function catalogue(of: Language): Promise<Messages> {
-  if (of === 'en') return {};
-  const chinese = await import('./zh');
-  setSaid(chinese.said);
-  return chinese.messages;
+async function words(): Promise<Messages> {
+  return (await import('./zh')).messages;
+}
+
+/** The portal's sentences, as data rather than as a program. A page without them is better than none:
+ * what the portal says is then in English. */
+async function sentences(): Promise<Catalogue | null> {
+  try {
+    const answer = await fetch(saidAddress);
+    return answer.ok ? ((await answer.json()) as Catalogue) : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Settles the page's language; to be awaited before anything is shown. */
@@ -42,7 +51,13 @@ export async function speak(): Promise<void> {
   tag = localeOf(language, navigator.languages);
   document.documentElement.lang = tag;
   i18n.setMessagesCompiler(compileMessage);
-  i18n.loadAndActivate({ locale: tag, messages: await catalogue(language) });
+  if (language === 'en') {
+    i18n.loadAndActivate({ locale: tag, messages: {} });
+    return;
+  }
+  const [messages, catalogue] = await Promise.all([words(), sentences()]);
+  i18n.loadAndActivate({ locale: tag, messages });
+  setSaid(catalogue);
 }
 
 /** Takes another language from the next page on; `null` is as the browser says. */

@@ -1,13 +1,9 @@
-/** Everything in Simplified Chinese, as one file: what the pages say, and what the portal says. */
+/** What the pages say in Simplified Chinese, as one file. */
 import type { Messages } from '@lingui/core';
-
-export { default as said } from '../../../portal/said.zh.json';
 
 const catalogues = import.meta.glob<{ messages: Messages }>(
   ['./words.zh.po', '../features/*/words.zh.po'],
-  {
-    eager: true,
-  },
+  { eager: true },
 );
 
 export const messages: Messages = Object.assign(
