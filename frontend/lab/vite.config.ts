@@ -20,10 +20,22 @@ function labPackage(): Plugin {
   };
 }
 
+/** The pages' translations stay out: their catalogues are large, and JupyterLab has a language of its
+ * own. What both need knows no words (`src/lib/spans.ts`). */
+function withoutLingui(): Plugin {
+  return {
+    name: 'without-lingui',
+    enforce: 'pre',
+    resolveId(source, importer) {
+      if (source.startsWith('@lingui/')) this.error(`${importer} brings in ${source}`);
+    },
+  };
+}
+
 export default defineConfig({
   base: './', // beside the script, wherever JupyterLab has it from
   resolve: { tsconfigPaths: true },
-  plugins: [labPackage()],
+  plugins: [withoutLingui(), labPackage()],
   build: {
     target: 'es2022',
     assetsInlineLimit: 0,
