@@ -106,5 +106,5 @@ ELSEWHERE = {
 def settle(page: Page, timeout_ms: float = READY_MS) -> None:
     """Until a page shows what it has: a heading, and nothing that stands for what is to come."""
     expect(page.locator("h1").first).to_be_visible(timeout=timeout_ms)
-    for waiting in (".mantine-Skeleton-root", "[aria-label=Loading]"):
+    for waiting in (".mantine-Skeleton-root", "[aria-label=Loading]", "[aria-label=正在加载]"):
         expect(page.locator(waiting)).to_have_count(0, timeout=timeout_ms)

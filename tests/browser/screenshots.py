@@ -1,4 +1,4 @@
-"""Pictures of every page, to be looked at: light, dark, on a phone, full, empty, and failing.
+"""Pictures of every page, to be looked at: light, dark, on a phone, in Chinese, full, empty, failing.
 
     python -m tests.browser.screenshots --cluster DIR --out DIR [--only NAME]… [--look LOOK]…
 
@@ -24,6 +24,7 @@ from tests.live import Live
 
 DESKTOP, PHONE = (1280, 900), (390, 844)
 FULL, EMPTY = "carol", "bob"
+LOGIN = "login"  # the one page that is looked at before the login
 FAILING_MS = 4_000  # what comes by the event stream never comes then
 PROBLEM = (
     '{"type":"urn:portal:internal","title":"Trouble","status":500,'
@@ -40,6 +41,7 @@ class Look:
     size: tuple[int, int] = DESKTOP
     dark: bool = False
     failing: bool = False
+    language: str = "en-GB"
 
 
 LOOKS = (
@@ -47,6 +49,8 @@ LOOKS = (
     Look("dark", dark=True),
     Look("phone", size=PHONE),
     Look("phone-dark", size=PHONE, dark=True),
+    Look("chinese", language="zh-CN"),
+    Look("chinese-phone", size=PHONE, language="zh-CN"),
     Look("empty", who=EMPTY),
     Look("failing", failing=True),
 )
@@ -73,8 +77,11 @@ def look(wanted: Wanted, browser: Browser, how: Look, things: Mapping[str, str])
     folder = wanted.out / how.name
     folder.mkdir(parents=True, exist_ok=True)
     context = opened(browser, how)
-    scenes.log_in(context, wanted.live.base_url, how.who, wanted.live.users[how.who])
     page = context.new_page()
+    if not wanted.only or LOGIN in wanted.only:
+        page.goto(wanted.live.base_url + "/login")
+        picture(page, how, folder / f"{LOGIN}.png")
+    scenes.log_in(context, wanted.live.base_url, how.who, wanted.live.users[how.who])
     if how.failing:
         page.route("**/api/v1/**", fail)
     for place in wanted.places(things):
@@ -89,6 +96,7 @@ def opened(browser: Browser, how: Look) -> BrowserContext:
         viewport={"width": width, "height": height},
         color_scheme="dark" if how.dark else "light",
         reduced_motion="reduce",
+        locale=how.language,
         is_mobile=how.size == PHONE,
         has_touch=how.size == PHONE,
     )
@@ -119,14 +127,14 @@ def sheet(out: Path) -> None:
     """A page with all pictures: a row for each place, a column for each look."""
     looks = [how.name for how in LOOKS if (out / how.name).is_dir()]
     rows = []
-    for place in PLACES:
+    for name in (LOGIN, *(place.name for place in PLACES)):
         cells = [
-            f'<td><a href="{how}/{place.name}.png"><img src="{how}/{place.name}.png"></a></td>'
-            if (out / how / f"{place.name}.png").exists()
+            f'<td><a href="{how}/{name}.png"><img src="{how}/{name}.png"></a></td>'
+            if (out / how / f"{name}.png").exists()
             else "<td></td>"
             for how in looks
         ]
-        rows.append(f"<tr><th>{html.escape(place.name)}</th>{''.join(cells)}</tr>")
+        rows.append(f"<tr><th>{html.escape(name)}</th>{''.join(cells)}</tr>")
     image = "img{width:20rem;max-height:30rem;object-fit:cover;object-position:top}"
     style = f"td{{vertical-align:top}}{image}"
     heads = "".join(f"<th>{how}</th>" for how in looks)
@@ -172,7 +180,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.browser.screenshots")
     parser.add_argument("--cluster", type=Path, required=True, help="a running cluster's folder")
     parser.add_argument("--out", type=Path, required=True, help="where the pictures go")
-    names = [place.name for place in PLACES]
+    names = [LOGIN, *(place.name for place in PLACES)]
     parser.add_argument("--only", action="append", choices=names, default=[], metavar="PAGE")
     looks = {how.name: how for how in LOOKS}
     parser.add_argument("--look", action="append", choices=[*looks], default=[])
