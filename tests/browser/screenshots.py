@@ -1,4 +1,4 @@
-"""Pictures of every page, to be looked at: light, dark, on a phone, in Chinese, full, empty, failing.
+"""Pictures of every page, to be looked at: light, dark, phone, Chinese, full, empty, and failing.
 
     python -m tests.browser.screenshots --cluster DIR --out DIR [--only NAME]… [--look LOOK]…
 
