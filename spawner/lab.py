@@ -119,6 +119,9 @@ def _page_config() -> dict[str, Any]:
             "@jupyterlab/apputils-extension:announcements": True,
             "@jupyterlab/extensionmanager-extension": True,
             "@jupyterlab/lsp-extension": True,
+            # they want the one above, and fail in the browser's console without it
+            "@jupyterlab/fileeditor-extension:language-server": True,
+            "@jupyterlab/notebook-extension:language-server": True,
             # debugpy listens on the node's loopback address and asks nobody who they are, so every
             # neighbour on the node could run code as the user
             "@jupyterlab/debugger-extension": True,
