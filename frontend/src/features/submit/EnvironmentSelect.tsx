@@ -1,6 +1,9 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { NativeSelect } from '@mantine/core';
 import type { Environment } from '@/api/types';
 import startClasses from '@/features/start/StartPage.module.css';
+import { said } from '@/i18n/said';
 
 interface Props {
   choices: readonly Environment[];
@@ -13,16 +16,18 @@ interface Props {
 export function EnvironmentSelect({ choices, chosen, problem, onChoose }: Props) {
   return (
     <fieldset className={startClasses.group}>
-      <legend>Environment</legend>
+      <legend>
+        <Trans>Environment</Trans>
+      </legend>
       <NativeSelect
-        aria-label="Environment"
-        description={choices.find(({ name }) => name === chosen)?.description}
+        aria-label={t`Environment`}
+        description={said(choices.find(({ name }) => name === chosen)?.description)}
         inputWrapperOrder={['label', 'input', 'description', 'error']}
         maw={420}
         value={chosen}
         onChange={(event) => onChoose(event.currentTarget.value)}
         error={problem}
-        data={choices.map(({ name, title }) => ({ value: name, label: title }))}
+        data={choices.map(({ name, title }) => ({ value: name, label: said(title) }))}
       />
     </fieldset>
   );

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import type { Cluster } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
 import { ResourceFields } from '@/features/start/ResourceFields';
@@ -15,7 +16,7 @@ export function JobResources({ cluster, draft, problems, onChange }: Props) {
   return (
     <fieldset className={classes.group}>
       <legend>
-        <Term>Resources</Term>
+        <Term word="Resources">{t`Resources`}</Term>
       </legend>
       <ResourceFields
         cluster={cluster}

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { TextInput } from '@mantine/core';
 import startClasses from '@/features/start/StartPage.module.css';
 import { isLike, isText } from '@/lib/drafts';
@@ -24,10 +26,12 @@ const EXACT = { autoComplete: 'off', autoCapitalize: 'none', spellCheck: false }
 export function MoreFields({ value, unnamed, problems, onChange }: Props) {
   return (
     <fieldset className={startClasses.group}>
-      <legend>Name and TensorBoard</legend>
+      <legend>
+        <Trans>Name and TensorBoard</Trans>
+      </legend>
       <div className={`${startClasses.fields} ${classes.parameters}`}>
         <TextInput
-          label="Name, optional"
+          label={t`Name, optional`}
           placeholder={unnamed}
           value={value.name}
           onChange={(event) => onChange({ ...value, name: event.currentTarget.value })}
@@ -36,8 +40,8 @@ export function MoreFields({ value, unnamed, problems, onChange }: Props) {
         />
         <TextInput
           {...EXACT}
-          label="TensorBoard's folder, optional"
-          placeholder="the job's own"
+          label={t`TensorBoard's folder, optional`}
+          placeholder={t`the job's own`}
           value={value.logdir}
           onChange={(event) => onChange({ ...value, logdir: event.currentTarget.value })}
           error={problems.logdir}

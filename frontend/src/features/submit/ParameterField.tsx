@@ -1,4 +1,7 @@
+import { t } from '@lingui/core/macro';
 import { Checkbox, NativeSelect, NumberInput, Textarea, TextInput } from '@mantine/core';
+import { sentences } from '@/i18n/lists';
+import { said } from '@/i18n/said';
 import { choiceKey, type Field, rangeText, type Typed } from './fields';
 
 interface Props {
@@ -14,15 +17,17 @@ const EXACT = { autoComplete: 'off', autoCapitalize: 'none', spellCheck: false }
 const LONG = 60;
 
 function label({ title, unit, nullable }: Field): string {
-  const said = unit === null || title.toLowerCase().includes(unit.toLowerCase());
-  const counted = said ? title : `${title} (${unit})`;
-  return nullable ? `${counted}, optional` : counted;
+  const name = said(title);
+  const named = unit === null || title.toLowerCase().includes(unit.toLowerCase());
+  const counted = named ? name : t`${name} (${{ unit: said(unit) }})`;
+  return nullable ? t`${counted}, optional` : counted;
 }
 
 function description(field: Field): string | undefined {
   const range = field.widget === 'number' ? rangeText(field.rule) : '';
-  const limits = range && `${range.charAt(0).toUpperCase()}${range.slice(1)}.`;
-  return [field.description, limits].filter(Boolean).join(' ') || undefined;
+  const limits = `${range.charAt(0).toUpperCase()}${range.slice(1)}`;
+  const parts = [said(field.description) ?? '', range && t`${limits}.`];
+  return sentences(parts.filter((part) => part !== '')) || undefined;
 }
 
 /** One parameter's field, as its template describes it. */
@@ -46,10 +51,10 @@ export function ParameterField({ field, value, problem, onChange }: Props) {
           value={value}
           onChange={onText}
           data={[
-            ...(value === '' ? [{ value: '', label: 'Choose…' }] : []),
+            ...(value === '' ? [{ value: '', label: t`Choose…` }] : []),
             ...(field.rule.choices ?? []).map((choice) => ({
               value: choiceKey(choice),
-              label: choice === null ? 'None' : String(choice),
+              label: choice === null ? t`None` : String(choice),
             })),
           ]}
         />

@@ -1,8 +1,10 @@
+import { t } from '@lingui/core/macro';
 import { NativeSelect } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import type { Cluster, Environment, JobDetail } from '@/api/types';
 import startClasses from '@/features/start/StartPage.module.css';
+import { said } from '@/i18n/said';
 import { isText } from '@/lib/drafts';
 import { useFormDraft, useKept } from '@/lib/useFormDraft';
 import { CodeEditor } from '@/ui/code/CodeEditor';
@@ -17,8 +19,8 @@ import { useResources } from './useResources';
 import { useSubmit } from './useSubmit';
 
 const EXAMPLE = `#!/bin/bash
-# What is written to $PORTAL_LOGDIR shows in TensorBoard.
-echo "On $(hostname), as Slurm job $SLURM_JOB_ID"
+# ${t`What is written to $PORTAL_LOGDIR shows in TensorBoard.`}
+echo "${t`On $(hostname), as Slurm job $SLURM_JOB_ID`}"
 `;
 
 interface Props {
@@ -66,7 +68,7 @@ export function ScriptForm({ environments, cluster, from, onStartOver }: Props) 
     kept,
   });
   const named = chosen === '' ? {} : { environment: chosen };
-  const empty = script.trim() === '' ? 'Write a script.' : undefined;
+  const empty = script.trim() === '' ? t`Write a script.` : undefined;
   const submitting = useSubmit({
     wish:
       resources.possible && !empty
@@ -93,22 +95,22 @@ export function ScriptForm({ environments, cluster, from, onStartOver }: Props) 
       <AsYouLeftIt draft={kept} onStartOver={onStartOver} />
       <div className={classes.scriptFields}>
         <CodeEditor
-          label="Script"
-          description="Begins with #! or is run by bash. Resources are asked for below; #SBATCH lines for them are refused."
+          label={t`Script`}
+          description={t`Begins with #! or is run by bash. Resources are asked for below; #SBATCH lines for them are refused.`}
           value={script}
           onChange={change(setScript)}
           error={refusal.others.script ?? (submitting.tried ? empty : undefined)}
         />
         <NativeSelect
-          label="Environment"
-          description="The whole script runs in it."
+          label={t`Environment`}
+          description={t`The whole script runs in it.`}
           maw={420}
           value={chosen}
           onChange={(event) => change(setChosen)(event.currentTarget.value)}
           error={refusal.others.environment}
           data={[
-            { value: '', label: 'None: with what the node has' },
-            ...available.map(({ name, title }) => ({ value: name, label: title })),
+            { value: '', label: t`None: with what the node has` },
+            ...available.map(({ name, title }) => ({ value: name, label: said(title) })),
           ]}
         />
       </div>
@@ -135,7 +137,7 @@ export function ScriptForm({ environments, cluster, from, onStartOver }: Props) 
         resources={resources}
         ask={named}
         onChoose={change(resources.set)}
-        label="Submit job"
+        label={t`Submit job`}
         kept={kept}
         onStartOver={onStartOver}
       />

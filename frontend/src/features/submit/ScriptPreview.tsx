@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -26,16 +28,24 @@ export function ScriptPreview({ template, parameters, environment, resources, po
     JSON.stringify({ parameters, environment, resources }),
     TYPED_MS,
   );
-  const said = JSON.parse(asked) as Pick<Props, 'parameters' | 'environment' | 'resources'>;
+  const wanted = JSON.parse(asked) as Pick<Props, 'parameters' | 'environment' | 'resources'>;
   const { data, error } = useQuery({
-    ...renderQuery(template, said),
+    ...renderQuery(template, wanted),
     enabled: open && possible,
   });
   return (
-    <Fold summary="The exact script" open={open} onTurn={setOpen}>
-      {!possible && <p className={classes.quiet}>As soon as all fields are right.</p>}
+    <Fold summary={t`The exact script`} open={open} onTurn={setOpen}>
+      {!possible && (
+        <p className={classes.quiet}>
+          <Trans>As soon as all fields are right.</Trans>
+        </p>
+      )}
       {possible && error && <p className={classes.why}>{sentence(error)}</p>}
-      {possible && !error && data === undefined && <p className={classes.quiet}>Making it…</p>}
+      {possible && !error && data === undefined && (
+        <p className={classes.quiet}>
+          <Trans>Making it…</Trans>
+        </p>
+      )}
       {possible && !error && data && <ScriptText text={data.script} />}
     </Fold>
   );

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import type { Sizing } from '@/api/types';
 import { Notice } from '@/ui/Notice';
@@ -13,9 +15,9 @@ interface Props {
 }
 
 const BACK: Record<Whose, string> = {
-  template: 'Use the template’s own numbers',
-  job: 'Use that job’s numbers',
-  script: 'Use my numbers',
+  template: t`Use the template’s own numbers`,
+  job: t`Use that job’s numbers`,
+  script: t`Use my numbers`,
 };
 
 /** What earlier runs used, and the way to numbers that fit them, or back. */
@@ -29,12 +31,20 @@ export function SizingHint({ sizing, resources, whose, onUse }: Props) {
         {texts.map((text) => (
           <p key={text}>{text}</p>
         ))}
-        {sized.used && <p>The numbers are filled in to fit that, with room to spare.</p>}
+        {sized.used && (
+          <p>
+            <Trans>The numbers are filled in to fit that, with room to spare.</Trans>
+          </p>
+        )}
         {sized.otherShape ? (
-          <p>Those runs had other numbers of nodes or GPUs: this one may need more.</p>
+          <p>
+            <Trans>Those runs had other numbers of nodes or GPUs: this one may need more.</Trans>
+          </p>
         ) : (
           'time_limit_minutes' in sized.fields && (
-            <p>If this run has more to do, give it more time.</p>
+            <p>
+              <Trans>If this run has more to do, give it more time.</Trans>
+            </p>
           )
         )}
         <Button
@@ -42,7 +52,7 @@ export function SizingHint({ sizing, resources, whose, onUse }: Props) {
           variant="default"
           onClick={() => onUse(sized.used ? sized.back : sized.use)}
         >
-          {sized.used ? BACK[whose] : `Use ${fieldsText(sized.fields)}`}
+          {sized.used ? BACK[whose] : t`Use ${{ numbers: fieldsText(sized.fields) }}`}
         </Button>
       </div>
     </Notice>

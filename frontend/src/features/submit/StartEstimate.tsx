@@ -1,14 +1,18 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { ApiError } from '@/api/problem';
 import type { Estimate, Resources } from '@/api/types';
+import { said } from '@/i18n/said';
 import { duration, localTime } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
 import { estimateQuery, type Forecast } from './queries';
 import classes from './SubmitPage.module.css';
 
 const TYPED_MS = 700;
+const AT_ONCE_MS = 60_000;
 
 interface Props {
   ask: Forecast;
@@ -26,7 +30,7 @@ export function StartEstimate({ ask, possible, onChoose }: Props) {
   if (!possible)
     return (
       <p className={`${classes.estimate} ${classes.why}`} role="status">
-        Not possible like this: see above.
+        <Trans>Not possible like this: see above.</Trans>
       </p>
     );
   return (
@@ -34,7 +38,9 @@ export function StartEstimate({ ask, possible, onChoose }: Props) {
       {error ? (
         <p className={classes.quiet}>{errorText(error)}</p>
       ) : data === undefined ? (
-        <p className={classes.quiet}>Asking Slurm when it would start…</p>
+        <p className={classes.quiet}>
+          <Trans>Asking Slurm when it would start…</Trans>
+        </p>
       ) : (
         <Forecasted estimate={data} onChoose={onChoose} />
       )}
@@ -45,12 +51,30 @@ export function StartEstimate({ ask, possible, onChoose }: Props) {
 /** What Slurm refuses outright is worth its words; a forecast that can't be had is no trouble. */
 function errorText(error: Error): string {
   const refused = error instanceof ApiError && [409, 422].includes(error.status);
-  return refused ? error.message : 'No start estimate just now.';
+  return refused ? said(error.message) : t`No start estimate just now.`;
+}
+
+/** Null: at once. */
+function later(startAt: string, now: number): { time: string; span: string } | null {
+  const inMs = Date.parse(startAt) - now;
+  if (inMs < AT_ONCE_MS) return null;
+  return { time: localTime(startAt, now), span: duration(inMs) };
+}
+
+function startSentence(startAt: string, certain: boolean, now: number): string {
+  const when = later(startAt, now);
+  if (when === null) return certain ? t`Starts at once.` : t`Would start at once.`;
+  const { time, span } = when;
+  return certain
+    ? t`Starts around ${time}, in ${span}.`
+    : t`Would start around ${time}, in ${span}.`;
 }
 
 function startText(startAt: string, now: number): string {
-  const inMs = Date.parse(startAt) - now;
-  return inMs < 60_000 ? 'at once' : `around ${localTime(startAt, now)}, in ${duration(inMs)}`;
+  const when = later(startAt, now);
+  if (when === null) return t`at once`;
+  const { time, span } = when;
+  return t`around ${time}, in ${span}`;
 }
 
 interface ForecastedProps {
@@ -64,18 +88,16 @@ function Forecasted({ estimate, onChoose }: ForecastedProps) {
     <>
       <p>
         {estimate.start_at && (
-          <strong>
-            {estimate.certain ? 'Starts' : 'Would start'} {startText(estimate.start_at, now)}.{' '}
-          </strong>
+          <strong>{startSentence(estimate.start_at, estimate.certain, now)} </strong>
         )}
-        <span className={classes.quiet}>{estimate.note}</span>
+        <span className={classes.quiet}>{said(estimate.note)}</span>
       </p>
       {estimate.alternatives.length > 0 && (
         <ul className={classes.alternatives}>
           {estimate.alternatives.map((other) => (
             <li key={other.title}>
               <Button size="compact-sm" variant="default" onClick={() => onChoose(other.resources)}>
-                {other.title}
+                {said(other.title)}
               </Button>
               <span className={classes.quiet}>{startText(other.start_at, now)}</span>
             </li>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button, SegmentedControl, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
@@ -11,6 +13,7 @@ import { isKnown } from '@/features/cluster/nodes';
 import { jobQuery, templateQuery, templatesQuery } from '@/features/jobs/queries';
 import logClasses from '@/features/log/LogPage.module.css';
 import startClasses from '@/features/start/StartPage.module.css';
+import { said } from '@/i18n/said';
 import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
 import type { Filled } from './link';
@@ -29,8 +32,10 @@ export function SubmitPage() {
   if (!isKnown(cluster))
     return (
       <Notice tone="warning">
-        Slurm has not answered yet, so nothing can be submitted just now. This page goes on by
-        itself as soon as it does.
+        <Trans>
+          Slurm has not answered yet, so nothing can be submitted just now. This page goes on by
+          itself as soon as it does.
+        </Trans>
       </Notice>
     );
   const job = from === undefined ? undefined : earlier.data;
@@ -50,7 +55,7 @@ export function SubmitPage() {
 }
 
 function Loading() {
-  return <Skeleton height={360} radius="lg" aria-label="Loading" />;
+  return <Skeleton height={360} radius="lg" aria-label={t`Loading`} />;
 }
 
 /** Templates or a script: the two ways to begin. */
@@ -59,7 +64,7 @@ function Ways({ value }: { value: 'templates' | 'own' }) {
   return (
     <SegmentedControl
       className={classes.ways}
-      aria-label="Begin with"
+      aria-label={t`Begin with`}
       value={value}
       onChange={(way) =>
         void navigate({
@@ -69,8 +74,8 @@ function Ways({ value }: { value: 'templates' | 'own' }) {
         })
       }
       data={[
-        { value: 'templates', label: 'A template' },
-        { value: 'own', label: 'My own script' },
+        { value: 'templates', label: t`A template` },
+        { value: 'own', label: t`My own script` },
       ]}
     />
   );
@@ -81,10 +86,12 @@ function Choose() {
   return (
     <>
       <Link to="/jobs" className={logClasses.back}>
-        ← Your jobs
+        <Trans>← Your jobs</Trans>
       </Link>
       <div className={logClasses.top}>
-        <PageTitle tab="Submit a job">Submit a job</PageTitle>
+        <PageTitle tab={t`Submit a job`}>
+          <Trans>Submit a job</Trans>
+        </PageTitle>
       </div>
       <Ways value="templates" />
       {error ? (
@@ -97,6 +104,8 @@ function Choose() {
     </>
   );
 }
+
+const runAgain = ({ name }: JobDetail): string => t`Run ${name} again`;
 
 interface FromProps {
   cluster: Cluster;
@@ -118,18 +127,18 @@ function FromTemplate({
       <>
         <Notice tone="error">{sentence(failure)}</Notice>
         <Button component={Link} to="/jobs/new" variant="default" mt="md">
-          All templates
+          <Trans>All templates</Trans>
         </Button>
       </>
     );
   if (data === undefined || environments.data === undefined) return <Loading />;
   return (
     <WithPanel
-      title={from ? `Run ${from.name} again` : data.title}
-      about={data.description}
+      title={from ? runAgain(from) : said(data.title)}
+      about={said(data.description)}
       back={
         <Link to="/jobs/new" className={logClasses.back}>
-          ← All templates
+          <Trans>← All templates</Trans>
         </Link>
       }
     >
@@ -152,11 +161,13 @@ function Starter({ template, file }: { template: string; file: string }) {
   const address = `/api/v1/templates/${encodeURIComponent(template)}/starter`;
   return (
     <p className={classes.about}>
-      Or begin with a notebook: save{' '}
-      <a href={address} download={file}>
-        {file}
-      </a>{' '}
-      and drop it into JupyterLab’s list of files.
+      <Trans>
+        Or begin with a notebook: save{' '}
+        <a href={address} download={file}>
+          {file}
+        </a>{' '}
+        and drop it into JupyterLab’s list of files.
+      </Trans>
     </p>
   );
 }
@@ -168,10 +179,10 @@ function FromScript({ cluster, from }: FromProps) {
   if (data === undefined) return <Loading />;
   return (
     <WithPanel
-      title={from ? `Run ${from.name} again` : 'Submit a job'}
+      title={from ? runAgain(from) : t`Submit a job`}
       back={
         <Link to="/jobs" className={logClasses.back}>
-          ← Your jobs
+          <Trans>← Your jobs</Trans>
         </Link>
       }
     >

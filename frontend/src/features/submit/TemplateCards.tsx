@@ -1,8 +1,11 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Paper, TextInput } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Template } from '@/api/types';
 import { resourceTexts } from '@/features/sessions/words';
+import { said } from '@/i18n/said';
 import classes from './SubmitPage.module.css';
 import { findTemplates } from './templates';
 
@@ -19,26 +22,31 @@ export function TemplateCards({ templates }: { templates: Template[] }) {
         <TextInput
           className={classes.find}
           type="search"
-          aria-label="Find a template"
-          placeholder="Find: PyTorch, array, notebook…"
+          aria-label={t`Find a template`}
+          placeholder={t`Find: PyTorch, array, notebook…`}
           value={text}
           onChange={(event) => setText(event.currentTarget.value)}
         />
       )}
-      <ul className={classes.templates} aria-label="Templates">
+      <ul className={classes.templates} aria-label={t`Templates`}>
         {found.map((template) => (
           <li key={template.name}>
             <TemplateCard template={template} />
           </li>
         ))}
       </ul>
-      {found.length === 0 && <p className={classes.quiet}>No template is like this.</p>}
+      {found.length === 0 && (
+        <p className={classes.quiet}>
+          <Trans>No template is like this.</Trans>
+        </p>
+      )}
     </>
   );
 }
 
 function TemplateCard({ template }: { template: Template }) {
-  const { name, title, description, available, unavailable_reason: reason } = template;
+  const { name, available } = template;
+  const title = said(template.title);
   return (
     <Paper className={classes.template} data-available={available}>
       <h2 className={classes.title}>
@@ -50,11 +58,13 @@ function TemplateCard({ template }: { template: Template }) {
           title
         )}
       </h2>
-      <p>{description}</p>
+      <p>{said(template.description)}</p>
       {available ? (
         <p className={classes.quiet}>{resourceTexts(template.default_resources).join(' · ')}</p>
       ) : (
-        <p className={classes.why}>{reason ?? 'Not available on this cluster.'}</p>
+        <p className={classes.why}>
+          {said(template.unavailable_reason) ?? t`Not available on this cluster.`}
+        </p>
       )}
     </Paper>
   );

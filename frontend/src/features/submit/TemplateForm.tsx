@@ -1,7 +1,10 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Cluster, Environment, JobDetail, TemplateDetail } from '@/api/types';
 import startClasses from '@/features/start/StartPage.module.css';
+import { said } from '@/i18n/said';
 import { isTexts } from '@/lib/drafts';
 import { useFormDraft, useKept } from '@/lib/useFormDraft';
 import { Notice } from '@/ui/Notice';
@@ -115,15 +118,19 @@ export function TemplateForm(props: Props) {
       <AsYouLeftIt draft={kept} onStartOver={onStartOver} />
       {!template.available && (
         <Notice tone="warning">
-          {template.unavailable_reason ?? 'This template can’t be used here just now.'}
+          {said(template.unavailable_reason) ?? t`This template can’t be used here just now.`}
         </Notice>
       )}
       {filled.parameters && (
-        <Notice tone="info">Filled in by a link. Look it over, then submit it.</Notice>
+        <Notice tone="info">
+          <Trans>Filled in by a link. Look it over, then submit it.</Trans>
+        </Notice>
       )}
       {lost !== undefined && (
         <Notice tone="warning">
-          The link names the environment {lost}, which can’t be used here. Choose another one.
+          <Trans>
+            The link names the environment {lost}, which can’t be used here. Choose another one.
+          </Trans>
         </Notice>
       )}
       {choices.length > 0 && (
@@ -136,7 +143,9 @@ export function TemplateForm(props: Props) {
       )}
       {fields.length > 0 && (
         <fieldset className={startClasses.group}>
-          <legend>Parameters</legend>
+          <legend>
+            <Trans>Parameters</Trans>
+          </legend>
           <div className={`${startClasses.fields} ${classes.parameters}`}>
             {fields.map((field) => (
               <ParameterField
@@ -158,7 +167,10 @@ export function TemplateForm(props: Props) {
           </div>
           {tasks !== null && right && (
             <p className={classes.tasks} role="status">
-              One job of {tasks === 1 ? 'one task' : `${tasks} tasks, one for each combination`}.
+              {plural(tasks, {
+                one: 'One job of one task.',
+                other: 'One job of # tasks, one for each combination.',
+              })}
             </p>
           )}
         </fieldset>
@@ -195,7 +207,7 @@ export function TemplateForm(props: Props) {
         onChoose={change(resources.set)}
         kept={kept}
         onStartOver={onStartOver}
-        label={tasks !== null && tasks > 1 ? `Submit ${tasks} tasks` : 'Submit job'}
+        label={tasks !== null && tasks > 1 ? t`Submit ${tasks} tasks` : t`Submit job`}
       />
     </form>
   );

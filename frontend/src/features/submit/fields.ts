@@ -3,6 +3,9 @@
  * that come of it. Pure. The portal checks again; this spares people a refusal they could see coming.
  */
 
+import { t } from '@lingui/core/macro';
+import { listed } from '@/i18n/lists';
+
 export type Widget = 'number' | 'choice' | 'path' | 'text' | 'flag' | 'list';
 type Kind = 'number' | 'integer' | 'string' | 'boolean';
 
@@ -183,35 +186,35 @@ export function toParameters(fields: readonly Field[], values: Values): Paramete
 
 /** "1 to 100000", "more than 0, at most 10", "" */
 export function rangeText({ minimum, maximum, above, below }: Rule): string {
-  if (minimum !== null && maximum !== null) return `${minimum} to ${maximum}`;
+  if (minimum !== null && maximum !== null) return t`${minimum} to ${maximum}`;
   const parts = [
-    minimum !== null && `at least ${minimum}`,
-    above !== null && `more than ${above}`,
-    maximum !== null && `at most ${maximum}`,
-    below !== null && `less than ${below}`,
+    minimum !== null && t`at least ${minimum}`,
+    above !== null && t`more than ${above}`,
+    maximum !== null && t`at most ${maximum}`,
+    below !== null && t`less than ${below}`,
   ];
-  return parts.filter(Boolean).join(', ');
+  return listed(parts.filter((part) => part !== false));
 }
 
 function numberProblem(rule: Rule, word: string): string | null {
   const value = Number(word);
   if (word === '' || !Number.isFinite(value))
-    return rule.kind === 'integer' ? 'Enter a whole number.' : 'Enter a number.';
-  if (rule.kind === 'integer' && !Number.isInteger(value)) return 'Enter a whole number.';
+    return rule.kind === 'integer' ? t`Enter a whole number.` : t`Enter a number.`;
+  if (rule.kind === 'integer' && !Number.isInteger(value)) return t`Enter a whole number.`;
   const inside =
     value >= (rule.minimum ?? value) &&
     value <= (rule.maximum ?? value) &&
     (rule.above === null || value > rule.above) &&
     (rule.below === null || value < rule.below);
-  return inside ? null : `Must be ${rangeText(rule)}.`;
+  return inside ? null : t`Must be ${{ range: rangeText(rule) }}.`;
 }
 
 function textProblem(rule: Rule, word: string): string | null {
   const length = [...word].length;
-  if (length > rule.maxLength) return `At most ${rule.maxLength} characters.`;
+  if (length > rule.maxLength) return t`At most ${{ length: rule.maxLength }} characters.`;
   if (length < rule.minLength)
-    return length === 0 ? 'Fill this in.' : `At least ${rule.minLength} characters.`;
-  if (rule.pattern && !rule.pattern.test(word)) return 'This does not have the right form.';
+    return length === 0 ? t`Fill this in.` : t`At least ${{ length: rule.minLength }} characters.`;
+  if (rule.pattern && !rule.pattern.test(word)) return t`This does not have the right form.`;
   return null;
 }
 
@@ -219,21 +222,23 @@ function elementProblem(rule: Rule, word: string): string | null {
   const wrong = numeric(rule.kind) ? numberProblem(rule, word) : textProblem(rule, word);
   if (wrong !== null) return wrong;
   const allowed = rule.choices?.map(String).includes(word) ?? true;
-  return allowed ? null : `Choose from ${rule.choices?.join(', ')}.`;
+  return allowed ? null : t`Choose from ${{ choices: listed(rule.choices?.map(String) ?? []) }}.`;
 }
 
 function listProblem(field: Field, value: string): string | null {
   const words = elements(field, value);
   if (words.length < field.minItems)
     return field.minItems === 1
-      ? 'Enter at least one value.'
-      : `At least ${field.minItems} values.`;
-  if (words.length > field.maxItems) return `At most ${field.maxItems} values.`;
+      ? t`Enter at least one value.`
+      : t`At least ${{ values: field.minItems }} values.`;
+  if (words.length > field.maxItems) return t`At most ${{ values: field.maxItems }} values.`;
   if (field.unique && new Set(words.map((w) => element(field.rule, w))).size < words.length)
-    return 'Each value only once.';
+    return t`Each value only once.`;
   for (const word of words) {
     const wrong = elementProblem(field.rule, word);
-    if (wrong !== null) return `${word}: ${wrong.charAt(0).toLowerCase()}${wrong.slice(1)}`;
+    if (wrong === null) continue;
+    const problem = `${wrong.charAt(0).toLowerCase()}${wrong.slice(1)}`;
+    return t`${word}: ${problem}`;
   }
   return null;
 }
@@ -242,10 +247,10 @@ function listProblem(field: Field, value: string): string | null {
 export function fieldProblem(field: Field, value: Typed): string | null {
   if (typeof value === 'boolean') return null;
   if (field.widget === 'list') return listProblem(field, value);
-  if (field.widget === 'choice') return value === '' ? 'Choose one.' : null;
+  if (field.widget === 'choice') return value === '' ? t`Choose one.` : null;
   const bare = field.widget === 'text' ? value : value.trim();
   if (bare === '' && field.nullable) return null;
-  if (bare === '' && field.preset === undefined) return 'Fill this in.';
+  if (bare === '' && field.preset === undefined) return t`Fill this in.`;
   return numeric(field.rule.kind) ? numberProblem(field.rule, bare) : textProblem(field.rule, bare);
 }
 

@@ -1,7 +1,8 @@
 /** A job's resources in the form, and which part of a refusal belongs to which field. Pure. */
+import { t } from '@lingui/core/macro';
 import { ApiError, sentence } from '@/api/problem';
 import type { Cluster, Environment, JobRequest, SomeResources } from '@/api/types';
-import { plural } from '@/features/sessions/words';
+import { nodesText } from '@/features/sessions/words';
 import {
   checkResources,
   type Draft,
@@ -11,6 +12,8 @@ import {
   type Problems,
 } from '@/features/start/check';
 import { isDraft, toDraft, toResources } from '@/features/start/draft';
+import { sentences } from '@/i18n/lists';
+import { said } from '@/i18n/said';
 import { isLike, isNumber, isText, orNull } from '@/lib/drafts';
 
 /** The draft is of one node; account and QOS are kept from an earlier job. */
@@ -47,7 +50,7 @@ export function toJobResources({ node, nodes, account, qos }: JobDraft) {
 
 function nodesProblem({ node, nodes }: JobDraft, cluster: Cluster): string | null {
   if (nodes === null || !Number.isInteger(nodes) || nodes < 1)
-    return 'Enter a whole number of nodes, at least 1.';
+    return t`Enter a whole number of nodes, at least 1.`;
   const partition = findPartition(cluster, node.partition);
   if (partition === undefined || nodes === 1) return null;
   const able = nodesOf(cluster, partition).filter(
@@ -57,7 +60,8 @@ function nodesProblem({ node, nodes }: JobDraft, cluster: Cluster): string | nul
       n.memory_gb >= (node.memory_gb ?? 0),
   ).length;
   if (able >= nodes) return null;
-  return `${partition.name} has ${plural(able, 'node')} that could hold this.`;
+  const { name } = partition;
+  return t`${name} has ${{ nodes: nodesText(able) }} that could hold this.`;
 }
 
 export function checkJob(
@@ -92,7 +96,8 @@ export function refusalOf(
   if (!(error instanceof ApiError)) return { ...NO_REFUSAL, general: sentence(error) };
   const refusal = { parameters: {}, resources: {}, others: {} } as Refusal;
   const lost: string[] = [];
-  for (const { field, message } of error.fields) {
+  for (const { field, message: told } of error.fields) {
+    const message = said(told);
     const [head = '', name = ''] = field.split('.');
     if (head === 'parameters' && parameters.includes(name)) refusal.parameters[name] ??= message;
     else if (head === 'resources' && name !== '')
@@ -101,5 +106,8 @@ export function refusalOf(
     else lost.push(message);
   }
   const placed = error.fields.length > 0 && lost.length === 0;
-  return { ...refusal, general: placed ? null : lost.length > 0 ? lost.join(' ') : error.message };
+  return {
+    ...refusal,
+    general: placed ? null : lost.length > 0 ? sentences(lost) : said(error.message),
+  };
 }

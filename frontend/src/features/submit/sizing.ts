@@ -1,7 +1,9 @@
 /** What a job's last runs say about how much it should ask for. Pure. */
+import { plural, t } from '@lingui/core/macro';
 import type { Cluster, Environment, Sizing } from '@/api/types';
 import { memoryText } from '@/features/sessions/words';
 import type { Draft } from '@/features/start/check';
+import { listed } from '@/i18n/lists';
 import { minutesAsTime } from '@/lib/time';
 import { checkJob, type JobDraft } from './request';
 
@@ -49,36 +51,37 @@ export const hasOtherShape = (draft: JobDraft, base: JobDraft): boolean =>
   draft.node.gpus !== base.node.gpus || draft.nodes !== base.nodes;
 
 /** What earlier runs used at most, as a sentence without its full stop. */
-interface Said {
+interface Told {
   one: (used: string) => string;
   several: (runs: number, used: string) => string;
 }
 
-const SAID: Record<Sized, Said> = {
+const TOLD: Record<Sized, Told> = {
   memory_gb: {
-    one: (used) => `Your last run used ${used} of memory`,
-    several: (runs, used) => `Your last ${runs} runs used at most ${used} of memory`,
+    one: (used) => t`Your last run used ${used} of memory`,
+    several: (runs, used) => t`Your last ${runs} runs used at most ${used} of memory`,
   },
   cpus: {
-    one: (used) => `Your last run kept ${used} busy on average`,
-    several: (runs, used) => `Your last ${runs} runs kept at most ${used} busy on average`,
+    one: (used) => t`Your last run kept ${used} busy on average`,
+    several: (runs, used) => t`Your last ${runs} runs kept at most ${used} busy on average`,
   },
   time_limit_minutes: {
-    one: (used) => `Your last run took ${used}`,
-    several: (runs, used) => `Your last ${runs} runs took at most ${used}`,
+    one: (used) => t`Your last run took ${used}`,
+    several: (runs, used) => t`Your last ${runs} runs took at most ${used}`,
   },
 };
 
+/** What was asked for: it follows the other one after a semicolon. */
 const USUAL: Record<Whose, (text: string) => string> = {
-  template: (text) => `the template’s own number is ${text}`,
-  job: (text) => `that job asked for ${text}`,
-  script: (text) => `the last one asked for ${text}`,
+  template: (text) => t`the template’s own number is ${text}`,
+  job: (text) => t`that job asked for ${text}`,
+  script: (text) => t`the last one asked for ${text}`,
 };
 
 /** "1 CPU", "1.2 CPUs", "less than 0.1 CPUs". */
 function cpusText(cpus: number): string {
-  if (cpus === 1) return '1 CPU';
-  return cpus < 0.1 ? 'less than 0.1 CPUs' : `${Number(cpus.toFixed(1))} CPUs`;
+  if (cpus < 0.1) return t`less than 0.1 CPUs`;
+  return plural(Number(cpus.toFixed(1)), { one: '# CPU', other: '# CPUs' });
 }
 
 const UNITS: Record<Sized, (value: number) => string> = {
@@ -89,8 +92,8 @@ const UNITS: Record<Sized, (value: number) => string> = {
 
 function exceededText(field: Sized, used: string): string {
   return field === 'memory_gb'
-    ? `One of your last runs was ended because ${used} of memory weren’t enough.`
-    : `One of your last runs was ended because ${used} weren’t enough.`;
+    ? t`One of your last runs was ended because ${used} of memory weren’t enough.`
+    : t`One of your last runs was ended because ${used} weren’t enough.`;
 }
 
 /** The sentences that explain the suggestions, one for each. */
@@ -102,15 +105,18 @@ export function hintTexts(sizing: Sizing, fields: SizedFields, whose: Whose): st
     const text = UNITS[field];
     const used = text(figure.used);
     if (figure.exceeded) return [exceededText(field, used)];
-    const said = runs === 1 ? SAID[field].one(used) : SAID[field].several(runs, used);
-    return [figure.asked === null ? `${said}.` : `${said}; ${USUAL[whose](text(figure.asked))}.`];
+    const ran = runs === 1 ? TOLD[field].one(used) : TOLD[field].several(runs, used);
+    if (figure.asked === null) return [t`${ran}.`];
+    return [t`${ran}; ${{ asked: USUAL[whose](text(figure.asked)) }}.`];
   });
 }
 
 /** "4 GB, 2 CPUs, 45 min": for the button that fills them in. */
 export function fieldsText(fields: SizedFields): string {
-  return SIZED.flatMap((field) => {
-    const value = fields[field];
-    return value == null ? [] : [UNITS[field](value)];
-  }).join(', ');
+  return listed(
+    SIZED.flatMap((field) => {
+      const value = fields[field];
+      return value == null ? [] : [UNITS[field](value)];
+    }),
+  );
 }
