@@ -69,8 +69,6 @@ export function endReason(session: Pick<Session, 'outcome' | 'reason' | 'node'>)
   }
 }
 
-export { plural } from './plural';
-
 export const gpusText = (gpus: number): string => plural(gpus, { one: '# GPU', other: '# GPUs' });
 
 export const cpusText = (cpus: number): string => plural(cpus, { one: '# CPU', other: '# CPUs' });

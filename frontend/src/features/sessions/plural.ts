@@ -1,1 +1,0 @@
-export const plural = (n: number, word: string): string => `${n} ${word}${n === 1 ? '' : 's'}`;
