@@ -3,6 +3,7 @@ import { Checkbox, NativeSelect, NumberInput, Textarea, TextInput } from '@manti
 import { sentences } from '@/i18n/lists';
 import { said } from '@/i18n/said';
 import { choiceKey, type Field, rangeText, type Typed } from './fields';
+import classes from './SubmitPage.module.css';
 
 interface Props {
   field: Field;
@@ -10,6 +11,17 @@ interface Props {
   problem: string | undefined;
   onChange: (value: Typed) => void;
 }
+
+/** What the parameters of the portal's own templates count; a site's other units stand as they are. */
+const UNITS: Readonly<Record<string, string>> = {
+  epochs: t`epochs`,
+  examples: t`examples`,
+  images: t`images`,
+  inputs: t`inputs`,
+  neurons: t`neurons`,
+  pixels: t`pixels`,
+  times: t`times`,
+};
 
 /** Attributes of what a machine reads: nothing is corrected or filled in. */
 const EXACT = { autoComplete: 'off', autoCapitalize: 'none', spellCheck: false } as const;
@@ -19,7 +31,7 @@ const LONG = 60;
 function label({ title, unit, nullable }: Field): string {
   const name = said(title);
   const named = unit === null || title.toLowerCase().includes(unit.toLowerCase());
-  const counted = named ? name : t`${name} (${{ unit: said(unit) }})`;
+  const counted = named ? name : t`${name} (${{ unit: UNITS[unit] ?? unit }})`;
   return nullable ? t`${counted}, optional` : counted;
 }
 
@@ -76,6 +88,7 @@ export function ParameterField({ field, value, problem, onChange }: Props) {
         <Textarea
           {...common}
           {...EXACT}
+          classNames={{ input: classes.exact }}
           value={value}
           onChange={onText}
           rows={Math.min(10, Math.max(3, value.split('\n').length))}
