@@ -56,7 +56,7 @@ export function GpuTypes({ cluster, draft, problems, onChange }: Props) {
             onChoose={choose}
           >
             <span>
-              <Trans>
+              <Trans context="GPUs">
                 {free} of {total} free
               </Trans>
             </span>

@@ -100,7 +100,10 @@ export function contents(environment: Environment): [string, string][] {
     [t`Framework`, framework],
     ['GPU', GPU[environment.gpu]],
     ['CUDA', cuda && driver ? t`${cuda}, needs driver ${driver} or newer` : cuda],
-    [t`Notebooks`, environment.kernel ? null : t`None: for terminals and jobs only`],
+    [
+      t({ message: 'Notebooks', context: 'environment' }),
+      environment.kernel ? null : t`None: for terminals and jobs only`,
+    ],
     [t`Packages`, packages.length > 0 ? listed(packages) : null],
     [t`Starter notebooks`, listed(environment.starters) || null],
     [t`Runs from`, RUNTIMES[environment.runtime]],
