@@ -89,15 +89,21 @@ async def get_session(session_id: str, user: CurrentUser, parts: PartsDep) -> Se
     return (await sessions_out(parts, [await sessions.get(parts, user, session_id)]))[0]
 
 
+# Whoever means to stop a session must not remove it because it has ended a moment before.
+Removes = Annotated[
+    bool, Query(description="`false`: one that has ended stays on the list (202), as it is.")
+]
+
+
 @router.delete(
     "/sessions/{session_id}", status_code=202, responses={204: {"description": "Removed"}}
 )
 async def stop_session(
-    session_id: str, user: SessionsUser, parts: PartsDep, ip: ClientIp
+    session_id: str, user: SessionsUser, parts: PartsDep, ip: ClientIp, remove: Removes = True
 ) -> Response:
     """Stop a session (202); one that has ended is taken off the list (204)."""
     session = await sessions.get(parts, user, session_id)
-    if session.state is JobState.ENDED:
+    if remove and session.state is JobState.ENDED:
         await sessions.remove(parts, session, by=user, ip=ip)
         return Response(status_code=204)
     stopping = await sessions.stop(parts, session, by=user, ip=ip)

@@ -11364,7 +11364,10 @@ export interface operations {
     };
     stop_session: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `false`: one that has ended stays on the list (202), as it is. */
+                remove?: boolean;
+            };
             header?: never;
             path: {
                 session_id: string;

@@ -4,7 +4,7 @@ import { Button, type ButtonProps } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Session } from '@/api/types';
 import { Icon } from '@/ui/icons';
-import { startAgain, stopSession } from './actions';
+import { removeSession, startAgain } from './actions';
 import { useAct } from './useAct';
 
 interface AgainProps extends Pick<ButtonProps, 'variant' | 'px'> {
@@ -39,7 +39,7 @@ interface RemoveProps {
 export function RemoveButton({ id, onRemoved, children }: RemoveProps) {
   const [busy, act] = useAct();
   const remove = async (): Promise<void> => {
-    await stopSession(id);
+    await removeSession(id);
     await onRemoved?.();
   };
   return (

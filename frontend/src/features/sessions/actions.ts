@@ -29,14 +29,17 @@ export function startAgain({ name, environment, resources }: Again): Promise<Ses
   return once(['again', name, environment, resources], body, sendSession);
 }
 
-/** Stops a live session; takes an ended one off the list. */
+/** One that has ended meanwhile stays on the list. */
 export async function stopSession(id: string): Promise<void> {
+  const params = { path: { session_id: id }, query: { remove: false } };
+  live.answered((await unwrap(api.DELETE('/api/v1/sessions/{session_id}', { params }))) as Session);
+}
+
+/** Takes an ended session off the list. */
+export async function removeSession(id: string): Promise<void> {
   const params = { path: { session_id: id } };
-  const answer = (await unwrap(api.DELETE('/api/v1/sessions/{session_id}', { params }))) as
-    | Session
-    | undefined;
-  if (answer?.id === id) live.answered(answer);
-  else live.removed(id);
+  await unwrap(api.DELETE('/api/v1/sessions/{session_id}', { params }));
+  live.removed(id);
 }
 
 /** Adds to a running session's time. */
