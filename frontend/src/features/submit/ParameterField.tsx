@@ -66,7 +66,7 @@ export function ParameterField({ field, value, problem, onChange }: Props) {
             ...(value === '' ? [{ value: '', label: t`Choose…` }] : []),
             ...(field.rule.choices ?? []).map((choice) => ({
               value: choiceKey(choice),
-              label: choice === null ? t`None` : String(choice),
+              label: choice === null ? t`None` : said(String(choice)),
             })),
           ]}
         />
