@@ -16,6 +16,7 @@ from pathlib import Path
 
 from spawner import parse_accounting as parse
 from spawner.errors import Unreachable
+from spawner.measured import Measure, unmeasured
 from spawner.parse_accounting import Facts, Figures, InUse, JobTime, Place
 from spawner.slurm import Slurm, no_answer, parsed
 
@@ -27,9 +28,13 @@ class Accounting(Slurm):
     """One cluster's accounting. Raises what `Slurm` does."""
 
     def __init__(
-        self, bin_dir: str | Path, slurm_conf: str | Path | None = None, timeout_s: float = 10.0
+        self,
+        bin_dir: str | Path,
+        slurm_conf: str | Path | None = None,
+        timeout_s: float = 10.0,
+        measure: Measure = unmeasured,
     ) -> None:
-        super().__init__(bin_dir, slurm_conf, timeout_s)
+        super().__init__(bin_dir, slurm_conf, timeout_s, measure)
         self._one = asyncio.Lock()
 
     async def facts(self) -> Facts:

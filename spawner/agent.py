@@ -22,6 +22,7 @@ from typing import Any
 from spawner import parse_usage
 from spawner.channel import Channel, UserInfo, nonsense, typed
 from spawner.errors import LauncherUnavailable
+from spawner.measured import Measure, measured, unmeasured
 from spawner.model import JobPaths, JobSpec
 from spawner.sbatch import sbatch_options
 
@@ -33,8 +34,9 @@ MAX_TAGS = 32
 
 class Agents:
     """Acts as users. `answered_at` is when any launcher did last, `trouble` when and why one last
-    couldn't be started. Each call may raise LauncherUnavailable (it may or may not have been done),
-    Unreachable (the same, of Slurm), Rejected, NotFound, HomeUnavailable, PathRefused."""
+    couldn't be started; `measure` hears of each operation. Each call may raise LauncherUnavailable
+    (it may or may not have been done), Unreachable (the same, of Slurm), Rejected, NotFound,
+    HomeUnavailable, PathRefused."""
 
     def __init__(
         self,
@@ -42,7 +44,9 @@ class Agents:
         sudo_path: str | Path = "/usr/bin/sudo",
         idle_s: float = 90.0,
         slurm_timeout_s: float = 10.0,
+        measure: Measure = unmeasured,
     ) -> None:
+        self._measure = measure
         self._command = [str(sudo_path), "-n", "-u"], ["--", str(launcher_path)]
         self._idle_s, self._slurm_timeout_s = idle_s, slurm_timeout_s
         self._channels: dict[str, Channel] = {}
@@ -55,6 +59,12 @@ class Agents:
         self, username: str, op: str, timeout_s: float | None = None, **arguments: Any
     ) -> dict[str, Any]:
         """One operation, by the launcher's own words for it; `timeout_s` is the launcher's."""
+        with measured(self._measure, op, LauncherUnavailable):
+            return await self._call(username, op, timeout_s, arguments)
+
+    async def _call(
+        self, username: str, op: str, timeout_s: float | None, arguments: Mapping[str, Any]
+    ) -> dict[str, Any]:
         channel = await self._channel(username)
         timeout_s = timeout_s or self._slurm_timeout_s
         frame = {"op": op, "timeout_s": timeout_s, **arguments}

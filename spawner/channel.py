@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import itertools
 import json
 import logging
@@ -19,6 +20,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from spawner import request_id
 from spawner.errors import (
     BadRequest,
     FileProblem,
@@ -30,6 +32,7 @@ from spawner.errors import (
     SpawnerError,
     Unreachable,
 )
+from spawner.launcher_log import Relay
 from spawner.reasons import explain_rejection
 
 log = logging.getLogger(__name__)
@@ -69,7 +72,11 @@ class Channel:
         self._turn = asyncio.Lock()
         self._exchanges: set[asyncio.Task[dict[str, Any]]] = set()
         self._stderr = b""
-        self._complaints = asyncio.create_task(self._read_stderr(process.stderr))
+        self._relay = Relay(username)
+        self._complaints = asyncio.create_task(
+            self._read_stderr(process.stderr),
+            context=contextvars.Context(),  # it serves more requests than the one that starts it
+        )
 
     @classmethod
     async def start(cls, username: str, command: list[str]) -> Channel:
@@ -125,10 +132,12 @@ class Channel:
                 raise LauncherUnavailable("The program that acts for you has ended.")
             self.used_s = time.monotonic()
             number = next(self._numbers)
-            line = json.dumps({"id": number, **frame}).encode() + b"\n"
+            line = json.dumps({"id": number, "request": request_id.current(), **frame}).encode()
+            line += b"\n"
             if len(line) > MAX_REQUEST:
                 raise BadRequest("This is too much at once.")
             with contextlib.suppress(ConnectionError):  # then there is no answer to be read
+                self._relay.expect()
                 self._stdin.write(line)
                 await self._stdin.drain()
             answer = await self._receive(timeout_s)
@@ -202,7 +211,8 @@ class Channel:
 
     async def _read_stderr(self, stream: asyncio.StreamReader) -> None:
         while chunk := await stream.read(4096):
-            self._stderr = (self._stderr + chunk)[-_MAX_STDERR:]
+            self._stderr = (self._stderr + self._relay.take(chunk))[-_MAX_STDERR:]
+        self._stderr = (self._stderr + self._relay.rest())[-_MAX_STDERR:]
 
     def close(self) -> None:
         """Take its input away: it ends by itself, once it is rid of what it has to say."""

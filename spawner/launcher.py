@@ -3,9 +3,9 @@
 
 One JSON object a line: `{"id": 1, "op": "ping", …}` in; `{"id": 1, "ok": true, "result": {…}}` or
 `{"id": 1, "ok": false, "error": {"type", "message", "stderr"}}` out, after a greeting that says who
-this is. Requests are served one after another. The deadline of each is kept here, by ending the
-child's process group, for no one above may signal this process. It ends when its input does, or
-after two minutes without a request.
+this is; and of each request a line on stderr, for the log. Requests are served one after another.
+The deadline of each is kept here, by ending the child's process group, for no one above may signal
+this process. It ends when its input does, or after two minutes without a request.
 
 One file, the standard library only, owned by root, so that what sudo permits can be read in one
 sitting. What people do with their files stands in spawner/filer/; `deploy.launcher` puts all of it
@@ -67,6 +67,8 @@ PR_SET_DUMPABLE = 4
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
 NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+REQUEST = re.compile(r"[0-9a-f]{16,32}")
+WORD = re.compile(r"[a-z_]{1,40}")
 OPTION = re.compile(r"--[a-z][a-z-]*(?:=[^\x00-\x1f\x7f]*)?")
 RUNS = "portal/runs"  # jobs' log folders, with the executed copies of notebooks
 # The one place of these words outside a cell's text, where quotes would be escaped.
@@ -569,15 +571,19 @@ class Launcher:
 
     def answer(self, line: bytes) -> Result:
         """One frame's answer. ValueError: not JSON, or text that is no UTF-8."""
-        number = None
+        began = time.monotonic()
+        request = number = None
         try:
             request = json.loads(line)
             number = request.get("id") if isinstance(request, dict) else None
-            return {"id": number, "ok": True, "result": self.operation(request)(request)}
+            result = self.operation(request)(request)
+            tell(request, time.monotonic() - began, "")
+            return {"id": number, "ok": True, "result": result}
         except Refused as error:
             refused = error
         except (ValueError, RecursionError) as error:
             refused = Refused("BadRequest", f"not a request: {type(error).__name__}")
+        tell(request, time.monotonic() - began, refused.kind)
         return {"id": number, "ok": False, "error": details_of(refused)}
 
     def operation(self, request: Any) -> Callable[[Request], Result]:
@@ -592,6 +598,21 @@ class Launcher:
 
 OPERATIONS: dict[str, Callable[[Launcher, Request], Result]] = {}
 """More of them, by name: spawner/filer/ adds its own."""
+
+
+def tell(request: Any, seconds: float, error: str) -> None:
+    """A line for the portal's log, with its own name for what this was for. Nothing that a request
+    holds besides is in it. Whoever doesn't listen misses it."""
+    fields = request if isinstance(request, dict) else {}
+    operation, name = fields.get("op"), fields.get("request")
+    said = {
+        "launcher": operation if type(operation) is str and WORD.fullmatch(operation) else "none",
+        "seconds": round(seconds, 4),
+        "error": error,
+        "request": name if type(name) is str and REQUEST.fullmatch(name) else "",
+    }
+    with contextlib.suppress(OSError):
+        os.write(2, json.dumps(said).encode() + b"\n")
 
 
 def details_of(refused: Refused) -> Result:

@@ -22,6 +22,7 @@ from typing import IO, TypeVar
 
 from spawner import parse, parse_bounds, parse_nodes, parse_usage
 from spawner.errors import NotFound, Rejected, Unreachable
+from spawner.measured import Measure, measured, unmeasured
 from spawner.model import (
     ClusterInfo,
     JobInfo,
@@ -57,13 +58,19 @@ class Answer:
 
 
 class Slurm:
-    """One Slurm cluster. `slurm_conf` None leaves it to Slurm where its configuration lies."""
+    """One Slurm cluster. `slurm_conf` None leaves it to Slurm where its configuration lies;
+    `measure` hears of each command."""
 
     def __init__(
-        self, bin_dir: str | Path, slurm_conf: str | Path | None = None, timeout_s: float = 10.0
+        self,
+        bin_dir: str | Path,
+        slurm_conf: str | Path | None = None,
+        timeout_s: float = 10.0,
+        measure: Measure = unmeasured,
     ) -> None:
         self._bin_dir = Path(bin_dir)
         self._timeout_s = timeout_s
+        self._measure = measure
         self._environment = {"TZ": "UTC0", "LC_ALL": "C.UTF-8", "SLURM_BITSTR_LEN": "0"}
         self._squeue = parse.Squeue()
         if slurm_conf:
@@ -204,7 +211,18 @@ class Slurm:
         timeout_s: float | None = None,
     ) -> Answer:
         """Run a command to its end. `stdin` is a file, so that nobody has to feed it."""
-        timeout_s = timeout_s or self._timeout_s
+        with measured(self._measure, arguments[0], Unreachable):
+            return await self._run_within(
+                arguments, extra or {}, stdin, timeout_s or self._timeout_s
+            )
+
+    async def _run_within(
+        self,
+        arguments: list[str],
+        extra: Mapping[str, str],
+        stdin: IO[bytes] | None,
+        timeout_s: float,
+    ) -> Answer:
         command = [str(self._bin_dir / arguments[0]), *arguments[1:]]
         try:
             process = await asyncio.create_subprocess_exec(
@@ -212,7 +230,7 @@ class Slurm:
                 stdin=stdin or asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
-                env={**self._environment, **(extra or {})},
+                env={**self._environment, **extra},
             )
         except OSError as error:
             raise Unreachable(f"{command[0]} can't be run: {error.strerror}.") from error

@@ -95,7 +95,7 @@ class Place:
 class Process:
     """One launcher and its pipes."""
 
-    def __init__(self, place: Place, idle_s: float = 60.0) -> None:
+    def __init__(self, place: Place, idle_s: float = 60.0, stderr: Any = None) -> None:
         become = ["setpriv", f"--reuid={UID}", f"--regid={GID}", "--clear-groups"]
         harness = [
             system_python(), "-IS", "-c", HARNESS, str(place.launcher), str(place.home),
@@ -105,6 +105,7 @@ class Process:
             [*(become if AS_ROOT else []), *harness],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=stderr,
             cwd="/",
             bufsize=0,  # or select would not see what has been read ahead
         )

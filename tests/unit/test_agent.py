@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from spawner import agent, channel
+from spawner import agent, channel, request_id
 from spawner.agent import Agents
 from spawner.errors import (
     BadRequest,
@@ -117,6 +117,37 @@ async def test_sudo_is_asked_for_one_program_as_one_user(sudo: Sudo) -> None:
     info = await agents.info("alice")
     assert (info.uid, info.home) == (20001, "/home/alice")
     assert sudo.starts() == [["-n", "-u", "alice", "--", "/opt/launcher"]]
+
+
+async def test_a_launcher_hears_for_which_request_and_not_for_its_first_one_only(
+    sudo: Sudo,
+) -> None:
+    agents = sudo.agents(ECHOES)
+
+    async def asked() -> str:
+        name = request_id.begin()
+        answer = await agents.call("alice", "ping")
+        assert answer["asked"]["request"] == name
+        return name
+
+    names = await asyncio.gather(*(asyncio.create_task(asked()) for _ in range(3)))
+    assert len(set(names)) == 3
+
+
+async def test_each_operation_is_measured(sudo: Sudo, tmp_path: Path) -> None:
+    heard: list[tuple[str, bool]] = []
+
+    def measure(what: str, seconds: float, answered: bool) -> None:
+        assert seconds >= 0
+        heard.append((what, answered))
+
+    sudo.behave(FAILS)
+    for path in (sudo.path, tmp_path / "nowhere"):
+        agents = Agents("/opt/launcher", path, measure=measure)
+        sudo.pools.append(agents)
+        with pytest.raises(SpawnerError):
+            await agents.call("alice", "submit", error={"type": "NotFound", "message": "No."})
+    assert heard == [("submit", True), ("submit", False)]
 
 
 async def test_one_launcher_each_however_many_ask(sudo: Sudo) -> None:

@@ -74,6 +74,24 @@ def commands(tmp_path: Path) -> Commands:
     return Commands(tmp_path)
 
 
+async def test_each_command_is_measured_by_its_name(commands: Commands) -> None:
+    heard: list[tuple[str, bool]] = []
+
+    def measure(what: str, seconds: float, answered: bool) -> None:
+        assert seconds >= 0
+        heard.append((what, answered))
+
+    slurm = Slurm(commands.folder, measure=measure)
+    commands.make("squeue", EMPTY)
+    await slurm.jobs()
+    commands.make("squeue", DOWN)
+    commands.make("scancel", DENIED)
+    for ask in (slurm.jobs, lambda: slurm.cancel(9), slurm.nodes):
+        with pytest.raises((Rejected, Unreachable)):
+            await ask()
+    assert heard == [("squeue", True), ("squeue", False), ("scancel", True), ("scontrol", False)]
+
+
 async def test_no_jobs_at_all_is_an_answer(commands: Commands) -> None:
     commands.make("squeue", EMPTY)
     assert await commands.slurm().jobs() == []

@@ -1,0 +1,140 @@
+"""What a launcher tells of its work, and how little of it is believed."""
+
+import json
+import logging
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spawner import request_id
+from spawner.launcher_log import MAX_LINE, Relay
+from tests.unit.launcher_place import REFUSES, UUID, Place, Process
+
+pytest_plugins = ["tests.unit.launcher_fixtures"]
+NAME = "0123456789abcdef0123456789abcdef"
+
+
+def said(operation: str = "submit", **changes: object) -> bytes:
+    fields = {"launcher": operation, "seconds": 0.2, "error": "", "request": NAME, **changes}
+    return json.dumps(fields).encode() + b"\n"
+
+
+def relay(requests: int = 1) -> Relay:
+    made = Relay("alice")
+    for _ in range(requests):
+        made.expect()
+    return made
+
+
+def logged(caplog: pytest.LogCaptureFixture) -> list[tuple[str, ...]]:
+    return [
+        tuple(str(getattr(record, key)) for key in ("user", "operation", "outcome", "request"))
+        for record in caplog.records
+        if record.name == "spawner.launcher_log"
+    ]
+
+
+@pytest.fixture(autouse=True)
+def _listen(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "spawner.launcher_log")
+
+
+@given(st.binary(max_size=300), st.lists(st.integers(1, 40), max_size=20))
+def test_what_is_no_word_on_a_request_stays_whole(text: bytes, cuts: list[int]) -> None:
+    relayed, at, kept = Relay("alice"), 0, b""
+    for cut in cuts:
+        kept += relayed.take(text[at : at + cut])
+        at += cut
+    assert kept + relayed.take(text[at:]) + relayed.rest() == text
+
+
+@pytest.mark.parametrize("size", [1, 7, 4096])
+def test_a_word_on_a_request_is_logged_however_it_comes(
+    caplog: pytest.LogCaptureFixture, size: int
+) -> None:
+    relayed, kept = relay(), b""
+    text = b"sudo: be careful\n" + said() + b"launcher: out of memory\n"
+    for at in range(0, len(text), size):
+        kept += relayed.take(text[at : at + size])
+    assert kept + relayed.rest() == b"sudo: be careful\nlauncher: out of memory\n"
+    assert logged(caplog) == [("alice", "submit", "ok", NAME)]
+
+
+def test_no_more_is_logged_than_was_asked(caplog: pytest.LogCaptureFixture) -> None:
+    assert relay(requests=2).take(said() * 3) == said()
+    assert len(logged(caplog)) == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        said("submit now"),
+        said("x" * 41),
+        said(error="Rejected\nlauncher of root"),
+        said(error=None),
+        said(request="'; drop"),
+        said(seconds="1"),
+        said(seconds=-1),
+        said(seconds=True),
+        said(seconds=1e300),
+        b'{"launcher":[]}\n',
+        b'{"launcher":' + b"[" * 500 + b"\n",
+        b'{"launcher": "' + b"x" * MAX_LINE + b'"}\n',
+    ],
+)
+def test_what_has_another_shape_is_not_logged(
+    caplog: pytest.LogCaptureFixture, line: bytes
+) -> None:
+    assert relay().take(line) == line
+    assert logged(caplog) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "level"),
+    [
+        (said("submit"), logging.INFO),
+        (said("read"), logging.DEBUG),
+        (said("read", seconds=1.5), logging.INFO),
+        (said("read", error="File"), logging.INFO),
+    ],
+)
+def test_reading_is_told_of_when_it_fails_or_is_slow(
+    caplog: pytest.LogCaptureFixture, line: bytes, level: int
+) -> None:
+    relay().take(line)
+    (record,) = caplog.records
+    assert record.levelno == level
+
+
+def test_the_launcher_itself_tells_operation_outcome_and_request(place: Place) -> None:
+    place.command("scancel", REFUSES)
+    process = Process(place, stderr=subprocess.PIPE)
+    process.ask("ping", request=NAME)
+    process.ask("cancel", request="not a name", job_id=4711)
+    process.ask("no such\noperation", secret="do-not-tell")
+    process.ask("withdraw", uuid=UUID, request=NAME)
+    assert process.process.stderr
+    process.stdin.close()
+    with process.process.stderr as stderr:
+        text = stderr.read()
+    process.close()
+    told = [json.loads(line) for line in text.splitlines()]
+    assert [(one["launcher"], one["error"], one["request"]) for one in told] == [
+        ("ping", "", NAME),
+        ("cancel", "Rejected", ""),
+        ("none", "BadRequest", ""),
+        ("withdraw", "", NAME),
+    ]
+    assert b"do-not-tell" not in text
+    assert relay(4).take(text) == b""
+
+
+@pytest.mark.parametrize("given_", ["", "short", "A" * 32, NAME + "0", f"{NAME}\n", "g" * 16])
+def test_a_name_that_cannot_be_one_is_replaced(given_: str) -> None:
+    made = request_id.begin(given_)
+    assert made != given_
+    assert len(made) == 32
+    assert request_id.current() == made
+    assert request_id.begin(NAME) == NAME
