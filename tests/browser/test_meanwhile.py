@@ -79,20 +79,17 @@ def test_going_back_submits_nothing_again(portal: Live, page: Page, sent: list[R
 
 
 def test_what_a_question_is_about_ends_elsewhere(portal: Live, page: Page) -> None:
-    """A job and a session, each while its page asks whether to end it; and one whose page doesn't
-    hear of it."""
+    """A job and a session, each while its page asks whether to end it; and the same on a page that
+    doesn't hear of it."""
     api = Api(page.context.request, portal.base_url)
     wish = {"script": SLEEP, "resources": SMALL}
     job, deaf = (api.ask("POST", "/jobs", wish | {"name": f"{NAME}-{n}"}) for n in ("job", "deaf"))
-    session = api.ask(
-        "POST",
-        "/sessions",
-        {"environment": "python3", "name": f"{NAME}-s", "resources": {"cpus": 1, "memory_gb": 1}},
-    )
+    small = {"environment": "python3", "resources": {"cpus": 1, "memory_gb": 1}}
+    one, other = (api.ask("POST", "/sessions", small | {"name": f"{NAME}-{n}"}) for n in "ab")
     api.until(f"/jobs/{job['id']}", "running")
     a_job_cancelled_by_scancel(portal, page, job["id"])
-    a_session_stopped_elsewhere(portal, page, api, session["id"])
-    a_job_on_a_page_that_is_cut_off(portal, page, api, deaf["id"])
+    a_session_stopped_elsewhere(portal, page, api, one["id"])
+    on_a_page_that_is_cut_off(portal, page, api, deaf["id"], other["id"])
 
 
 def a_job_cancelled_by_scancel(portal: Live, page: Page, job: str) -> None:
@@ -119,12 +116,29 @@ def a_session_stopped_elsewhere(portal: Live, page: Page, api: Api, session: str
     expect(page.get_by_role("button", name="Start again")).to_be_visible()
 
 
-def a_job_on_a_page_that_is_cut_off(portal: Live, page: Page, api: Api, job: str) -> None:
-    """It asks for the end of what has ended: it is told so, and nothing else happens."""
+def cut_off(page: Page) -> None:
+    """The page hears of nothing any more; what it asks for is answered."""
+    page.context.set_offline(True)
     page.route("**/api/v1/events*", lambda route: route.abort())
+    page.context.set_offline(False)
+
+
+def on_a_page_that_is_cut_off(portal: Live, page: Page, api: Api, job: str, session: str) -> None:
+    """It asks for the end of what has ended: that is said, and nothing else happens."""
     page.goto(f"{portal.base_url}/jobs/{job}")
     page.get_by_role("button", name="Cancel", exact=True).click()
+    cut_off(page)
     api.ask("POST", f"/jobs/{job}/cancel")
     api.until(f"/jobs/{job}", "ended")
     page.get_by_role("dialog").get_by_role("button", name="Cancel it").click()
     expect(page.get_by_role("alert").filter(has_text=re.compile("ended|cancelled"))).to_be_visible()
+    page.unroute_all()
+
+    page.goto(f"{portal.base_url}/sessions/{session}")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    cut_off(page)
+    api.ask("DELETE", f"/sessions/{session}")
+    api.until(f"/sessions/{session}", "ended")
+    page.get_by_role("dialog").get_by_role("button", name="Stop it").click()
+    expect(page.get_by_text("Stopped", exact=True).first).to_be_visible()
+    expect(page.get_by_role("button", name="Start again")).to_be_visible()
