@@ -19,17 +19,21 @@ LogIn = Callable[[Page, str], None]
 NAME = f"refused-{token_hex(3)}"
 ODD = "<b>Zoë</b> 数据 & co."
 SCRIPT = f"#!/bin/bash\necho '{ODD}'\n"
+TOO_LONG = "x" * 5000
 # what a program says to itself
 GIBBERISH = re.compile("undefined|null|NaN|TypeError|Failed to fetch|Object]|<html|urn:portal")
 
 
 @dataclass(frozen=True)
 class Form:
-    """A form as a person meets it. `field`: one that the portal may find wrong, and its label."""
+    """A form as a person meets it. `field`: one that the portal may find wrong, and its label;
+    `needed`: what mustn't be empty; `bounded`: what may be too long."""
 
     address: str
     button: str
     field: tuple[str, str]
+    needed: str
+    bounded: str
     typed: dict[str, str]
     inside: str = "main"
 
@@ -53,6 +57,22 @@ class Form:
 
     def send(self, page: Page) -> Locator:
         return self.whole(page).get_by_role("button", name=self.button, exact=True)
+
+
+def wrong_at_once(page: Page, form: Form, stand: Stand) -> None:
+    """Empty and too long: said at the field, to which the focus goes, and all is kept."""
+    stand.answer = None
+    empty, full = form.labelled(page, form.needed), form.labelled(page, form.bounded)
+    empty.fill("")
+    form.send(page).click()
+    expect(empty).to_be_focused()
+    assert stand.asked == []
+    form.fill(page)
+    full.fill(TOO_LONG)
+    form.send(page).click()
+    expect(full).to_be_focused()
+    for field in (empty, full):
+        field.fill(form.typed[form.needed if field is empty else form.bounded])
 
 
 def refused(page: Page, form: Form, stand: Stand, refusal: Refusal) -> None:
@@ -109,6 +129,7 @@ def endure(page: Page, form: Form, password: str | None) -> Stand:
     one, to go on when the login has ended."""
     stand = Stand(page, form.address)
     form.fill(page)
+    wrong_at_once(page, form, stand)
     for refusal in (*REFUSALS, at_field(form.field[0])):
         refused(page, form, stand, refusal)
     impatient(page, form, stand)
@@ -134,8 +155,9 @@ def alice(portal: Live, context: BrowserContext, log_in: LogIn) -> Iterator[Page
 def test_starting_a_session(portal: Live, alice: Page) -> None:
     page = alice
     page.goto(f"{portal.base_url}/start?environment=python3&partition=cpu&gpus=0")
-    typed = {"Memory (GB)": "1", "CPUs": "1", "Name (optional)": NAME}
-    form = Form("/api/v1/sessions", "Start session", ("name", "Name (optional)"), typed)
+    name = "Name (optional)"
+    typed = {"Memory (GB)": "1", "CPUs": "1", name: NAME}
+    form = Form("/api/v1/sessions", "Start session", ("name", name), "CPUs", name, typed)
     endure(page, form, portal.users["alice"])
     form.send(page).click()
     expect(page.get_by_role("article").filter(has_text=NAME)).to_contain_text("Running")
@@ -144,8 +166,11 @@ def test_starting_a_session(portal: Live, alice: Page) -> None:
 def test_a_job_from_a_template(portal: Live, alice: Page) -> None:
     page = alice
     page.goto(f"{portal.base_url}/jobs/new?template=python-training")
-    typed = {"Epochs": "7", "Memory (GB)": "1", "Name, optional": f"{NAME} {ODD}"}
-    form = Form("/api/v1/jobs", "Submit job", ("parameters.epochs", "Epochs"), typed)
+    name = "Name, optional"
+    typed = {"Epochs": "7", "Memory (GB)": "1", name: f"{NAME} {ODD}"}
+    form = Form(
+        "/api/v1/jobs", "Submit job", ("parameters.epochs", "Epochs"), "Epochs", name, typed
+    )
     stand = endure(page, form, portal.users["alice"])
     stand.asked.clear()
     form.send(page).click()
@@ -157,8 +182,9 @@ def test_a_script_of_one_s_own(portal: Live, alice: Page) -> None:
     page = alice
     page.goto(f"{portal.base_url}/jobs/new?own=true")
     page.locator(".cm-content").wait_for()
-    typed = {"Script": SCRIPT.strip(), "Memory (GB)": "1", "Name, optional": f"{NAME} own"}
-    form = Form("/api/v1/jobs", "Submit job", ("script", "Script"), typed)
+    name = "Name, optional"
+    typed = {"Script": SCRIPT.strip(), "Memory (GB)": "1", name: f"{NAME} own"}
+    form = Form("/api/v1/jobs", "Submit job", ("script", "Script"), "Script", name, typed)
     endure(page, form, portal.users["alice"])
     form.send(page).click()
     expect(page.get_by_role("heading", name=f"{NAME} own", level=1)).to_be_visible()
@@ -169,7 +195,9 @@ def test_logging_in(portal: Live, context: BrowserContext) -> None:
     page = context.new_page()
     page.goto(f"{portal.base_url}/login")
     typed = {"User name": "alice", "Password": portal.users["alice"]}
-    form = Form("/api/v1/login", "Log in", ("username", "User name"), typed)
+    form = Form(
+        "/api/v1/login", "Log in", ("username", "User name"), "Password", "User name", typed
+    )
     endure(page, form, None)
     form.send(page).click()
     expect(page.get_by_role("heading", name="Your sessions")).to_be_visible()
@@ -193,7 +221,9 @@ def test_an_announcement(portal: Live, carol: Page) -> None:
     page.get_by_role("button", name="New announcement").click()
     typed = {"Text": f"{ODD}\nTwo lines.", "Title": f"{NAME} {ODD}"}
     place = "[role=dialog]:has(textarea)"
-    form = Form("/api/v1/admin/announcements", "Announce", ("title", "Title"), typed, place)
+    form = Form(
+        "/api/v1/admin/announcements", "Announce", ("title", "Title"), "Title", "Text", typed, place
+    )
     endure(page, form, portal.users["carol"])
     form.send(page).click()
     expect(page.get_by_role("region", name="Announcements")).to_contain_text(f"{NAME} {ODD}")
@@ -204,7 +234,14 @@ def test_a_person(portal: Live, carol: Page) -> None:
     page.goto(f"{portal.base_url}/admin/new/person")
     username = NAME.replace("-", "")
     typed = {"Given name": ODD, "Surname": "O’Example", "User name": username}
-    form = Form("/api/v1/admin/users", "Create person", ("username", "User name"), typed)
+    form = Form(
+        "/api/v1/admin/users",
+        "Create person",
+        ("username", "User name"),
+        "Surname",
+        "Given name",
+        typed,
+    )
     endure(page, form, portal.users["carol"])
     form.send(page).click()
     expect(page.get_by_test_id("one-time-password")).to_be_visible()
