@@ -92,6 +92,7 @@ def what_it_uses(page: Page) -> None:
     """What the node measures, as a picture and as a table."""
     use = page.get_by_role("region", name="What it uses")
     expect(use.get_by_text("of 2 GB are used now")).to_be_visible()
+    expect(use.locator(".uplot canvas").first).to_be_visible()
     use.get_by_text("Memory as a table").click()
     expect(use.get_by_role("table").get_by_text("MB").first).to_be_visible()
 

@@ -1,10 +1,14 @@
 import { t } from '@lingui/core/macro';
+import { Skeleton } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import classes from './Use.module.css';
 import { type Chart, rows, timeText } from './use';
 
 /** What draws is heavy, and the figures are read before it is there. */
 const UsePlot = lazy(async () => ({ default: (await import('./UsePlot')).UsePlot }));
+
+/** As high as the picture and its line of figures will be. */
+const HEIGHT_PX = 168;
 
 /** A measured quantity over time, as a picture and as a table. */
 export function UseChart({ at, chart }: { at: number[]; chart: Chart }) {
@@ -14,7 +18,7 @@ export function UseChart({ at, chart }: { at: number[]; chart: Chart }) {
         <h3>{chart.title}</h3>
         <p>{chart.text}</p>
       </figcaption>
-      <Suspense fallback={<div className={classes.soon} />}>
+      <Suspense fallback={<Skeleton height={HEIGHT_PX} />}>
         <UsePlot at={at} chart={chart} />
       </Suspense>
       <details className={classes.numbers}>
