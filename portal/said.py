@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Literal
 
 Language = Literal["en", "zh"]
+TAGS: dict[Language, str] = {"en": "en", "zh": "zh-CN"}
+"""As headers and pages name it (BCP 47)."""
 
 _CATALOGUE = Path(__file__).with_name("said.zh.json")
 _GAP = re.compile(r"\{(\d+)\}")

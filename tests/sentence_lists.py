@@ -47,14 +47,12 @@ MODULES = (
     "spawner/slurm.py",
     "spawner/templates.py",
 )
-# E-mails have both languages in themselves; the gate's and TensorBoard's own pages, the routes of
-# the node programs and the API's description are English.
+# E-mails have both languages in themselves; the routes of the node programs and the API's
+# description are English.
 OTHERS = (
-    "portal/api/gate.py",
     "portal/api/node.py",
     "portal/api/schema.py",
     "portal/api/session_use.py",
-    "portal/api/tensorboard_proxy.py",
     "portal/services/mail/letter*.py",
 )
 
@@ -170,6 +168,7 @@ PARTS = frozenset(
         ", for {0} minutes at most",
         ", {0} of them drained by an administrator",
         "All members of {0} together may have {1} {2} at",
+        "GPU of type",
         "All members of {0} together may have {1} {2}s at",
         "TensorBoard is",
         "TensorBoards are",
@@ -287,6 +286,16 @@ SPELT_OUT: dict[str, tuple[str, ...]] = {
         "{0} of {1} tasks were cancelled",
         "{0} of {1} tasks failed",
     ),
+    "There is no {0} {1}. {2}": (
+        "There is no partition {0}.",
+        "There is no account {0}.",
+        "There is no QOS {0}.",
+        "There is no GPU of type {0}.",
+    ),
+    "The directory knows no {0} {1}.": (
+        "The directory knows no person {0}.",
+        "The directory knows no group {0}.",
+    ),
     # spawner
     "is wrong in element {0}{1}, which ": (
         "is wrong in element {0}, which {1}",
@@ -354,15 +363,11 @@ PIECES = frozenset(
         "Association",
         "CPUs",
         "GPUs",
-        "account",
         "account {0}",
-        "group",
         "licences",
         "line {0}",
         "memory",
         "nodes",
-        "partition",
-        "person",
         "text",
         "time",
     }
@@ -381,6 +386,21 @@ EXTRA = (
     ),
     *(f"{{0}} hour{h} {{1}} minute{m}" for h in ("", "s") for m in ("", "s")),
     *(f"{{0}} day{d} {{1}} hour{h}" for d in ("", "s") for h in ("", "s")),
+    # what the system says of a file or a connection, and Slurm of a node
+    "Connection refused",
+    "Connection timed out",
+    "Disk quota exceeded",
+    "Input/output error",
+    "Name or service not known",
+    "No route to host",
+    "No space left on device",
+    "No such file or directory",
+    "Node unexpectedly rebooted",
+    "Not a directory",
+    "Not responding",
+    "Permission denied",
+    "Read-only file system",
+    "Stale file handle",
     "{0} GB of memory",
     "{0} h",
     "{0} h {1} min",

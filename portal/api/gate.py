@@ -17,7 +17,9 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from portal import errors
 from portal.api.deps import Anyone, DatabaseDep, LoopbackOnly, SettingsDep
+from portal.api.language import language_of
 from portal.models import JobState, Session
+from portal.said import TAGS, Language, said
 from portal.services.login import web_sessions
 from portal.services.sessions.gate import (
     Answer,
@@ -99,7 +101,8 @@ async def not_entered(
     session = await newest(database, owner, server) if username == owner else None
     answer = decide(username, owner, server, Live.of(session)).answer
     if wants_page(request):
-        return _page_for(request, answer, session)
+        user_id = caller.user_id if caller else None
+        return _page_for(request, answer, session, await language_of(request, database, user_id))
     raise _problem_for(answer, session)
 
 
@@ -125,18 +128,21 @@ def _problem_for(answer: Answer, session: Session | None) -> errors.PortalError:
     return errors.NotRunning(" ".join((f"{title}.", *sentences)))
 
 
-def _page_for(request: Request, answer: Answer, session: Session | None) -> Response:
+def _page_for(
+    request: Request, answer: Answer, session: Session | None, language: Language
+) -> Response:
     if answer is Answer.LOGIN:
         return to_login(request)
     if answer is Answer.REFUSED:
         text = "Only the person who started a session can open it. Are you logged in as them?"
-        return page("This session belongs to somebody else", [text], status=403)
+        return page("This session belongs to somebody else", [text], language, status=403)
     if answer is Answer.ENTER:
-        return page("Your session is ready", ["It opens by itself."], status=503, refresh_s=1)
+        opens = ["It opens by itself."]
+        return page("Your session is ready", opens, language, status=503, refresh_s=1)
     title, sentences, refresh_s = explain(session)
     ended = session is not None and session.state is JobState.ENDED
     link = (f"/start-again/{session.name}", "Start it again") if session and ended else HOME
-    return page(title, sentences, status=424, refresh_s=refresh_s, link=link)
+    return page(title, sentences, language, status=424, refresh_s=refresh_s, link=link)
 
 
 def to_login(request: Request) -> Response:
@@ -185,7 +191,7 @@ def explain(session: Session | None) -> tuple[str, list[str], int | None]:
 
 
 _PAGE = """<!doctype html>
-<html lang="en">
+<html lang="{language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -212,22 +218,24 @@ _PAGE = """<!doctype html>
 def page(
     title: str,
     sentences: Sequence[str],
+    language: Language,
     *,
     status: int,
     refresh_s: int | None = None,
     link: tuple[str, str] = HOME,
 ) -> HTMLResponse:
-    """A small page that needs nothing else and runs nothing; every text in it is escaped.
-    `link` is an address of ours and its words."""
+    """A small page that needs nothing else and runs nothing; every text in it is in this language
+    as far as it is ours, and escaped. `link` is an address of ours and its words."""
     again = f'\n<meta http-equiv="refresh" content="{refresh_s}">' if refresh_s else ""
-    text = "\n".join(f"<p>{html.escape(sentence)}</p>" for sentence in sentences)
+    paragraphs = [html.escape(said(sentence, language)) for sentence in sentences]
     return HTMLResponse(
         _PAGE.format(
-            title=html.escape(title),
-            text=text,
+            language=TAGS[language],
+            title=html.escape(said(title, language)),
+            text="\n".join(f"<p>{paragraph}</p>" for paragraph in paragraphs),
             refresh=again,
             address=html.escape(link[0]),
-            label=html.escape(link[1]),
+            label=html.escape(said(link[1], language)),
         ),
         status_code=status,
         headers={"Cache-Control": "no-store", "Content-Security-Policy": PAGE_POLICY},

@@ -11,9 +11,11 @@ from yarl import URL
 from portal import errors
 from portal.api.deps import Anyone, DatabaseDep, PartsDep, PeopleDep, SettingsDep
 from portal.api.gate import page, to_login, wants_page
-from portal.db import utcnow
+from portal.api.language import language_of
+from portal.db import Database, utcnow
 from portal.models import TensorboardState
 from portal.proxy import Exchange, Forwarded, request_headers
+from portal.said import Language
 from portal.services.sessions.gate import host_port, keep
 from portal.services.tensorboards import tensorboards, viewers
 from portal.services.tensorboards.viewers import Board
@@ -51,15 +53,17 @@ async def forward(
         if wants_page(request):
             return to_login(request)
         raise errors.LoginRequired
+    language = await _language(request, database, login.user_id)
     if board is None:
         if wants_page(request):
-            return page("There is no TensorBoard of yours here", [NOT_YOURS], status=404)
+            title = "There is no TensorBoard of yours here"
+            return page(title, [NOT_YOURS], language, status=404)
         raise errors.NotFound("There is no TensorBoard of yours here.")
     now = utcnow()
     if board.last_request_at is None or now - board.last_request_at > tensorboards.TOUCH_EVERY:
         await tensorboards.touch(parts, board.id, now)
     if board.state is not TensorboardState.RUNNING or not (board.host and board.port):
-        return _not_running(request, board)
+        return _not_running(request, board, language)
     exchange = await _exchange(
         request, settings, board, f"http://{host_port(board.host, board.port)}"
     )
@@ -68,7 +72,12 @@ async def forward(
         found = await viewers.look(database, settings, people, token, board_id)
         return found[0] is not None and found[1] is not None
 
-    return Forwarded(parts.http, exchange, _away(request), allowed)
+    return Forwarded(parts.http, exchange, _away(request, language), parts.metrics, allowed)
+
+
+async def _language(request: Request, database: Database, user_id: str) -> Language:
+    """Asked for where a page may have to be shown, not for each of TensorBoard's own requests."""
+    return await language_of(request, database, user_id) if wants_page(request) else "en"
 
 
 async def _exchange(request: Request, settings: Settings, board: Board, target: str) -> Exchange:
@@ -95,7 +104,7 @@ def _origin(request: Request, settings: Settings) -> str:
     return next(here, origin_of(settings.public_url))
 
 
-def _not_running(request: Request, board: Board) -> Response:
+def _not_running(request: Request, board: Board, language: Language) -> Response:
     coming = board.state in tensorboards.LIVE
     title = "TensorBoard is starting" if coming else "This TensorBoard isn’t running"
     again = (
@@ -104,11 +113,11 @@ def _not_running(request: Request, board: Board) -> Response:
     advice = "This page opens it." if coming else again
     sentences = [text for text in (board.reason, advice) if text]
     if wants_page(request):
-        return page(title, sentences, status=424, refresh_s=1 if coming else None)
+        return page(title, sentences, language, status=424, refresh_s=1 if coming else None)
     raise errors.NotRunning(" ".join((f"{title}.", *sentences)))
 
 
-def _away(request: Request) -> Response:
+def _away(request: Request, language: Language) -> Response:
     if wants_page(request):
-        return page("TensorBoard doesn’t answer", [AWAY], status=503, refresh_s=3)
+        return page("TensorBoard doesn’t answer", [AWAY], language, status=503, refresh_s=3)
     return errors.problem_response(errors.Unavailable(AWAY, headers={"Retry-After": "3"}))

@@ -79,6 +79,10 @@ def test_its_state_is_told_in_its_place(real: Real) -> None:
     at = f"/tensorboard/{board.id}/"
     answer = real.ask(at, user="alice", headers=dict(PAGE))
     assert (answer.status, b'http-equiv="refresh"' in answer.body) == (424, True)
+    assert b"TensorBoard is starting" in answer.body
+    chinese = {**PAGE, "Accept-Language": "zh-CN,zh;q=0.9,en;q=0.8"}
+    answer = real.ask(at, user="alice", headers=chinese)
+    assert "TensorBoard 正在启动" in answer.body.decode()
     assert problem(real.ask(at, user="alice"))["type"] == "urn:portal:not-running"
     failed = {"state": TensorboardState.FAILED, "reason": "<b>No such folder</b>"}
     real.update(Tensorboard, board.id, **failed)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portal.api.gate import explain, page
+from portal.api.language import preferred
 from portal.models import JobState, Session, User, Wanted
 from portal.services.sessions.gate import SERVER_PATTERN, Answer, Decision, Live, decide, target_of
 from portal.services.sessions.sessions import NAME
@@ -119,7 +120,36 @@ def test_why_it_ended_is_said() -> None:
 
 def test_a_page_escapes_what_users_wrote() -> None:
     evil = "</p><script>alert(1)</script>{title}"
-    response = page(evil, [evil], status=424)
+    response = page(evil, [evil], "zh", status=424)
     assert b"<script" not in response.body
     assert b"&lt;script&gt;alert(1)&lt;/script&gt;{title}" in response.body
     assert response.headers["content-security-policy"].startswith("default-src 'none'")
+
+
+def test_a_page_is_in_its_readers_language() -> None:
+    ended = session(state=JobState.ENDED, outcome=Outcome.TIMEOUT, reason="Why.")
+    title, sentences, _ = explain(ended)
+    english = bytes(page(title, sentences, "en", status=424).body).decode()
+    chinese = bytes(page(title, sentences, "zh", status=424).body).decode()
+    assert '<html lang="en">' in english
+    assert "<h1>This session isn’t running</h1>" in english
+    assert '<html lang="zh-CN">' in chinese
+    for words in ("<h1>该会话未在运行</h1>", "<p>它达到了时间上限。</p>", "Why.", ">前往门户</a>"):
+        assert words in chinese
+
+
+@pytest.mark.parametrize(
+    ("header", "language"),
+    [
+        ("", "en"),
+        ("zh-CN,zh;q=0.9,en;q=0.8", "zh"),
+        ("de-DE, de;q=0.9, zh-TW;q=0.5, en;q=0.7", "en"),
+        ("en;q=0.1, ZH", "zh"),
+        ("zh;q=0, fr", "en"),
+        ("zh;q=x, *;q=0.5", "en"),
+        ("zh" * 10_000, "en"),
+        ("," * 10_000 + "zh", "en"),
+    ],
+)
+def test_the_browsers_first_language_that_there_is(header: str, language: str) -> None:
+    assert preferred(header) == language

@@ -13,7 +13,7 @@ from email.utils import format_datetime
 from enum import StrEnum
 
 from portal.models import Job, JobKind
-from portal.said import Language, said
+from portal.said import TAGS, Language, said
 from portal.services.mail import letter_words as words
 from portal.services.sessions.extending import spoken
 from portal.settings_mail import one_address
@@ -56,7 +56,6 @@ class Envelope:
     language: Language = "en"
 
 
-_TAGS: dict[Language, str] = {"en": "en", "zh": "zh-CN"}
 _URGENT = (Kind.TIME_SHORT, Kind.SESSION_STARTED, Kind.JOB_ENDED)
 
 
@@ -100,7 +99,7 @@ def compose(envelope: Envelope, title: str, pieces: Sequence[str]) -> EmailMessa
     address = f"{envelope.public_url}/account/notifications"
     footer = f"-- \n{words.CHOOSE.to(envelope.language, address=address)}"
     found.set_content("\n\n".join([*pieces, footer]) + "\n")
-    found["Content-Language"] = _TAGS[envelope.language]  # after it: it takes such headers away
+    found["Content-Language"] = TAGS[envelope.language]  # after it: it takes such headers away
     return found
 
 
