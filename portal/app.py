@@ -6,6 +6,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -77,6 +78,7 @@ from portal.services.catalog.importing import Importer
 from portal.services.catalog.shelf import Shelf, places
 from portal.services.changes import EVERYONE, RECONCILE
 from portal.services.cluster.node_table_file import NodeTable
+from portal.services.counting import Counting
 from portal.services.files.roots import Files
 from portal.services.files.uploads import CHUNK_BYTES
 from portal.services.jobs.benchmark_reading import BenchmarkReading
@@ -181,7 +183,7 @@ def bare_app() -> FastAPI:
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
     )
-    install_error_handlers(app, lambda error: _look_again(app, error))
+    install_error_handlers(app, lambda error: _failed(app, error))
     for module in API_ROUTERS:
         app.include_router(module.router, prefix=API)
     for module in ROOT_ROUTERS:
@@ -190,8 +192,10 @@ def bare_app() -> FastAPI:
     return app
 
 
-def _look_again(app: FastAPI, error: PortalError) -> None:
-    """A request has found out that the directory fails: its status needn't wait for its turn."""
+def _failed(app: FastAPI, error: PortalError) -> None:
+    """A request has found out that something fails. It is counted, and where it is the directory,
+    its status needn't wait for its turn."""
+    app.state.metrics.errors.labels(error.slug).inc()
     if isinstance(error, DirectoryUnavailable | DirectoryUnfinished):
         status: Status = app.state.status
         status.hurry(Part.DIRECTORY)
@@ -202,15 +206,15 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Open everything, start the loops; end and close it all in reverse."""
     settings: Settings = app.state.settings
     async with AsyncExitStack() as stack:
-        parts = await _open(settings, stack)
-        directory = open_directory(settings)
+        parts = await _open(settings, app.state.metrics, stack)
+        directory = open_directory(settings, app.state.metrics.directory)
         stack.callback(directory.close)
         app.state.parts = parts
         app.state.db = parts.db
         app.state.http = parts.http
         app.state.directory = directory
         app.state.accounts = Accounts(settings, parts.db, directory, parts.changes)
-        app.state.files = _open_files(settings, stack)
+        app.state.files = _open_files(settings, app.state.metrics, stack)
         app.state.people = People(parts.db, directory, settings)
         parts.watcher.names = partial(names_of_numbers, parts.db)
         app.state.people_imports = Imports(app.state.accounts)
@@ -229,28 +233,38 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
 
 
-async def _open(settings: Settings, stack: AsyncExitStack) -> Parts:
+async def _open(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -> Parts:
     db = Database(settings.database)
     stack.push_async_callback(db.close)
+    patience = timedelta(minutes=settings.hub_give_up_minutes)
+    db.after_flush(Counting(metrics, patience).after_flush)
     if settings.migrates_at_start:
         await db.migrate()
-    return await open_parts(settings, db, stack)
+    return await open_parts(settings, db, stack, metrics)
 
 
-async def open_parts(settings: Settings, db: Database, stack: AsyncExitStack) -> Parts:
+async def open_parts(
+    settings: Settings, db: Database, stack: AsyncExitStack, metrics: Metrics | None = None
+) -> Parts:
     """The live objects over a database, with no loop running; the stack closes them."""
+    metrics = metrics or Metrics()
     catalog = Shelf(places(settings))
-    hub = await stack.enter_async_context(Hub(settings.hub_url, settings.hub_token))
+    hub = Hub(settings.hub_url, settings.hub_token, measure=metrics.hub)
+    await stack.enter_async_context(hub)
     http = await stack.enter_async_context(
         aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False)
     )
     agents = Agents(
-        settings.launcher_path, settings.sudo_path, slurm_timeout_s=settings.slurm_timeout_s
+        settings.launcher_path,
+        settings.sudo_path,
+        slurm_timeout_s=settings.slurm_timeout_s,
+        measure=metrics.launcher,
     )
     stack.push_async_callback(agents.close)
-    slurm = Slurm(settings.slurm_bin_dir, settings.slurm_conf, settings.slurm_timeout_s)
+    commands = (settings.slurm_bin_dir, settings.slurm_conf, settings.slurm_timeout_s)
+    slurm = Slurm(*commands, metrics.slurm)
     watcher = Watcher(slurm)
-    accounting = Accounting(settings.slurm_bin_dir, settings.slurm_conf, settings.slurm_timeout_s)
+    accounting = Accounting(*commands, metrics.slurm)
     return Parts(
         settings=settings,
         db=db,
@@ -263,13 +277,17 @@ async def open_parts(settings: Settings, db: Database, stack: AsyncExitStack) ->
         books=Books(accounting, watcher),
         node_table=NodeTable(settings.node_table_file),
         smtp=Smtp(settings) if settings.smtp_host else None,
+        metrics=metrics,
     )
 
 
-def _open_files(settings: Settings, stack: AsyncExitStack) -> Files:
+def _open_files(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -> Files:
     pools = {
         root.name: FileAgents(
-            settings.launcher_path, settings.sudo_path, slurm_timeout_s=settings.slurm_timeout_s
+            settings.launcher_path,
+            settings.sudo_path,
+            slurm_timeout_s=settings.slurm_timeout_s,
+            measure=metrics.launcher,
         )
         for root in settings.file_roots
     }
@@ -311,7 +329,8 @@ async def _start_loops(app: FastAPI, stack: AsyncExitStack) -> None:
     if parts.smtp is not None:
         loops["mail"] = Post(parts, parts.smtp).run
     for name, run in loops.items():
-        stack.push_async_callback(_end, asyncio.create_task(_keep_running(name, run), name=name))
+        looping = _keep_running(name, run, parts.metrics)
+        stack.push_async_callback(_end, asyncio.create_task(looping, name=name))
 
 
 async def _pass_on(parts: Parts) -> None:
@@ -320,7 +339,7 @@ async def _pass_on(parts: Parts) -> None:
         parts.changes.notify(RECONCILE, EVERYONE)
 
 
-async def _keep_running(name: str, run: Callable[[], Awaitable[None]]) -> None:
+async def _keep_running(name: str, run: Callable[[], Awaitable[None]], metrics: Metrics) -> None:
     """Run a loop for as long as the portal does: one that ends by a fault is logged and begun
     again, for without it nothing would be as it should. `gather` hands its error over as a value.
     """
@@ -328,6 +347,7 @@ async def _keep_running(name: str, run: Callable[[], Awaitable[None]]) -> None:
         (result,) = await asyncio.gather(run(), return_exceptions=True)
         fault = result if isinstance(result, BaseException) else None
         log.error("a loop ended and begins again", loop=name, exc_info=fault)
+        metrics.background_failures.labels(name).inc()
         await asyncio.sleep(LOOP_PAUSE_S)
 
 

@@ -5,7 +5,7 @@ Slurm, LDAP, the hub or a node.
 """
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +22,7 @@ from sqlalchemy.ext.asyncio import (
     async_sessionmaker,
     create_async_engine,
 )
+from sqlalchemy.orm import Session
 
 MIGRATIONS = Path(__file__).resolve().parent.parent / "migrations"
 SQLITE_BUSY_TIMEOUT_MS = 10_000
@@ -57,13 +58,20 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = url
         self.engine = create_engine(url)
-        self._sessions = async_sessionmaker(self.engine, expire_on_commit=False)
+        self._kind = type("Session", (Session,), {})  # of its own: listeners are the class's
+        self._sessions = async_sessionmaker(
+            self.engine, expire_on_commit=False, sync_session_class=self._kind
+        )
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[AsyncSession]:
         """A session that rolls back unless the block commits."""
         async with self._sessions() as session:
             yield session
+
+    def after_flush(self, listener: Callable[[Session, object], None]) -> None:
+        """Call this whenever rows were written, before they are committed."""
+        event.listen(self._kind, "after_flush", listener)
 
     async def migrate(self) -> None:
         """Bring the schema to the newest revision."""

@@ -19,6 +19,9 @@ from urllib.parse import quote
 
 import aiohttp
 
+from spawner import request_id
+from spawner.measured import Measure, measured, unmeasured
+
 TIMEOUT_S = 5.0
 SERVER_TOKEN_PREFIX = "Server at "  # noqa: S105 - how the hub names a login to a user's server
 MESSAGE_CHARS = 300
@@ -55,11 +58,12 @@ class ServerState:
 @dataclass
 class Hub:
     """A client, open between `open` and `close` (or `async with`). Every call takes `timeout_s`
-    seconds at most and raises HubError."""
+    seconds at most and raises HubError; `measure` hears of each request."""
 
     url: str
     token: str = field(repr=False)
     timeout_s: float = TIMEOUT_S
+    measure: Measure = field(default=unmeasured, repr=False)
     _client: aiohttp.ClientSession | None = field(default=None, repr=False)
 
     async def open(self) -> None:
@@ -177,11 +181,13 @@ class Hub:
         if self._client is None:
             raise HubUnavailable("the client is not open")
         url = f"{self.url.rstrip('/')}/hub/api{path}"
+        headers = {request_id.HEADER: name} if (name := request_id.current()) else {}
         try:
-            async with self._client.request(
-                method, url, json=body, allow_redirects=False
-            ) as response:
-                return response.status, await response.text(errors="replace")
+            with measured(self.measure, method, (aiohttp.ClientError, TimeoutError, OSError)):
+                async with self._client.request(
+                    method, url, json=body, headers=headers, allow_redirects=False
+                ) as response:
+                    return response.status, await response.text(errors="replace")
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise HubUnavailable(f"{method} {path}: {error!r}") from error
 

@@ -11,6 +11,7 @@ from typing import Any
 import structlog
 
 from portal.settings import Settings
+from spawner import request_id
 
 MAX_VALUE_CHARS = 1000
 _SECRET_WORDS = ("password", "secret", "token", "cookie", "authorization")
@@ -18,6 +19,7 @@ _SHARED: list[structlog.types.Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
+    structlog.stdlib.ExtraAdder(("user", "operation", "seconds", "outcome", "request")),
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 ]
 
@@ -34,6 +36,14 @@ def bound(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Mutabl
 
 def _printable(text: str) -> str:
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
+
+
+def begin_request(given: str = "") -> str:
+    """From now on this task's lines are about one request, or one piece of work: under the name
+    that nginx gave it, or a new one. Returns the name."""
+    name = request_id.begin(given)
+    structlog.contextvars.bind_contextvars(request=name)
+    return name
 
 
 def configure(settings: Settings) -> None:

@@ -1,16 +1,62 @@
-"""Numbers for Prometheus: how many requests, how long they took, and how logins end.
+"""Numbers for Prometheus: what is asked of the portal, what it waits for, and what fails.
 
-No label holds anything a user wrote: routes are named by their templates.
+They are few, and no label holds anything a user wrote: routes are named by their templates, and
+what else is counted by words of ours, or by names from the settings. docs/operation.md explains
+each.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+import prometheus_client
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60)
+
+# Seconds.
+REQUEST_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30)
+SLURM_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+EDGE_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30)
+LAUNCHER_BUCKETS = (0.01, 0.05, 0.25, 1, 5, 30)
+SPAWN_BUCKETS = (1, 1.5, 2, 3, 5, 10, 20, 30, 60, 120, 300, 600)
+WAIT_BUCKETS = (1, 5, 15, 60, 300, 900, 3600, 14400, 43200, 86400)
+
+# A second series beside each, which nobody reads.
+prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
+
+
+class Edge:
+    """How long one neighbour takes to answer, and how often no answer comes. Called as
+    `spawner.measured.Measure`; what was asked is the label, where there is one."""
+
+    def __init__(
+        self,
+        registry: CollectorRegistry,
+        name: str,
+        about: str,
+        label: str | None = None,
+        buckets: Sequence[float] = EDGE_BUCKETS,
+    ) -> None:
+        labels = (label,) if label else ()
+        self._seconds = Histogram(
+            f"portal_{name}_seconds",
+            f"Time until {about} had answered, or had not",
+            labels,
+            buckets=buckets,
+            registry=registry,
+        )
+        self._failures = Counter(
+            f"portal_{name}_failures", f"No answer of {about}", labels, registry=registry
+        )
+        self._labelled = label is not None
+
+    def __call__(self, what: str, seconds: float, answered: bool) -> None:
+        labels = (what,) if self._labelled else ()
+        found = self._seconds.labels(*labels) if labels else self._seconds
+        found.observe(seconds)
+        failures = self._failures.labels(*labels) if labels else self._failures
+        failures.inc(0 if answered else 1)  # 0, so that the series is there before the first
 
 
 class Metrics:
@@ -18,32 +64,114 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        self._web()
+        self._work()
+        self._neighbours()
+
+    def _web(self) -> None:
+        registry = self.registry
         self.requests = Counter(
             "portal_requests",
             "HTTP requests answered",
             ("method", "route", "status"),
-            registry=self.registry,
+            registry=registry,
         )
         self.seconds = Histogram(
             "portal_request_seconds",
             "Time until an answer was complete",
             ("route",),
-            buckets=_BUCKETS,
-            registry=self.registry,
+            buckets=REQUEST_BUCKETS,
+            registry=registry,
         )
+        self.errors = Counter(
+            "portal_errors",
+            "Answers with a status of 500 or more, by the type of their problem document",
+            ("type",),
+            registry=registry,
+        )
+
+    def _work(self) -> None:
+        registry = self.registry
         self.jobs = Gauge(
             "portal_jobs",
             "Sessions, jobs and tensorboards that have not ended",
             ("kind", "state"),
-            registry=self.registry,
+            registry=registry,
+        )
+        self.jobs_ended = Counter(
+            "portal_jobs_ended",
+            "Sessions, jobs and tensorboards seen to end",
+            ("kind", "outcome"),
+            registry=registry,
+        )
+        self.queue_wait = Histogram(
+            "portal_queue_wait_seconds",
+            "Time from Slurm's taking a job to its start",
+            ("kind",),
+            buckets=WAIT_BUCKETS,
+            registry=registry,
+        )
+        self.spawn = Histogram(
+            "portal_spawn_seconds",
+            "Time from the wish for a session to its server's answer, less the wait in the queue",
+            buckets=SPAWN_BUCKETS,
+            registry=registry,
+        )
+        self.round = Histogram(
+            "portal_reconcile_seconds",
+            "Time of one round of the reconcile loop",
+            buckets=EDGE_BUCKETS,
+            registry=registry,
+        )
+        self.background_failures = Counter(
+            "portal_background_failures",
+            "Loops that ended by a fault, and acts of theirs that will be tried again",
+            ("task",),
+            registry=registry,
         )
 
-    def render(self, live_jobs: Iterable[tuple[str, str, int]]) -> bytes:
-        """Prometheus' text; `live_jobs` are (kind, state, count) as they are now."""
+    def _neighbours(self) -> None:
+        registry = self.registry
+        self.slurm = Edge(registry, "slurm", "a command of Slurm's", "command", SLURM_BUCKETS)
+        self.launcher = Edge(registry, "launcher", "a launcher", "operation", LAUNCHER_BUCKETS)
+        self.directory = Edge(registry, "directory", "a directory server", "server")
+        self.hub = Edge(registry, "hub", "JupyterHub", "method")
+        self.proxy = Edge(registry, "proxy", "a TensorBoard (the head of its answer)")
+        self.proxy_open = Gauge(
+            "portal_proxy_open", "Answers of TensorBoards on their way", registry=registry
+        )
+        self.proxy_bytes = Counter(
+            "portal_proxy_bytes", "Bytes of TensorBoards' answers passed on", registry=registry
+        )
+        self.slurm_stale = Gauge(
+            "portal_slurm_stale_seconds",
+            "Since when Slurm's word is an old one; 0 while it answers",
+            registry=registry,
+        )
+        self.part_up = Gauge(
+            "portal_part_up",
+            "Whether a part that the portal works with is well, as the status page has it",
+            ("part", "name"),
+            registry=registry,
+        )
+
+    def render(
+        self,
+        live_jobs: Iterable[tuple[str, str, int]],
+        parts: Iterable[tuple[str, str, bool]] = (),
+        slurm_stale_s: float = 0.0,
+    ) -> bytes:
+        """Prometheus' text; what has no history is given as it is now: `live_jobs` as (kind, state,
+        count), `parts` as (part, name, well)."""
         self.jobs.clear()
         for kind, state, count in live_jobs:
             self.jobs.labels(kind, state).set(count)
-        return generate_latest(self.registry)
+        self.part_up.clear()
+        for part, name, well in parts:
+            self.part_up.labels(part, name).set(well)
+        self.slurm_stale.set(slurm_stale_s)
+        return prometheus_client.generate_latest(self.registry)
 
 
 class CountRequests:

@@ -9,6 +9,7 @@ import aiohttp
 
 from portal.db import Database
 from portal.hub import Hub
+from portal.metrics import Metrics
 from portal.services.board import Board
 from portal.services.catalog.shelf import Shelf
 from portal.services.changes import Changes
@@ -40,6 +41,7 @@ class Parts:
     http: aiohttp.ClientSession
     books: Books
     smtp: Smtp | None = None  # where e-mails are set up
+    metrics: Metrics = field(default_factory=Metrics)
     changes: Changes = field(default_factory=Changes)
     # when a TensorBoard's program last asked whether it should go on, by run
     heard: dict[str, datetime] = field(default_factory=dict)

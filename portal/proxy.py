@@ -16,6 +16,9 @@ import structlog
 from starlette.responses import Response
 from yarl import URL
 
+from portal.metrics import Metrics
+from spawner.measured import measured
+
 log = structlog.get_logger(__name__)
 
 Headers = list[tuple[bytes, bytes]]
@@ -163,9 +166,11 @@ class Forwarded(Response):
         client: aiohttp.ClientSession,
         exchange: Exchange,
         away: Response,
+        metrics: Metrics,
         allowed: Allowed | None = None,
     ) -> None:
         super().__init__()
+        self._metrics = metrics
         self._client = client
         self._exchange = exchange
         self._away = away
@@ -187,7 +192,8 @@ class Forwarded(Response):
 
     async def _carry(self, scope: Any, receive: Receive, send: Send) -> None:
         try:
-            answer = await self._ask()
+            with measured(self._metrics.proxy, "", (aiohttp.ClientError, TimeoutError)):
+                answer = await self._ask()
         except (aiohttp.ClientError, TimeoutError) as error:
             log.warning(
                 "tensorboard does not answer",
@@ -197,7 +203,8 @@ class Forwarded(Response):
             await self._away(scope, receive, send)
             return
         async with answer:
-            await self._pass_on(answer, send)
+            with self._metrics.proxy_open.track_inprogress():
+                await self._pass_on(answer, send)
 
     async def _ask(self) -> aiohttp.ClientResponse:
         exchange = self._exchange
@@ -220,6 +227,7 @@ class Forwarded(Response):
         if exchange.method != "HEAD":
             async for chunk in answer.content.iter_any():
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                self._metrics.proxy_bytes.inc(len(chunk))
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

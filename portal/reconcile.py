@@ -64,7 +64,9 @@ class Reconcile:
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        self._acts = Acts(lambda: parts.changes.notify(RECONCILE))
+        self._acts = Acts(
+            lambda: parts.changes.notify(RECONCILE), parts.metrics.background_failures
+        )
         self._watched = Watched(parts)
         self._outside = Outside(parts)
         self._unsettled = Unsettled(parts)
@@ -75,7 +77,8 @@ class Reconcile:
         """Go round whenever something changed, and every few seconds."""
         async with self.parts.changes.listen(RECONCILE) as listener:
             while True:
-                await self.round(utcnow())
+                with self.parts.metrics.round.time():
+                    await self.round(utcnow())
                 await listener.wait(0 if self._unsettled.more else ROUND_S)
 
     async def close(self) -> None:

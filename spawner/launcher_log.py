@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+from typing import Any
 
 log = logging.getLogger(__name__)
 
@@ -79,16 +80,16 @@ class Relay:
         return True
 
 
-def _fields(said: object) -> tuple[str, float, str, str] | None:
+def _fields(said: Any) -> tuple[str, float, str, str] | None:
     """Operation, seconds, the error's type ("" for none) and the request's name; None if it is
     anything else."""
     if not isinstance(said, dict):
         return None
-    operation, error, request = (said.get(key) for key in ("launcher", "error", "request"))
+    operation, error, request = said.get("launcher"), said.get("error"), said.get("request")
     words = ((_WORD, operation), (_NO_WORD, error), (_REQUEST, request))
     if not all(type(word) is str and shape.fullmatch(word) for shape, word in words):
         return None
-    seconds = said.get("seconds")
+    seconds: Any = said.get("seconds")
     if type(seconds) not in {int, float} or not 0 <= seconds < MAX_SECONDS:
         return None
-    return operation, round(float(seconds), 3), error, request
+    return str(operation), round(float(seconds), 3), str(error), str(request)

@@ -4,20 +4,20 @@ Its name, where it comes from, how large it is, and the headers that keep our ow
 """
 
 import re
-import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-import structlog
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 
 from portal.api.bearer import has_bearer
 from portal.errors import OriginRefused, TooLarge, problem_response
+from portal.logging import begin_request
 from portal.origin import origin_allowed
 from portal.services.audit.audit import is_request
 from portal.settings import Settings
+from spawner.request_id import HEADER
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Any]]
@@ -46,10 +46,9 @@ HEADERS = {
 
 
 class RequestIds:
-    """Gives each request a name of its own: in the log, in the audit, and for the caller in the
-    answer, so that a complaint leads to both."""
-
-    HEADER = "X-Request-Id"
+    """Each request has a name: in the log, in the audit, and for the caller in the answer, so that
+    a complaint leads to both. It is nginx's own, which lets no other through; the hub hands on what
+    its request had from there."""
 
     def __init__(self, app: App) -> None:
         self.app = app
@@ -58,13 +57,13 @@ class RequestIds:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        request_id = secrets.token_hex(8)
-        structlog.contextvars.bind_contextvars(request=request_id)
+        given = HTTPConnection(scope).headers.get(HEADER, "")
+        request_id = begin_request(given)
         is_request(request_id)
 
         async def add(message: Any) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message)[self.HEADER] = request_id
+                MutableHeaders(scope=message)[HEADER] = request_id
             await send(message)
 
         await self.app(scope, receive, add)

@@ -22,6 +22,7 @@ from portal.directory.contract import ServerHealth
 from portal.directory.mapping import Entry, texts
 from portal.errors import DirectoryUnavailable, DirectoryUnfinished, PortalError
 from portal.settings import Settings
+from spawner.measured import Measure, measured, unmeasured
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # ldap3 uses pyasn1's older names
@@ -70,6 +71,7 @@ class TakesNoChanges(ServerTrouble):
 
 
 FAILURES = (LDAPException, OSError, ServerTrouble)
+NO_ANSWER = (LDAPException, OSError, DirectoryUnfinished)
 
 
 @dataclass(frozen=True)
@@ -194,9 +196,11 @@ class Link:
 
 @dataclass(frozen=True)
 class Servers:
-    """All servers of the directory; its methods are called in threads."""
+    """All servers of the directory; its methods are called in threads. `measure` hears of each
+    question, by the server's URL."""
 
     settings: Settings
+    measure: Measure = unmeasured
     _dead_until: dict[str, float] = field(default_factory=dict)
     _idle: dict[str, list[Link]] = field(default_factory=dict)
     _features: dict[str, tuple[float, Features]] = field(default_factory=dict)
@@ -213,7 +217,8 @@ class Servers:
         causes = []
         for url in [only] if only else self._in_order():
             try:
-                result = self._on(url, act)
+                with measured(self.measure, url, NO_ANSWER):
+                    result = self._on(url, act)
             except TakesNoChanges as error:
                 causes.append(f"{url}: {error}")
             except FAILURES as error:

@@ -35,6 +35,7 @@ from portal.errors import (
     WrongCredentials,
 )
 from portal.settings import Settings
+from spawner.measured import Measure, unmeasured
 
 T = TypeVar("T")
 
@@ -255,7 +256,7 @@ _NO_POLICY = (
 )
 
 
-def open_directory(settings: Settings) -> LdapDirectory:
-    """Connects at the first question."""
-    servers = Servers(settings)
+def open_directory(settings: Settings, measure: Measure = unmeasured) -> LdapDirectory:
+    """Connects at the first question. `measure` hears of each, by the server's URL."""
+    servers = Servers(settings, measure)
     return LdapDirectory(settings, servers, reading.Lists(servers))

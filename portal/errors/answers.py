@@ -23,6 +23,7 @@ from portal.errors.base import (
 )
 from portal.errors.login import LoginRequired
 from portal.errors.words import field_errors
+from spawner import request_id
 
 log = structlog.get_logger(__name__)
 
@@ -98,5 +99,7 @@ def install_error_handlers(app: FastAPI, failed: Callable[[PortalError], None]) 
     @app.exception_handler(Exception)
     async def _unexpected(_request: Request, _error: Exception) -> JSONResponse:
         # The server logs the traceback itself; the caller learns nothing of our insides.
-        detail = "The portal has a fault; it has been logged. Please try again."
-        return problem_response(Internal(detail))
+        error = Internal("The portal has a fault; it has been logged. Please try again.")
+        error.headers[request_id.HEADER] = request_id.current()  # the middleware is left already
+        failed(error)
+        return problem_response(error)

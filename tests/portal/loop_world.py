@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from portal.db import Database, utcnow
+from portal.metrics import Metrics
 from portal.models import BatchJob, Job, JobState, User, Wanted, new_id
 from portal.reconcile import Reconcile
 from portal.services.changes import Changes
@@ -80,7 +81,7 @@ class World:
         )
         self.parts: Any = SimpleNamespace(
             db=db, slurm=self.slurm, agents=self.agents, watcher=self.watcher,
-            changes=self.changes, settings=settings, submitting={}, heard={},
+            changes=self.changes, settings=settings, submitting={}, heard={}, metrics=Metrics(),
         )  # fmt: skip
         self.loop = Reconcile(self.parts)
         self.now = utcnow()

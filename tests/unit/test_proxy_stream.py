@@ -13,6 +13,7 @@ from aiohttp import web
 from starlette.responses import PlainTextResponse
 from yarl import URL
 
+from portal.metrics import Metrics
 from portal.proxy import (
     Exchange,
     Forwarded,
@@ -88,7 +89,9 @@ async def forward(handler: Handler, **kwargs: Any) -> Browser:
     async with upstream(handler) as target, client() as session:
         asked = exchange(target, **kwargs)
         away = PlainTextResponse("away", 503)
-        await Forwarded(session, asked, away)({"type": "http"}, browser.receive, browser.send)
+        await Forwarded(session, asked, away, Metrics())(
+            {"type": "http"}, browser.receive, browser.send
+        )
     return browser
 
 
@@ -109,6 +112,37 @@ async def test_path_headers_and_body_pass_as_they_are() -> None:
     assert (browser.status, browser.body, browser.ended) == (200, b"{}", True)
     assert browser.headers["content-type"].startswith("application/json")
     assert browser.headers["content-length"] == "2"
+
+
+async def test_what_streams_is_measured_and_so_is_who_does_not_answer() -> None:
+    metrics = Metrics()
+    counted = metrics.registry.get_sample_value
+    open_meanwhile: list[float | None] = []
+
+    async def handler(_request: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(body=b"x" * 1000)
+
+    class Watching(Browser):
+        async def send(self, message: Any) -> None:
+            open_meanwhile.append(counted("portal_proxy_open"))
+            await super().send(message)
+
+    away = PlainTextResponse("away", 503)
+    async with client() as session:
+        async with upstream(handler) as target:
+            browser, asked = Watching(), exchange(target)
+            response = Forwarded(session, asked, away, metrics)
+            await response({"type": "http"}, browser.receive, browser.send)
+        assert (browser.ended, set(open_meanwhile)) == (True, {1})
+        assert counted("portal_proxy_failures_total") == 0
+        browser = Browser()
+        response = Forwarded(session, asked, away, metrics)
+        await response({"type": "http"}, browser.receive, browser.send)
+    assert browser.status == 503
+    assert counted("portal_proxy_failures_total") == 1
+    assert counted("portal_proxy_seconds_count") == 2
+    assert counted("portal_proxy_bytes_total") == 1000
+    assert counted("portal_proxy_open") == 0
 
 
 async def test_compressed_stays_compressed() -> None:
@@ -155,7 +189,7 @@ async def test_a_stream_comes_as_it_is_made() -> None:
     browser = Browser()
     async with upstream(handler) as target, client() as session:
         away = PlainTextResponse("away", 503)
-        response = Forwarded(session, exchange(target), away)
+        response = Forwarded(session, exchange(target), away, Metrics())
         running = asyncio.ensure_future(response({"type": "http"}, browser.receive, browser.send))
         async with asyncio.timeout(5):
             await browser.got_some.wait()
@@ -184,7 +218,7 @@ async def test_a_browser_that_leaves_ends_the_request(headers_first: bool) -> No
     browser = Browser()
     async with upstream(handler) as target, client() as session:
         away = PlainTextResponse("away", 503)
-        response = Forwarded(session, exchange(target), away)
+        response = Forwarded(session, exchange(target), away, Metrics())
         running = asyncio.ensure_future(response({"type": "http"}, browser.receive, browser.send))
         async with asyncio.timeout(5):
             await arrived.wait()
@@ -213,7 +247,9 @@ async def test_who_may_look_no_more_is_cut_off(monkeypatch: pytest.MonkeyPatch) 
 
     browser = Browser()
     async with upstream(handler) as target, client() as session, asyncio.timeout(60):
-        response = Forwarded(session, exchange(target), PlainTextResponse("away", 503), allowed)
+        response = Forwarded(
+            session, exchange(target), PlainTextResponse("away", 503), Metrics(), allowed
+        )
         await response({"type": "http"}, browser.receive, browser.send)
     assert (asked, browser.ended) == (3, False)
 
@@ -229,7 +265,7 @@ async def test_a_body_that_breaks_off_does_not_look_whole() -> None:
 
     browser = Browser()
     async with upstream(handler) as target, client() as session:
-        response = Forwarded(session, exchange(target), PlainTextResponse("away", 503))
+        response = Forwarded(session, exchange(target), PlainTextResponse("away", 503), Metrics())
         with pytest.raises(aiohttp.ClientError):
             await response({"type": "http"}, browser.receive, browser.send)
     assert not browser.ended
@@ -240,7 +276,7 @@ async def test_nobody_there() -> None:
         target = f"http://127.0.0.1:{listener.getsockname()[1]}"
     browser = Browser()
     async with client() as session:
-        response = Forwarded(session, exchange(target), PlainTextResponse("away", 503))
+        response = Forwarded(session, exchange(target), PlainTextResponse("away", 503), Metrics())
         await response({"type": "http"}, browser.receive, browser.send)
     assert (browser.status, browser.body) == (503, b"away")
 
@@ -255,7 +291,9 @@ async def test_no_cookie_of_one_tensorboard_goes_to_the_next() -> None:
     async with upstream(handler) as target, client() as session:
         for _ in range(2):
             browser = Browser()
-            response = Forwarded(session, exchange(target), PlainTextResponse("away", 503))
+            response = Forwarded(
+                session, exchange(target), PlainTextResponse("away", 503), Metrics()
+            )
             await response({"type": "http"}, browser.receive, browser.send)
             assert "set-cookie" not in browser.headers
     assert seen == [None, None]

@@ -113,7 +113,9 @@ class Closing:
 
     def __init__(self, parts: Parts, accounts: Accounts, launchers: Sequence[Agents]) -> None:
         self._parts, self._accounts, self._launchers = parts, accounts, launchers
-        self._acts = Acts(lambda: parts.changes.notify(CLOSING), AGAIN)
+        self._acts = Acts(
+            lambda: parts.changes.notify(CLOSING), parts.metrics.background_failures, AGAIN
+        )
         self._hub_forgot: dict[str, datetime] = {}  # whom, and as of which disabling
 
     async def run(self) -> None:

@@ -8,9 +8,11 @@ from collections.abc import Awaitable, Callable, Container
 from datetime import datetime, timedelta
 
 import structlog
+from prometheus_client import Counter
 
 from portal.errors import PortalError
 from portal.hub import HubError
+from portal.logging import begin_request
 from spawner.errors import SpawnerError
 
 log = structlog.get_logger(__name__)
@@ -21,10 +23,13 @@ Act = Callable[[], Awaitable[None]]
 
 class Acts:
     """Those under way, and when each was tried last; `again` is how long one waits between two
-    tries. `ended` is called after each."""
+    tries. `ended` is called after each; `failures` counts those that didn't come off, by their
+    word."""
 
-    def __init__(self, ended: Callable[[], None], again: timedelta = AGAIN) -> None:
-        self._ended, self._again = ended, again
+    def __init__(
+        self, ended: Callable[[], None], failures: Counter, again: timedelta = AGAIN
+    ) -> None:
+        self._ended, self._failures, self._again = ended, failures, again
         self._running: dict[str, asyncio.Task[None]] = {}
         self._tried: dict[str, datetime] = {}
 
@@ -54,9 +59,12 @@ class Acts:
         await asyncio.gather(*self._running.values(), return_exceptions=True)
 
     async def _guarded(self, key: str, act: Act) -> None:
-        """Run an act; what the world refuses is logged and tried again at a later round."""
+        """Run an act; what the world refuses is logged and tried again at a later round. It has a
+        request's name: the hub's and the launchers' lines about it bear the same."""
+        begin_request()
         try:
             await act()
         except (SpawnerError, HubError, PortalError) as error:
             log.warning("will try again", act=key, error=str(error)[:300])
+            self._failures.labels(key.partition(" ")[0]).inc()
         self._ended()
