@@ -35,6 +35,12 @@ DETAIL_CHARS = 500
 NOT_NOW = frozenset({429, 500, 502, 503, 504})
 
 
+AWAY = (
+    "The portal is not answering just now. Reload the page in a moment."
+    " 门户暂时没有响应。请稍后重新加载页面。"
+)
+
+
 class PortalAway(Exception):
     """The portal didn't answer, or answered that it can't now."""
 
@@ -331,7 +337,7 @@ class PortalLoginHandler(BaseHandler):  # type: ignore[misc]
             self.log.warning("No login: %s", error)
             self.set_status(503)
             self.set_header("Retry-After", "2")
-            self.finish("The portal is not answering just now. Reload the page in a moment.")
+            self.finish(AWAY)
             return
         if user is not None:
             self._jupyterhub_user = user

@@ -33,6 +33,7 @@ from tests.sentence_lists import (
 ROOT = Path(__file__).parents[1]
 CATALOGUE = ROOT / "portal/said.zh.json"
 CATALOG = ROOT / "spawner/catalog"
+PROBLEMS = ROOT / "deploy/templates"
 
 # Two words side by side: what has fewer is a key, a name or a piece of a sentence (PIECES).
 _WORDS = re.compile(r"[^\W\d_]{2,}[,;:’”)]* [^\W\d_{“]")
@@ -203,6 +204,12 @@ def catalog_texts() -> tuple[str, ...]:
     )
 
 
+def front_door_texts() -> list[str]:
+    """Titles and details of the problem documents that nginx answers with by itself."""
+    found = [json.loads(path.read_text()) for path in sorted(PROBLEMS.glob("*.problem"))]
+    return [problem[name] for problem in found for name in ("title", "detail")]
+
+
 def _catalog_words(value: Any, name: str = "") -> Iterator[str]:
     if isinstance(value, dict):
         for key, inner in value.items():
@@ -222,7 +229,7 @@ def sentences() -> list[str]:
         if is_said(text)
         for spelt in SPELT_OUT.get(text, (text,))
     ]
-    return list(dict.fromkeys([*said, *EXTRA, *catalog_texts()]))
+    return list(dict.fromkeys([*said, *EXTRA, *front_door_texts(), *catalog_texts()]))
 
 
 def translations() -> dict[str, str]:
