@@ -358,9 +358,9 @@ PIECES = frozenset(
     }
 )
 EXTRA = (
-    "a list",
-    "a minute",
-    "a number",
+    "Home",  # settings_files.HOME
+    *("class", "outputs"),  # what batch-inference.yaml lets one choose
+    *("a list", "a minute", "a number"),
     *(
         f"{{0}} {word}{plural}"
         for word in (

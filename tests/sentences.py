@@ -12,6 +12,7 @@ import itertools
 import json
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from tests.sentence_lists import (
 ROOT = Path(__file__).parents[1]
 CATALOGUE = ROOT / "portal/said.zh.json"
 CATALOG = ROOT / "spawner/catalog"
+DEMO = ROOT / "cluster/cluster.toml"
 PROBLEMS = ROOT / "deploy/templates"
 
 # Two words side by side: what has fewer is a key, a name or a piece of a sentence (PIECES).
@@ -210,6 +212,12 @@ def front_door_texts() -> list[str]:
     return [problem[name] for problem in found for name in ("title", "detail")]
 
 
+def demo_texts() -> list[str]:
+    """Titles and descriptions of the demo's presets, which a site's own would stand in place of."""
+    presets = tomllib.loads(DEMO.read_text())["preset"]
+    return [preset[name] for preset in presets for name in ("title", "description")]
+
+
 def _catalog_words(value: Any, name: str = "") -> Iterator[str]:
     if isinstance(value, dict):
         for key, inner in value.items():
@@ -229,7 +237,8 @@ def sentences() -> list[str]:
         if is_said(text)
         for spelt in SPELT_OUT.get(text, (text,))
     ]
-    return list(dict.fromkeys([*said, *EXTRA, *front_door_texts(), *catalog_texts()]))
+    others = (*EXTRA, *front_door_texts(), *demo_texts(), *catalog_texts())
+    return list(dict.fromkeys([*said, *others]))
 
 
 def translations() -> dict[str, str]:
