@@ -15,7 +15,7 @@ from typing import Any
 import aiohttp
 import uvloop
 
-from bench import api, board, front, launcher, memory, queries, start
+from bench import api, board, front, launcher, memory, pages, queries, start
 from bench.figure import Figure, Result, markdown, table
 from bench.load import BadAnswer
 from bench.place import Failed, Place
@@ -24,6 +24,7 @@ from cluster.errors import ClusterError
 
 MEASUREMENTS: dict[str, Callable[[Place], Awaitable[Result]]] = {
     "start": start.measure,
+    "pages": pages.measure,
     "front": front.measure,
     "tensorboard": board.measure,
     "queries": queries.measure,
