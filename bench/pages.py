@@ -20,7 +20,7 @@ USABLE = """() => document.querySelector('h1') !== null
 
 
 async def measure(place: Place) -> Result:
-    """The pages that show something by themselves; each is loaded anew, from the browser's cache."""
+    """The pages that show something by themselves, each loaded anew from the browser's cache."""
     pages = {each.name: each.address({}) for each in PLACES if not each.needs}
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
