@@ -5,10 +5,12 @@ or `alembic -x url=…` at a developer's desk. Knows the tables only to compare 
 import asyncio
 
 from alembic import context
-from sqlalchemy import Connection
+from sqlalchemy import Connection, func, select
 
 from portal.db import create_engine
 from portal.models import Base
+
+LOCK = 0x706F7274616C  # "portal": any number that is nobody else's
 
 
 def main() -> None:
@@ -32,9 +34,16 @@ async def _online(url: str) -> None:
 
 
 def _run(connection: Connection) -> None:
+    # One transaction for all: a migration that is broken off leaves the schema as it was. Who
+    # migrates at the same time waits here, and then finds nothing left to do.
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    else:
+        connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
     context.configure(
         connection=connection,
         target_metadata=Base.metadata,
+        transactional_ddl=True,
         # SQLite alters a table by copying it
         render_as_batch=connection.dialect.name == "sqlite",
     )

@@ -10,9 +10,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy.exc import SQLAlchemyError
-
-from portal.db import Database, sqlite_file
+from portal import revisions, start
+from portal.db import sqlite_file
 from portal.directory import open_directory
 from portal.hub import Hub, HubError
 from portal.models import HomeTask
@@ -77,14 +76,19 @@ async def _database(settings: Settings) -> Finding:
         ready = os.access(file.parent, os.W_OK)
         problem = None if ready else f"{file.parent} is no folder that can be written to"
         return Finding("database", problem, "Look at state_dir.")
-    database = Database(settings.database)
     try:
-        await database.answers()
-    except (SQLAlchemyError, OSError) as error:
-        return Finding("database", str(error)[:300], "Look at database_url and state_dir.")
-    finally:
-        await database.close()
-    return Finding("database")
+        database = start.open_database(settings)
+        try:
+            schema = await start.look(database)
+            start.refuse_unusable(database.url, schema)
+        finally:
+            await database.close()
+    except start.StartRefused as error:
+        return Finding("database", str(error), "The start is refused until then.")
+    if schema.revision == revisions.head() or settings.migrates_at_start:
+        return Finding("database")
+    problem = f"it is at revision {schema.revision or 'none'}, this portal needs {revisions.head()}"
+    return Finding("database", problem, "Back it up, then run: portal migrate")
 
 
 def directory_advice(cause: str | None) -> str:

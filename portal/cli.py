@@ -1,4 +1,4 @@
-"""The command line: serve, migrate, check, openapi; what administrators do is in other files.
+"""The command line: serve, check, openapi; what administrators do is in other files.
 
 These and app.py alone read the environment; everything else is handed its settings.
 """
@@ -7,15 +7,24 @@ import asyncio
 import json
 import logging
 import sys
+from contextlib import ExitStack
 
 import typer
 
 from portal import check as checks
-from portal import cli_announcements, cli_audit, cli_groups, cli_leaving, cli_limits, cli_usage
+from portal import (
+    cli_announcements,
+    cli_audit,
+    cli_backup,
+    cli_groups,
+    cli_leaving,
+    cli_limits,
+    cli_usage,
+    start,
+)
 from portal import logging as portal_logging
 from portal.app import bare_app, create_app
 from portal.cli_desk import load
-from portal.db import Database
 from portal.serve import Server, server_config
 
 app = typer.Typer(
@@ -32,6 +41,9 @@ app.add_typer(cli_limits.app, name="limits")
 app.command()(cli_usage.usage)
 app.add_typer(cli_audit.app, name="audit")
 app.add_typer(cli_announcements.app, name="announcements")
+app.command()(cli_backup.migrate)
+app.command()(cli_backup.backup)
+app.command()(cli_backup.restore)
 
 
 @app.command()
@@ -39,27 +51,20 @@ def serve() -> None:
     """Serve until told to stop."""
     settings = load()
     portal_logging.configure(settings)
-    logging.getLogger(__name__).info("the portal starts on %s", settings.public_url)
-    server = Server(server_config(create_app(settings), settings))
-    server.run()
+    log = logging.getLogger(__name__)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(start.running(settings))
+            listener = stack.enter_context(start.listener(settings))
+            asyncio.run(start.prepare_database(settings))
+        except start.StartRefused as error:
+            typer.echo(f"The portal can't start: {error}", err=True)
+            raise typer.Exit(1) from error
+        log.info("the portal starts on %s", settings.public_url)
+        server = Server(server_config(create_app(settings), settings))
+        server.run(sockets=[listener])
     if not server.started:
         raise typer.Exit(1)
-
-
-@app.command()
-def migrate() -> None:
-    """Bring the database to this version's schema."""
-    settings = load()
-
-    async def work() -> None:
-        database = Database(settings.database)
-        try:
-            await database.migrate()
-        finally:
-            await database.close()
-
-    asyncio.run(work())
-    typer.echo("The database is up to date.")
 
 
 @app.command()

@@ -69,11 +69,16 @@ def load() -> Settings:
     try:
         return load_settings()
     except SettingsError as error:
-        typer.echo("The portal can't start with these settings:", err=True)
-        for field, message in error.problems:
-            typer.echo(f"  {field}: {message}", err=True)
-        typer.echo("docs/settings.md describes them all.", err=True)
-        raise typer.Exit(BAD_SETTINGS) from error
+        raise tell_settings(error) from error
+
+
+def tell_settings(error: SettingsError) -> typer.Exit:
+    """On stderr, each mistake with its field; returns the end with status 2."""
+    typer.echo("The portal can't start with these settings:", err=True)
+    for field, message in error.problems:
+        typer.echo(f"  {field}: {message}", err=True)
+    typer.echo("docs/settings.md describes them all.", err=True)
+    return typer.Exit(BAD_SETTINGS)
 
 
 async def _open(settings: Settings, work: Callable[[Desk], Awaitable[T]]) -> T:

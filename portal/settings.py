@@ -34,7 +34,7 @@ from portal.registry_auth import registry_hosts
 from portal.settings_directory import DirectorySettings
 from portal.settings_files import FileSettings
 from portal.settings_mail import MailSettings
-from portal.settings_types import AbsolutePath, HomeCommand
+from portal.settings_types import AbsolutePath, DatabaseUrl, HomeCommand
 from spawner.references import parse_registry
 
 MIN_SECRET_LENGTH = 32
@@ -103,10 +103,11 @@ class Settings(DirectorySettings, FileSettings, MailSettings, BaseSettings):
     hub_url: HttpUrl = "http://127.0.0.1:8081"
     state_dir: AbsolutePath
     frontend_dir: AbsolutePath | None = None
-    database_url: str = ""
+    database_url: DatabaseUrl = ""
     auto_migrate: bool | None = None
     hub_token_file: AbsolutePath
     internal_secret_file: AbsolutePath
+    metrics_token_file: AbsolutePath | None = None
     log_format: Literal["json", "console"] = "json"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     notice: str | None = None
@@ -223,6 +224,10 @@ class Settings(DirectorySettings, FileSettings, MailSettings, BaseSettings):
         return read_secret(self.internal_secret_file)
 
     @cached_property
+    def metrics_token(self) -> str | None:
+        return read_secret(self.metrics_token_file) if self.metrics_token_file else None
+
+    @cached_property
     def hub_token(self) -> str:
         return read_secret(self.hub_token_file)
 
@@ -278,19 +283,24 @@ def read_secret(path: Path, *, min_length: int = MIN_SECRET_LENGTH) -> str:
 
 def load_settings() -> Settings:
     """Read and check everything, secrets too; raises SettingsError."""
-    config = os.environ.get("PORTAL_CONFIG")
-    if config and not Path(config).is_file():
-        raise SettingsError([("PORTAL_CONFIG", f"there is no file {config}")])
-    try:
-        settings = Settings()  # the sources fill it
-    except ValidationError as error:
-        raise SettingsError(_plain(error)) from error
-    except (OSError, ValueError) as error:
-        raise SettingsError([("PORTAL_CONFIG", str(error))]) from error
+    settings = read_settings()
     problems = _secret_problems(settings)
     if problems:
         raise SettingsError(problems)
     return settings
+
+
+def read_settings() -> Settings:
+    """The settings, before the secrets are where they say; raises SettingsError."""
+    config = os.environ.get("PORTAL_CONFIG")
+    if config and not Path(config).is_file():
+        raise SettingsError([("PORTAL_CONFIG", f"there is no file {config}")])
+    try:
+        return Settings()  # the sources fill it
+    except ValidationError as error:
+        raise SettingsError(_plain(error)) from error
+    except (OSError, ValueError) as error:
+        raise SettingsError([("PORTAL_CONFIG", str(error))]) from error
 
 
 def _secret_problems(settings: Settings) -> list[tuple[str, str]]:
@@ -298,6 +308,7 @@ def _secret_problems(settings: Settings) -> list[tuple[str, str]]:
     for field, name in (
         ("internal_secret_file", "internal_secret"),
         ("hub_token_file", "hub_token"),
+        ("metrics_token_file", "metrics_token"),
         ("ldap_bind_password_file", "ldap_bind_password"),
         ("ldap_write_password_file", "ldap_write_password"),
         ("smtp_password_file", "smtp_password"),

@@ -1,11 +1,16 @@
 """Types of settings that more than one file of them uses, or that want checking of their own."""
 
 import string
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
 
+DRIVERS = {"sqlite+aiosqlite": "aiosqlite", "postgresql+psycopg": "psycopg"}
+DATABASES = "sqlite+aiosqlite:////FILE or postgresql+psycopg://HOST/NAME"
 HOME_PLACES = frozenset({"username", "uid", "gid", "home"})
 
 
@@ -29,5 +34,21 @@ def _home_command(value: list[str]) -> list[str]:
     return value
 
 
+def _database_url(value: str) -> str:
+    """One of the two databases, with its driver. What is said never repeats the password."""
+    if not value:
+        return value
+    try:
+        driver = make_url(value).drivername
+    except (ArgumentError, ValueError) as error:
+        raise ValueError(f"must be a URL, {DATABASES}") from error
+    if driver not in DRIVERS:
+        raise ValueError(f"must begin with {DATABASES}, not {driver[:50]}")
+    if find_spec(DRIVERS[driver]) is None:
+        raise ValueError(f"needs the Python package {DRIVERS[driver]}, which isn't installed")
+    return value
+
+
 AbsolutePath = Annotated[Path, AfterValidator(_absolute)]
+DatabaseUrl = Annotated[str, AfterValidator(_database_url)]
 HomeCommand = Annotated[list[str], AfterValidator(_home_command)]

@@ -1,0 +1,183 @@
+"""A backup as a file: a tar whose first member, the manifest, says what the others are and how they
+hash. Knows no database and no settings.
+"""
+
+import gzip
+import hashlib
+import io
+import os
+import tarfile
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+MANIFEST = "manifest.json"
+DATABASE = "database"
+SETTINGS = "settings/portal.toml"
+SECRETS = "secrets/"
+MAX_SMALL = 1024 * 1024
+CHUNK = 1024 * 1024
+
+
+class BackupError(Exception):
+    """One sentence: why there is no backup, or why this one can't be used."""
+
+
+class Member(BaseModel):
+    """A file in the backup. `mode`, `owner` and `group` are those it had."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    size: int
+    sha256: str
+    mode: int
+    owner: str
+    group: str
+
+
+class Manifest(BaseModel):
+    """What the backup is. `revision` is the schema's, `portal` the version that made it."""
+
+    format: Literal[1] = 1
+    portal: str
+    revision: str
+    database: Literal["sqlite", "postgresql"]
+    made_at: datetime
+    members: list[Member]
+    left_out: list[str]
+
+    def member(self, name: str) -> Member | None:
+        return next((one for one in self.members if one.name == name), None)
+
+
+def digest_of(file: Path) -> tuple[int, str]:
+    """Size and SHA-256."""
+    with file.open("rb") as data:
+        found = hashlib.file_digest(data, "sha256")
+        return data.tell(), found.hexdigest()
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+@contextmanager
+def workshop(folder: Path) -> Iterator[Path]:
+    """A folder for what is in the making, closed to others, on the same disk as the result."""
+    try:
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".portal-backup-") as made:
+            yield Path(made)
+    except OSError as error:
+        where = error.filename or folder
+        raise BackupError(f"{where} can't be written: {error.strerror}.") from error
+
+
+def write(file: Path, manifest: Manifest, sources: dict[str, Path | bytes], folder: Path) -> None:
+    """Into a new file of mode 0600, complete or not there at all."""
+    partial = folder / "backup"
+    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "wb") as out:
+        with tarfile.open(fileobj=out, mode="w:gz") as tar:
+            _add(tar, MANIFEST, manifest.model_dump_json(indent=2).encode())
+            for member in manifest.members:
+                _add(tar, member.name, sources[member.name])
+        out.flush()
+        os.fsync(out.fileno())
+    try:
+        file.hardlink_to(partial)
+    except FileExistsError as error:
+        raise BackupError(f"{file} is there already: name a new file.") from error
+
+
+def _add(tar: tarfile.TarFile, name: str, source: Path | bytes) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.mode = 0o600
+    if isinstance(source, bytes):
+        entry.size = len(source)
+        tar.addfile(entry, io.BytesIO(source))
+        return
+    entry.size = source.stat().st_size
+    with source.open("rb") as data:
+        tar.addfile(entry, data)
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def read(file: Path) -> tuple[Manifest, dict[str, bytes]]:
+    """The manifest and every small member, once all of the file has been read and compared with it.
+    Raises BackupError."""
+    with _opened(file) as tar:
+        entries = iter(tar)
+        manifest = _manifest(file, tar, next(entries, None))
+        wanted = {member.name: member for member in manifest.members}
+        small: dict[str, bytes] = {}
+        for entry in entries:
+            member = wanted.pop(entry.name, None)
+            data = tar.extractfile(entry) if member else None
+            if member is None or data is None:
+                raise BackupError(f"{file} holds {entry.name[:100]}, which its manifest doesn't.")
+            keep = io.BytesIO() if member.name != DATABASE else None
+            _compare(file, member, data, keep)
+            if keep is not None:
+                small[member.name] = keep.getvalue()
+    if wanted:
+        raise BackupError(f"{file} is damaged: {', '.join(sorted(wanted))} is missing in it.")
+    return manifest, small
+
+
+def take_database(file: Path, manifest: Manifest, to: Path) -> None:
+    """The database's copy, into a new file of mode 0600, compared once more."""
+    member = manifest.member(DATABASE)
+    if member is None:
+        raise BackupError(f"{file} holds no database.")
+    handle = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "wb") as out, _opened(file) as tar:
+        for entry in tar:
+            if entry.name == DATABASE and (data := tar.extractfile(entry)) is not None:
+                _compare(file, member, data, out)
+                break
+        out.flush()
+        os.fsync(out.fileno())
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[tarfile.TarFile]:
+    """Read from its beginning to its end. What tarfile, gzip and zlib call the matter is one
+    sentence here."""
+    try:
+        with file.open("rb") as data, tarfile.open(fileobj=data, mode="r|gz") as tar:
+            yield tar
+    except FileNotFoundError as error:
+        raise BackupError(f"There is no file {file}.") from error
+    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise BackupError(f"{file} is no backup of the portal, or is damaged: {error}.") from error
+
+
+def _manifest(file: Path, tar: tarfile.TarFile, entry: tarfile.TarInfo | None) -> Manifest:
+    data = tar.extractfile(entry) if entry is not None and entry.name == MANIFEST else None
+    if data is None:
+        raise BackupError(f"{file} is no backup of the portal: its manifest is missing.")
+    try:
+        return Manifest.model_validate_json(data.read(MAX_SMALL))
+    except ValidationError as error:
+        raise BackupError(f"{file} has a manifest that this portal can't read.") from error
+
+
+def _compare(file: Path, member: Member, data: IO[bytes], out: IO[bytes] | None) -> None:
+    found, size = hashlib.sha256(), 0
+    while chunk := data.read(CHUNK):
+        found.update(chunk)
+        size += len(chunk)
+        if out is not None:
+            if size > MAX_SMALL and isinstance(out, io.BytesIO):
+                raise BackupError(f"{file} is damaged: {member.name} is too large.")
+            out.write(chunk)
+    if (size, found.hexdigest()) != (member.size, member.sha256):
+        raise BackupError(f"{file} is damaged: {member.name} isn't what its manifest says.")

@@ -1,0 +1,153 @@
+"""PostgreSQL's database into a file and back, by its own pg_dump, pg_restore and psql. The password
+reaches them in a file that nobody else may read: never as an argument.
+"""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy.engine import make_url
+
+from portal.backup_file import BackupError
+from portal.revisions import VERSION_TABLE, place
+
+# libpq's variables for what a URL may say beside host, port, user and name
+OPTIONS = {
+    "host": "PGHOST",
+    "port": "PGPORT",
+    "sslmode": "PGSSLMODE",
+    "sslrootcert": "PGSSLROOTCERT",
+    "sslcert": "PGSSLCERT",
+    "sslkey": "PGSSLKEY",
+    "connect_timeout": "PGCONNECT_TIMEOUT",
+    "options": "PGOPTIONS",
+    "passfile": "PGPASSFILE",
+}
+HANDED_DOWN = ("PATH", "HOME", "LANG", "LC_ALL", "PGPASSFILE", "PGSERVICEFILE")
+OTHERS = (
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+    " AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+)
+TABLES = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()"
+REVISION = f"SELECT version_num FROM {VERSION_TABLE}"  # noqa: S608 - our own name
+EMPTY = """
+SET lock_timeout = '10s';
+DO $$
+DECLARE one record;
+BEGIN
+ FOR one IN SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() LOOP
+  EXECUTE format('DROP TABLE %I CASCADE', one.name);
+ END LOOP;
+ FOR one IN SELECT oid::regprocedure AS name FROM pg_proc
+  WHERE pronamespace = current_schema()::regnamespace AND NOT EXISTS
+   (SELECT 1 FROM pg_depend WHERE objid = pg_proc.oid AND deptype = 'e') LOOP
+  EXECUTE 'DROP FUNCTION ' || one.name || ' CASCADE';
+ END LOOP;
+ FOR one IN SELECT oid::regtype AS name FROM pg_type
+  WHERE typnamespace = current_schema()::regnamespace AND typtype IN ('e', 'd') LOOP
+  EXECUTE 'DROP TYPE ' || one.name || ' CASCADE';
+ END LOOP;
+END $$;
+"""
+
+
+@dataclass(frozen=True)
+class Server:
+    """The database that a URL names, for PostgreSQL's own programs."""
+
+    url: str
+
+    def dump(self, to: Path) -> str:
+        """Into a file, one moment's state; returns the schema's revision, which is asked first:
+        a migration in between is found when the copy is compared with it at the restore."""
+        revision = self.revision()
+        self._run(["pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={to}"])
+        to.chmod(0o600)
+        return revision
+
+    def revision(self) -> str:
+        """Raises BackupError where there is none."""
+        if self.is_empty():
+            raise BackupError(f"The database {place(self.url)} is empty: start the portal once.")
+        found = self._ask(REVISION)
+        if not found:
+            raise BackupError(f"The database {place(self.url)} says no revision of its schema.")
+        return found
+
+    def is_empty(self) -> bool:
+        """Whether there is no table."""
+        return self._ask(TABLES) == "0"
+
+    def others(self) -> int:
+        """How many are connected besides us."""
+        return int(self._ask(OTHERS))
+
+    def restore(self, copy: Path) -> None:
+        """Whatever is there goes, and the copy comes, in one transaction."""
+        script = copy.with_name("restore.sql")
+        make = ["pg_restore", "--no-owner", "--no-privileges", f"--file={script}", str(copy)]
+        self._run(make)
+        script.chmod(0o600)
+        first = copy.with_name("empty.sql")
+        first.write_text(EMPTY)
+        self._run([*PSQL, "--single-transaction", f"--file={first}", f"--file={script}"])
+
+    def _ask(self, question: str) -> str:
+        return self._run([*PSQL, "--command", question]).strip()
+
+    def _run(self, argv: list[str]) -> str:
+        with self._environment() as environment:
+            try:
+                done = subprocess.run(
+                    argv, env=environment, capture_output=True, text=True, check=False
+                )
+            except OSError as error:
+                sentence = f"{argv[0]} can't be run: install PostgreSQL's client programs."
+                raise BackupError(sentence) from error
+        if done.returncode != 0:
+            why = " ".join(done.stderr.split())[:300]
+            raise BackupError(f"{argv[0]} on {place(self.url)} failed: {why}")
+        return done.stdout
+
+    @contextmanager
+    def _environment(self) -> Iterator[dict[str, str]]:
+        url = make_url(self.url)
+        known = {name: os.environ[name] for name in HANDED_DOWN if name in os.environ}
+        parts = {
+            "PGHOST": url.host,
+            "PGPORT": str(url.port) if url.port else None,
+            "PGUSER": url.username,
+            "PGDATABASE": url.database,
+        }
+        known |= {name: value for name, value in parts.items() if value}
+        for option, value in url.query.items():
+            if option not in OPTIONS or not isinstance(value, str):
+                raise BackupError(f"database_url says {option}, which pg_dump can't be told.")
+            known[OPTIONS[option]] = value
+        with tempfile.TemporaryDirectory(prefix="portal-") as folder:
+            if url.password:
+                file = Path(folder) / "password"
+                file.touch(mode=0o600)
+                file.write_text(f"*:*:*:*:{_escaped(str(url.password))}\n")
+                known["PGPASSFILE"] = str(file)
+            yield known
+
+
+PSQL = (
+    "psql",
+    "--no-psqlrc",
+    "--no-password",
+    "--quiet",
+    "--tuples-only",
+    "--no-align",
+    "--set=ON_ERROR_STOP=1",
+)
+
+
+def _escaped(password: str) -> str:
+    """As PostgreSQL's password files want it."""
+    return password.replace("\\", "\\\\").replace(":", "\\:")

@@ -1,0 +1,132 @@
+"""`portal backup`, `restore` and `migrate`: the state away, back, and to another schema."""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from alembic import command
+from alembic.util import CommandError
+from sqlalchemy.exc import SQLAlchemyError
+
+from portal import backup as backups
+from portal import backup_restore, revisions, start
+from portal.backup_file import BackupError
+from portal.cli_desk import REFUSED, load, tell_settings
+from portal.db import alembic_config
+from portal.settings import Settings, SettingsError
+
+CONFIG = "PORTAL_CONFIG"
+NO_CONFIG = f"{CONFIG} says where the settings file is, or shall be: set it."
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="A new file.", show_default=False)],
+) -> None:
+    """Write the database, the secrets and the settings into one file, while the portal runs."""
+    settings = load()
+    try:
+        made = backups.backup(settings, _config(), file)
+    except BackupError as error:
+        raise _refused(error) from error
+    typer.echo(f"{file}: portal {made.portal}, schema {made.revision}; keep it as a secret.")
+    typer.echo("In it:")
+    for member in made.members:
+        typer.echo(f"  {member.name} ({member.size} bytes)")
+    typer.echo("Left out:")
+    for what in made.left_out:
+        typer.echo(f"  {what}")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A backup.", show_default=False)],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Even where there is a state already.")
+    ] = False,
+) -> None:
+    """Put a backup back, and bring its database to this version's schema. No portal may run."""
+    config = _config()
+    if config is None:
+        typer.echo(NO_CONFIG, err=True)
+        raise typer.Exit(REFUSED)
+    try:
+        done = backup_restore.restore(config, file, replace=replace)
+    except SettingsError as error:
+        raise tell_settings(error) from error
+    except (BackupError, start.StartRefused) as error:
+        raise _refused(error) from error
+    made = done.manifest
+    typer.echo(f"{file} of {made.made_at:%Y-%m-%d %H:%M} UTC is back, portal {made.portal}.")
+    if made.revision != done.revision:
+        typer.echo(f"The schema went from {made.revision} to {done.revision}.")
+    for place in done.written:
+        typer.echo(f"  {place}")
+    for place in done.aside:
+        typer.echo(f"What was there before is {place}")
+    for what in done.kept:
+        typer.echo(f"Kept: {what}")
+    for image in done.images_missing:
+        typer.echo(f"Imported, but its file is missing: {image}")
+    typer.echo("Everybody has to log in again.")
+
+
+def migrate(
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REVISION",
+            help="An older revision, for an older portal: what only newer ones know is lost.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Bring the database to this version's schema. No portal may run."""
+    settings = load()
+    try:
+        with start.alone(settings):
+            before, after = asyncio.run(_migrate(settings, to))
+    except (BackupError, start.StartRefused) as error:
+        raise _refused(error) from error
+    if before == after:
+        typer.echo(f"The database is at {after} already.")
+    else:
+        typer.echo(f"The database went from {before or 'nothing'} to {after}.")
+
+
+async def _migrate(settings: Settings, to: str | None) -> tuple[str | None, str]:
+    database = start.open_database(settings)
+    try:
+        schema = await start.look(database)
+        start.refuse_unusable(database.url, schema)
+        if to is None:
+            await start.migrate(database, schema)
+            return schema.revision, revisions.head()
+        _refuse_revision(schema.revision, to)
+        try:
+            await asyncio.to_thread(command.downgrade, alembic_config(database.url), to)
+        except (SQLAlchemyError, CommandError) as error:
+            why = start.in_short(error)
+            sentence = f"The database can't go back to {to}, and was left as it is: {why}."
+            raise BackupError(sentence) from error
+        return schema.revision, to
+    finally:
+        await database.close()
+
+
+def _refuse_revision(now: str | None, to: str) -> None:
+    known = revisions.known()
+    if to not in known:
+        raise BackupError(f"There is no revision {to}; there are {', '.join(known)}.")
+    if now is None or known.index(to) < known.index(now):
+        raise BackupError(f"The database is at {now or 'nothing'}: --to goes back only.")
+
+
+def _config() -> Path | None:
+    config = os.environ.get(CONFIG)
+    return Path(config).absolute() if config else None
+
+
+def _refused(error: Exception) -> typer.Exit:
+    typer.echo(str(error), err=True)
+    return typer.Exit(REFUSED)

@@ -1,0 +1,171 @@
+"""What must hold before the portal serves: each thing that doesn't stops it with one sentence.
+
+The state folder is locked while a portal runs (shared: a second one may take over from the first),
+and by what must be alone with the state: restore and `portal migrate`.
+"""
+
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from alembic.util import CommandError
+from sqlalchemy.exc import SQLAlchemyError
+
+from portal import __version__, revisions
+from portal.db import Database
+from portal.revisions import VERSION_TABLE, Schema, place
+from portal.settings import Settings
+
+LOCK = "portal.lock"
+BROKEN_OFF = "Restore the backup made before the upgrade: docs/operation.md says how."
+
+
+class StartRefused(Exception):
+    """One sentence: what is the matter, where, and what to do."""
+
+
+# --- the state folder -----------------------------------------------------------------------------
+
+
+@contextmanager
+def running(settings: Settings) -> Iterator[None]:
+    """As long as a portal runs."""
+    with _locked(settings, fcntl.LOCK_SH, "The state is being restored or migrated; try later."):
+        yield
+
+
+@contextmanager
+def alone(settings: Settings) -> Iterator[None]:
+    """While nobody else may have the state open."""
+    stop = f"A portal is running on {settings.state_dir}: stop it first."
+    with _locked(settings, fcntl.LOCK_EX, stop):
+        yield
+
+
+@contextmanager
+def _locked(settings: Settings, how: int, busy: str) -> Iterator[None]:
+    folder = settings.state_dir
+    try:
+        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StartRefused(f"state_dir {folder} can't be written to: {error.strerror}.") from error
+    try:
+        owner = folder.stat()
+        if os.geteuid() == 0:
+            # root may restore; the portal's account must be able to lock it afterwards
+            os.fchown(lock, owner.st_uid, owner.st_gid)
+        try:
+            fcntl.flock(lock, how | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StartRefused(busy) from error
+        yield
+    finally:
+        os.close(lock)
+
+
+# --- the port -------------------------------------------------------------------------------------
+
+
+def listener(settings: Settings) -> socket.socket:
+    """Bound to the portal's port, which nobody else has then; it isn't listening yet."""
+    host, port = settings.listen_host, settings.listen_port
+    bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+        # two sockets may be bound to one port, and only one of them may listen
+        bound.listen(2048)
+    except OSError as error:
+        bound.close()
+        reason = error.strerror or str(error)
+        sentence = f"{host} port {port}, its listen_host and listen_port: {reason}."
+        raise StartRefused(sentence) from error
+    return bound
+
+
+# --- the database ---------------------------------------------------------------------------------
+
+
+def open_database(settings: Settings) -> Database:
+    """Raises StartRefused where SQLite's file can't be made."""
+    try:
+        return Database(settings.database)
+    except OSError as error:
+        where = place(settings.database)
+        raise StartRefused(f"The database {where} can't be opened: {error.strerror}.") from error
+
+
+async def prepare_database(settings: Settings) -> None:
+    """Bring the schema to this version's where the settings say so; refuse any other."""
+    database = open_database(settings)
+    try:
+        schema = await look(database)
+        refuse_unusable(database.url, schema)
+        if schema.revision == revisions.head():
+            return
+        if not settings.migrates_at_start:
+            raise StartRefused(
+                f"The database {place(database.url)} is at revision {_said(schema.revision)}; "
+                f"this portal needs {revisions.head()}: back it up, then run `portal migrate`."
+            )
+        await migrate(database, schema)
+    finally:
+        await database.close()
+
+
+async def look(database: Database) -> Schema:
+    """Raises StartRefused where the database doesn't answer."""
+    try:
+        async with database.engine.connect() as connection:
+            return await connection.run_sync(revisions.look)
+    except (SQLAlchemyError, OSError) as error:
+        raise StartRefused(
+            f"The database {place(database.url)} doesn't answer: {in_short(error)}. "
+            "Look at database_url and state_dir, and whether its server runs."
+        ) from error
+
+
+def refuse_unusable(url: str, schema: Schema) -> None:
+    """Newer than this portal, or left by a migration that was broken off."""
+    where = f"The database {place(url)}"
+    if schema.revision is None and schema.tables - {VERSION_TABLE}:
+        raise StartRefused(
+            f"{where} has tables but says no revision: it isn't the portal's, or a migration was "
+            f"broken off. {BROKEN_OFF}"
+        )
+    if schema.revision is not None and schema.revision not in revisions.known():
+        raise StartRefused(
+            f"{where} is at revision {schema.revision}, newer than this portal's "
+            f"{revisions.head()} (version {__version__}): start the newer portal, or restore the "
+            "backup made before the upgrade."
+        )
+    if schema.missing:
+        names = ", ".join(schema.missing[:5])
+        raise StartRefused(
+            f"{where} says that it is at revision {schema.revision}, but lacks {names}: a "
+            f"migration was broken off. {BROKEN_OFF}"
+        )
+
+
+async def migrate(database: Database, schema: Schema) -> None:
+    """From the schema found to this version's, wholly or not at all."""
+    try:
+        await database.migrate()
+    except (SQLAlchemyError, CommandError, OSError) as error:
+        raise StartRefused(
+            f"The database {place(database.url)} can't be brought from revision "
+            f"{_said(schema.revision)} to {revisions.head()}, and was left as it is: "
+            f"{in_short(error)}. {BROKEN_OFF}"
+        ) from error
+
+
+def _said(revision: str | None) -> str:
+    return revision or "none"
+
+
+def in_short(error: Exception) -> str:
+    """The database's own words on one line, without the statement and its values."""
+    cause = getattr(error, "orig", None) or error
+    return " ".join(str(cause).split())[:300].rstrip(".") or type(cause).__name__

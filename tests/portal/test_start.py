@@ -1,0 +1,254 @@
+"""What stops the start: one sentence on stderr that says what and where, a status that isn't 0, and
+no traceback. And `portal migrate`, which mends what it can.
+"""
+
+from __future__ import annotations
+
+import socket
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic import command
+from typer.testing import CliRunner
+
+from portal import revisions, start
+from portal.cli import app
+from portal.db import alembic_config, upgrade
+from portal.settings import Settings
+from tests.portal.command_line import Done, write_config
+from tests.portal.conftest import MakeSettings
+from tests.portal.slapd import free_port
+from tests.portal.test_cli import command as portal_command
+from tests.portal.test_cli import wait_until_healthy
+
+HEAD = revisions.head()
+
+
+class Stand:
+    """A portal's settings, and what came of a command with them."""
+
+    def __init__(self, make_settings: MakeSettings, folder: Path) -> None:
+        self.make_settings, self.folder = make_settings, folder
+        self.database = folder / "portal.db"
+
+    def settings(self, **changes: Any) -> Settings:
+        return self.make_settings(**{"listen_port": free_port(), **changes})
+
+    def run(self, *arguments: str, **changes: Any) -> Done:
+        config = write_config(self.settings(**changes), self.folder / "portal.toml")
+        found = CliRunner().invoke(app, arguments, env={"PORTAL_CONFIG": str(config)})
+        return Done(found.exit_code, found.stdout, found.stderr)
+
+    def refused(self, *arguments: str, **changes: Any) -> str:
+        """The one sentence."""
+        done = self.run(*arguments, **changes)
+        assert done.code == 1
+        (line,) = done.err.splitlines()
+        return line
+
+    def make(self, revision: str = "head") -> str:
+        url = f"sqlite+aiosqlite:///{self.database}"
+        upgrade(url, revision)
+        return url
+
+    def change(self, *statements: str) -> None:
+        with closing(sqlite3.connect(self.database)) as out:
+            for statement in statements:
+                out.execute(statement)
+            out.commit()
+
+    def tables(self) -> dict[str, str]:
+        with closing(sqlite3.connect(self.database)) as found:
+            return dict(found.execute("SELECT name, sql FROM sqlite_master WHERE sql NOT NULL"))
+
+
+@pytest.fixture
+def stand(make_settings: MakeSettings, tmp_path: Path) -> Stand:
+    return Stand(make_settings, tmp_path)
+
+
+def test_a_newer_database(stand: Stand) -> None:
+    stand.make()
+    stand.change("UPDATE alembic_version SET version_num = '9999'")
+    said = stand.refused("serve")
+    assert said.startswith("The portal can't start: The database ")
+    assert f"{stand.database} is at revision 9999, newer than this portal's {HEAD}" in said
+    assert "9999" in stand.refused("migrate")
+
+
+def test_a_database_whose_migration_was_broken_off(stand: Stand) -> None:
+    """As an older portal left it, which didn't migrate in one transaction."""
+    stand.make()
+    stand.change("DROP TABLE mails", "ALTER TABLE announcements DROP COLUMN public")
+    said = stand.refused("serve")
+    assert f"{stand.database} says that it is at revision {HEAD}, but lacks " in said
+    assert "mails" in said
+    assert "announcements.public" in said
+    assert "a migration was broken off" in said
+
+
+def test_a_migration_that_fails_leaves_all_as_it_was(stand: Stand) -> None:
+    """0015's table changes come before 0016 meets a column that is there already."""
+    stand.make("0013")
+    stand.change("ALTER TABLE sessions ADD COLUMN idempotency_key VARCHAR(200)")
+    before = stand.tables()
+    said = stand.refused("serve")
+    assert f"{stand.database} can't be brought from revision 0013 to {HEAD}" in said
+    assert "was left as it is" in said
+    assert "idempotency_key" in said
+    assert stand.tables() == before
+    assert "0013" in stand.refused("migrate")
+
+
+def test_tables_of_somebody_elses(stand: Stand) -> None:
+    stand.change("CREATE TABLE notes (id INTEGER)")
+    assert "has tables but says no revision" in stand.refused("serve")
+    assert set(stand.tables()) == {"notes"}
+
+
+def test_an_older_database_where_the_start_may_not_migrate(stand: Stand) -> None:
+    stand.make("0014")
+    said = stand.refused("serve", auto_migrate=False)
+    assert f"is at revision 0014; this portal needs {HEAD}" in said
+    assert "portal migrate" in said
+
+
+def test_a_file_that_is_no_database(stand: Stand) -> None:
+    stand.database.write_text("hello, this is a text and no database" * 100)
+    said = stand.refused("serve")
+    assert f"The database {stand.database} doesn't answer: " in said
+    assert "database_url" in said
+
+
+def test_a_database_in_a_folder_that_is_not_there(stand: Stand) -> None:
+    url = f"sqlite+aiosqlite:///{stand.folder / 'nowhere' / 'portal.db'}"
+    said = stand.refused("serve", database_url=url)
+    assert f"{stand.folder / 'nowhere'}/portal.db can't be opened: No such file" in said
+
+
+def test_a_state_folder_that_is_not_there(stand: Stand) -> None:
+    folder = stand.folder / "nowhere"
+    assert stand.refused("serve", state_dir=folder) == (
+        f"The portal can't start: state_dir {folder} can't be written to: "
+        "No such file or directory."
+    )
+
+
+def test_a_state_folder_that_can_not_be_written_to(stand: Stand) -> None:
+    folder = stand.folder / "a-file"
+    folder.write_text("")
+    assert f"state_dir {folder} can't be written to" in stand.refused("serve", state_dir=folder)
+
+
+def test_a_port_in_use(stand: Stand) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        said = stand.refused("serve", listen_port=port)
+    assert said == (
+        f"The portal can't start: 127.0.0.1 port {port}, its listen_host and listen_port: "
+        "Address already in use."
+    )
+
+
+def test_an_address_that_is_not_this_machines(stand: Stand) -> None:
+    assert "192.0.2.1 port " in stand.refused("serve", listen_host="192.0.2.1")
+
+
+def test_a_state_that_is_being_restored(stand: Stand) -> None:
+    with start.alone(stand.settings()):
+        assert "is being restored or migrated" in stand.refused("serve")
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        ("nonsense", "must be a URL, sqlite+aiosqlite:"),
+        ("mysql://portal:s3cret@db/portal", "must begin with sqlite+aiosqlite:"),
+        ("sqlite:////tmp/x.db", "must begin with sqlite+aiosqlite:"),
+        ("postgresql+psycopg://portal:s3cret@db:port/portal", "must be a URL"),
+    ],
+)
+def test_a_wrong_database_url(url: str, sentence: str, stand: Stand) -> None:
+    config = write_config(stand.settings(), stand.folder / "portal.toml")
+    env = {"PORTAL_CONFIG": str(config), "PORTAL_DATABASE_URL": url}
+    found = CliRunner().invoke(app, ["serve"], env=env)
+    assert found.exit_code == 2
+    assert f"  database_url: {sentence}" in found.stderr
+    assert "s3cret" not in found.stderr
+
+
+def test_as_a_process_it_says_no_more(stand: Stand) -> None:
+    """Neither the log nor a traceback comes beside the sentence."""
+    stand.make()
+    stand.change("UPDATE alembic_version SET version_num = '9999'")
+    config = write_config(stand.settings(), stand.folder / "portal.toml")
+    argv, options = portal_command("serve", config=config)
+    done = subprocess.run(argv, capture_output=True, timeout=60, check=False, **options)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert len(done.stderr.splitlines()) == 1
+
+
+class TestMigrate:
+    def test_it_says_from_where_to_where(self, stand: Stand) -> None:
+        assert stand.run("migrate").out == f"The database went from nothing to {HEAD}.\n"
+        assert stand.run("migrate").out == f"The database is at {HEAD} already.\n"
+        assert (
+            stand.run("migrate", "--to", "0014").out == f"The database went from {HEAD} to 0014.\n"
+        )
+        assert stand.run("migrate").out == f"The database went from 0014 to {HEAD}.\n"
+
+    def test_what_was_in_it_stays_both_ways(self, stand: Stand) -> None:
+        stand.make()
+        stand.change("INSERT INTO marks VALUES ('mine', '2026-01-01 00:00:00')")
+        stand.run("migrate", "--to", "0014")
+        stand.run("migrate")
+        with closing(sqlite3.connect(stand.database)) as found:
+            assert found.execute("SELECT name FROM marks WHERE name = 'mine'").fetchall() == [
+                ("mine",)
+            ]
+
+    def test_a_revision_that_there_is_not(self, stand: Stand) -> None:
+        stand.make()
+        assert "There is no revision 4711; there are " in stand.refused("migrate", "--to", "4711")
+
+    def test_back_is_never_forward(self, stand: Stand) -> None:
+        url = stand.make()
+        command.downgrade(alembic_config(url), "0014")
+        said = stand.refused("migrate", "--to", "0015")
+        assert said == "The database is at 0014: --to goes back only."
+
+    def test_not_while_a_portal_runs(self, stand: Stand) -> None:
+        settings = stand.settings()
+        config = write_config(settings, stand.folder / "portal.toml")
+        argv, options = portal_command("serve", config=config)
+        log = stand.folder / "portal.log"
+        url = f"http://127.0.0.1:{settings.listen_port}/healthz"
+        with log.open("w") as out, subprocess.Popen(argv, stderr=out, **options) as process:
+            try:
+                assert wait_until_healthy(url, process, log)
+                said = stand.refused("migrate")
+            finally:
+                process.terminate()
+                process.wait(timeout=60)
+        assert said == f"A portal is running on {stand.folder}: stop it first."
+
+
+def test_check_says_what_the_start_would(stand: Stand) -> None:
+    stand.make()
+    stand.change("UPDATE alembic_version SET version_num = '9999'")
+    done = stand.run("check")
+    (line,) = [line for line in done.out.splitlines() if "database" in line.split(":")[0]]
+    assert line.startswith("FAILED  database: ")
+    assert "newer than this portal's" in line
+
+
+def test_the_lock_is_the_state_folders_owners(stand: Stand) -> None:
+    settings = stand.settings()
+    with start.running(settings), start.running(settings):
+        status = (stand.folder / start.LOCK).stat()
+        assert status.st_mode & 0o777 == 0o600
+        assert status.st_uid == stand.folder.stat().st_uid

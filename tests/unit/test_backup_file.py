@@ -1,0 +1,132 @@
+"""A backup's file: what is written is read back, and nothing that was changed passes."""
+
+import gzip
+import hashlib
+import io
+import tarfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from portal.backup_file import (
+    DATABASE,
+    MANIFEST,
+    BackupError,
+    Manifest,
+    Member,
+    read,
+    take_database,
+    workshop,
+    write,
+)
+
+SECRET = b"a secret of thirty-two characters"
+COPY = bytes(range(256)) * 9000
+
+
+def member(name: str, data: bytes) -> Member:
+    digest = hashlib.sha256(data).hexdigest()
+    return Member(name=name, size=len(data), sha256=digest, mode=0o600, owner="a", group="b")
+
+
+def manifest(**members: bytes) -> Manifest:
+    return Manifest(
+        portal="1",
+        revision="0001",
+        database="sqlite",
+        made_at=datetime(2026, 1, 2, tzinfo=UTC),
+        members=[member(name, data) for name, data in members.items()],
+        left_out=["images"],
+    )
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    made = tmp_path / "backup"
+    with workshop(tmp_path) as folder:
+        copy = folder / "copy"
+        copy.write_bytes(COPY)
+        held = manifest(database=COPY, secret=SECRET)
+        write(made, held, {DATABASE: copy, "secret": SECRET}, folder)
+    return made
+
+
+def test_what_is_written_is_read_back(file: Path, tmp_path: Path) -> None:
+    found, small = read(file)
+    assert found == manifest(database=COPY, secret=SECRET)
+    assert small == {"secret": SECRET}
+    take_database(file, found, tmp_path / "out")
+    assert (tmp_path / "out").read_bytes() == COPY
+
+
+def test_it_is_for_its_owner_alone_and_nothing_else_is_left(file: Path, tmp_path: Path) -> None:
+    assert file.stat().st_mode & 0o777 == 0o600
+    take_database(file, read(file)[0], tmp_path / "out")
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o600
+    assert {one.name for one in tmp_path.iterdir()} == {"backup", "out"}
+
+
+def test_no_file_is_written_over(file: Path, tmp_path: Path) -> None:
+    before = file.read_bytes()
+    with workshop(tmp_path) as folder, pytest.raises(BackupError, match="is there already"):
+        write(file, manifest(), {}, folder)
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("part", [0.001, 0.1, 0.5, 0.9, 0.999])
+def test_a_byte_that_was_changed_is_found(file: Path, part: float) -> None:
+    data = bytearray(gzip.decompress(file.read_bytes()))
+    # the end of a tar is zeros that nobody reads
+    data[int(len(data.rstrip(b"\0")) * part)] ^= 0xFF
+    file.write_bytes(gzip.compress(bytes(data)))
+    with pytest.raises(BackupError, match=str(file)):
+        read(file)
+
+
+@pytest.mark.parametrize("part", [0.0, 0.01, 0.5, 0.99])
+def test_a_file_that_was_cut_is_found(file: Path, part: float) -> None:
+    data = file.read_bytes()
+    file.write_bytes(data[: int(len(data) * part)])
+    with pytest.raises(BackupError, match=r"damaged|no backup"):
+        read(file)
+
+
+def packed(file: Path, **members: bytes) -> Path:
+    with tarfile.open(file, "w:gz") as tar:
+        for name, data in members.items():
+            entry = tarfile.TarInfo(MANIFEST if name == "manifest" else name)
+            entry.size = len(data)
+            tar.addfile(entry, io.BytesIO(data))
+    return file
+
+
+def said(**members: bytes) -> bytes:
+    return manifest(**members).model_dump_json().encode()
+
+
+@pytest.mark.parametrize(
+    ("members", "sentence"),
+    [
+        ({"notes": b"hello"}, "its manifest is missing"),
+        ({"manifest": b"{}"}, "that this portal can't read"),
+        ({"manifest": said(secret=SECRET)}, "secret is missing in it"),
+        ({"manifest": said(), "other": b"x"}, "holds other, which its manifest doesn't"),
+        ({"manifest": said(secret=SECRET), "secret": SECRET[:-1] + b"!"}, "secret isn't what"),
+        ({"manifest": said(secret=COPY), "secret": COPY}, "secret is too large"),
+    ],
+)
+def test_a_foreign_file_is_refused_with_a_sentence(
+    members: dict[str, bytes], sentence: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BackupError, match=sentence):
+        read(packed(tmp_path / "file", **members))
+
+
+def test_text_and_nothing_are_no_backups(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text("hello")
+    with pytest.raises(BackupError, match="no backup of the portal"):
+        read(text)
+    with pytest.raises(BackupError, match="There is no file"):
+        read(tmp_path / "nothing")
