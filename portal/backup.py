@@ -34,6 +34,7 @@ SECRET_FILES = (
     "ldap_write_password_file",
     "smtp_password_file",
     "image_import_auth_file",
+    "metrics_token_file",
     "second_factor_key",
 )
 LEFT_OUT = (

@@ -35,6 +35,7 @@ OTHERS = (
 TABLES = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()"
 REVISION = f"SELECT version_num FROM {VERSION_TABLE}"  # noqa: S608 - our own name
 EMPTY = """
+SET client_min_messages = warning;
 SET lock_timeout = '10s';
 DO $$
 DECLARE one record;
