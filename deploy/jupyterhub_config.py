@@ -26,7 +26,9 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from spawner.hub import USERNAME, PortalAuthenticator, PortalProxy, PortalSpawner
+from jupyterhub.log import log_request
+
+from spawner.hub import USERNAME, PortalAuthenticator, PortalProxy, PortalSpawner, take_name
 
 ENVIRONMENT_NAME = "PORTAL_HUB_CONFIG"
 KEYS = (
@@ -103,7 +105,17 @@ def _hub(c: Any, values: dict[str, str], public_url: str) -> None:
     c.JupyterHub.concurrent_spawn_limit = 0  # the portal's limits rule; nothing queues here
     c.JupyterHub.authenticate_prometheus = True
     # POST and DELETE of a server answer at once; how it went is asked later
-    c.JupyterHub.tornado_settings = {"slow_spawn_timeout": 0, "slow_stop_timeout": 0}
+    at_once = {"slow_spawn_timeout": 0, "slow_stop_timeout": 0}
+    c.JupyterHub.tornado_settings = {**at_once, "log_function": log_named_request}
+    c.JupyterHub.logging_config = {
+        "formatters": {"console": {"class": "spawner.hub_log.JsonLines"}}
+    }
+
+
+def log_named_request(handler: Any) -> None:
+    """The hub's own line about a request, with the request's name."""
+    take_name(handler)
+    log_request(handler)
 
 
 def _roles(c: Any, portal_token: str) -> None:

@@ -15,7 +15,7 @@ from spawner import request_id
 
 MAX_VALUE_CHARS = 1000
 _SECRET_WORDS = ("password", "secret", "token", "cookie", "authorization")
-_SHARED: list[structlog.types.Processor] = [
+SHARED: list[structlog.types.Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
@@ -61,7 +61,7 @@ def configure(settings: Settings) -> None:
             bound,
             renderer,
         ],
-        "foreign_pre_chain": _SHARED,
+        "foreign_pre_chain": SHARED,
     }
     logging.config.dictConfig(
         {
@@ -78,7 +78,7 @@ def configure(settings: Settings) -> None:
         }
     )
     structlog.configure(
-        processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[*SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,

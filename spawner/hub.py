@@ -12,6 +12,7 @@ import asyncio
 import re
 import time
 from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any
@@ -33,6 +34,9 @@ STARTING_S = 30.0
 STARTING_PAUSE_S = 0.3
 DETAIL_CHARS = 500
 NOT_NOW = frozenset({429, 500, 502, 503, 504})
+REQUEST_ID = re.compile(r"[0-9a-f]{16,32}")
+REQUEST: ContextVar[str] = ContextVar("request", default="")
+"""The name, given by nginx or the portal, of the request that this task answers."""
 
 
 AWAY = (
@@ -43,6 +47,12 @@ AWAY = (
 
 class PortalAway(Exception):
     """The portal didn't answer, or answered that it can't now."""
+
+
+def take_name(handler: Any) -> None:
+    """From now on this task's lines, and what it asks the portal, bear the request's name."""
+    name = handler.request.headers.get("X-Request-Id", "") if handler is not None else ""
+    REQUEST.set(name if REQUEST_ID.fullmatch(name) else "")
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,7 @@ class Portal:
         """One request: with the user's cookie if one is given, else with our secret. Raises
         PortalAway. A client for each request: at most a few a second, and nothing to close."""
         headers = {"Cookie": cookie} if cookie else {"Authorization": f"Bearer {self.secret}"}
+        headers |= {"X-Request-Id": REQUEST.get()} if REQUEST.get() else {}
         client = aiohttp.ClientSession(
             timeout=aiohttp.ClientTimeout(total=timeout_s), cookie_jar=aiohttp.DummyCookieJar()
         )
@@ -146,6 +157,7 @@ class PortalSpawner(Spawner):  # type: ignore[misc]
         """Hand the server's environment to the portal; returns its URL. Raises SpawnException
         when the portal refuses. While the portal is away we ask again, until the hub's
         start_timeout cancels us."""
+        take_name(self.handler)
         self._save()
         self.node_url = await self._hand_over()
         self._save()
@@ -280,12 +292,14 @@ class PortalAuthenticator(Authenticator):  # type: ignore[misc]
     async def authenticate(self, handler: BaseHandler, data: Any) -> dict[str, Any] | None:
         """The user whose portal cookie this request bears, or None. Raises PortalAway.
         Nobody is an admin of the hub: the portal's admins act through the portal."""
+        take_name(handler)
         name = await self.whose(handler)
         return {"name": name, "admin": False} if name else None
 
     async def refresh_user(self, user: Any, handler: BaseHandler | None = None) -> bool:
         """Called at most once a second for each user: is this still a user, and (in a browser)
         still the same one? A portal that is away is not a logout."""
+        take_name(handler)
         try:
             if handler is not None and self._from_browser(handler):
                 return bool(await self.whose(handler) == user.name)

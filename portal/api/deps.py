@@ -362,6 +362,14 @@ def internal_secret(
         raise errors.LoginRequired("This address wants the internal secret.")
 
 
+def metrics_reader(connection: HTTPConnection, settings: SettingsDep) -> None:
+    """Prometheus: a program on this host, or one that has its token. To others: nothing here."""
+    token = settings.metrics_token
+    given = bearer(connection)
+    if token is None or not hmac.compare_digest(given.encode(), token.encode()):
+        loopback_only(connection)
+
+
 GUARDS: set[Callable[..., Any]] = {
     anyone,
     identity,
@@ -369,6 +377,7 @@ GUARDS: set[Callable[..., Any]] = {
     half_login,
     changing_login,
     loopback_only,
+    metrics_reader,
 }
 """The functions that decide who enters. A module with a guard of its own (the node programs'
 secret) adds it here."""
@@ -389,3 +398,4 @@ Anyone = Depends(anyone)
 NoToken = Depends(no_token)
 LoopbackOnly = Depends(loopback_only)
 InternalSecret = Depends(internal_secret)
+MetricsReader = Depends(metrics_reader)

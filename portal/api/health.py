@@ -11,9 +11,11 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 from sqlalchemy import func, select
 
-from portal.api.deps import Anyone, Db
+from portal.api.deps import Anyone, Db, MetricsReader, PartsDep
+from portal.db import utcnow
 from portal.metrics import CONTENT_TYPE
 from portal.models import Job, JobState
+from portal.services.status import State, Status
 
 log = structlog.get_logger(__name__)
 router = APIRouter(tags=["health"])
@@ -80,10 +82,15 @@ async def readyz(request: Request, response: Response) -> Readiness:
     return Readiness(status="ok" if healthy else "degraded", checks=results)
 
 
-@router.get("/metrics", dependencies=[Anyone], response_class=Response)
-async def metrics(request: Request, db: Db) -> Response:
+@router.get("/metrics", dependencies=[MetricsReader], response_class=Response)
+async def metrics(request: Request, db: Db, parts: PartsDep) -> Response:
     """Prometheus' text format. No number tells of one person."""
     counted = select(Job.kind, Job.state, func.count()).where(Job.state != JobState.ENDED)
     found = (await db.execute(counted.group_by(Job.kind, Job.state))).all()
     live = [(kind.value, state.value, count) for kind, state, count in found]
-    return Response(request.app.state.metrics.render(live), media_type=CONTENT_TYPE)
+    status: Status = request.app.state.status
+    known = [item for item in status.items if item.state is not State.UNKNOWN]
+    well = [(item.part.value, item.name, item.state is State.OK) for item in known]
+    stale = parts.watcher.stale_since
+    stale_s = (utcnow() - stale).total_seconds() if stale else 0.0
+    return Response(parts.metrics.render(live, well, stale_s), media_type=CONTENT_TYPE)

@@ -33,7 +33,7 @@ class Counting:
         if _became(row, "started_at"):
             waited = _queue_wait(row)
             self._metrics.queue_wait.labels(row.kind.value).observe(waited.total_seconds())
-        if _became(row, "ready_at") and isinstance(row, Session):
+        if isinstance(row, Session) and _became(row, "ready_at"):
             self._ready(row)
         if row.state is JobState.ENDED and _was(row, "state") not in (None, JobState.ENDED):
             outcome = row.outcome.value if row.outcome else "unknown"

@@ -57,6 +57,7 @@ class Session:
     heard: dict[str, float] = field(default_factory=dict)
     answers: dict[str, tuple[int, Any]] = field(default_factory=dict)
     asked: list[tuple[str, str, Any]] = field(default_factory=list)
+    put_by: str | None = None
 
     @property
     def url(self) -> str:
@@ -146,6 +147,7 @@ class Portal:
             alive = session.handed is not None and not session.reports
             return web.json_response({"alive": alive, "url": session.url})
         session.puts += 1
+        session.put_by = request.headers.get("X-Request-Id")
         if self.hold == "before":
             await asyncio.Event().wait()
         if session.handed is None:

@@ -3,6 +3,8 @@ dies meanwhile."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 import signal
 import subprocess
 from collections.abc import AsyncIterator
@@ -12,6 +14,7 @@ import aiohttp
 import pytest
 
 from portal.hub import Hub
+from spawner import request_id
 from tests.portal.hub_portal import COOKIE, until
 from tests.portal.hub_stand import ROOT, RUNTIME, Browser, Stand
 
@@ -35,6 +38,26 @@ async def test_a_session_becomes_a_server(stand: Stand) -> None:
     session, token = await stand.running()
     assert await stand.api(session, token) == 200
     assert await stand.api(session, "0" * 32) == 403
+
+
+async def test_a_request_has_one_name_at_the_hub_and_back_at_the_portal(stand: Stand) -> None:
+    session = stand.portal.new_session()
+    stand.start_node(session)
+
+    async def ask() -> str:
+        name = request_id.begin()
+        await stand.ask_for(session)
+        return name
+
+    name = await asyncio.create_task(ask())
+    await stand.ready(session)
+    assert session.put_by == name
+    text = (stand.folder / "hub" / "hub.log").read_text()
+    lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    named = [line["event"] for line in lines if line.get("request") == name]
+    path = f"/hub/api/users/{session.username}/servers/{session.name}"
+    assert any(f"POST {path}" in event for event in named)
+    assert all({"event", "level", "logger", "timestamp"} <= set(line) for line in lines)
 
 
 IMPORT = f"""

@@ -21,7 +21,6 @@ OPEN = {
     ("GET", "/api/v1/announcements/public"),
     ("GET", "/healthz"),
     ("GET", "/readyz"),
-    ("GET", "/metrics"),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ import pytest
 from aiohttp import web
 
 from portal.hub import Hub, HubRefused, HubUnavailable
+from spawner import request_id
 
 pytestmark = pytest.mark.anyio
 TOKEN = "the-portals-token"
@@ -23,11 +25,13 @@ class Fake:
 
     answers: dict[str, tuple[int, Any]] = field(default_factory=dict)
     seen: list[tuple[str, str, Any]] = field(default_factory=list)
+    names: list[str | None] = field(default_factory=list)
     never: bool = False
     url: str = ""
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         assert request.headers["Authorization"] == f"token {TOKEN}"
+        self.names.append(request.headers.get("X-Request-Id"))
         body = await request.json() if request.can_read_body else None
         self.seen.append((request.method, request.raw_path, body))
         if self.never:
@@ -56,6 +60,19 @@ async def fake() -> AsyncIterator[Fake]:
 async def hub(fake: Fake) -> AsyncIterator[Hub]:
     async with Hub(fake.url, TOKEN, timeout_s=0.5) as client:
         yield client
+
+
+async def test_the_name_of_the_request_goes_along(fake: Fake, hub: Hub) -> None:
+    fake.answers = {"GET": (200, {"version": "6"})}
+
+    async def for_a_request() -> str:
+        name = request_id.begin()
+        await hub.version()
+        return name
+
+    await asyncio.create_task(hub.version(), context=contextvars.Context())
+    name = await asyncio.create_task(for_a_request())
+    assert fake.names == [None, name]
 
 
 async def test_names_are_quoted(fake: Fake, hub: Hub) -> None:

@@ -1,5 +1,6 @@
 """What a launcher tells of its work, and how little of it is believed."""
 
+import contextvars
 import json
 import logging
 import subprocess
@@ -133,8 +134,12 @@ def test_the_launcher_itself_tells_operation_outcome_and_request(place: Place) -
 
 @pytest.mark.parametrize("given_", ["", "short", "A" * 32, NAME + "0", f"{NAME}\n", "g" * 16])
 def test_a_name_that_cannot_be_one_is_replaced(given_: str) -> None:
-    made = request_id.begin(given_)
+    def begun(name: str) -> str:
+        made = request_id.begin(name)
+        assert request_id.current() == made
+        return made
+
+    made = contextvars.Context().run(begun, given_)
     assert made != given_
     assert len(made) == 32
-    assert request_id.current() == made
-    assert request_id.begin(NAME) == NAME
+    assert contextvars.Context().run(begun, NAME) == NAME

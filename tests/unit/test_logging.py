@@ -1,10 +1,13 @@
 """What the log takes from outside is bounded, on one line, and never a secret."""
 
+import contextvars
+import logging
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portal.logging import MAX_VALUE_CHARS, bound
+from portal.logging import MAX_VALUE_CHARS, SHARED, begin_request, bound
 
 
 @given(st.text(max_size=3000))
@@ -25,3 +28,21 @@ def test_what_is_named_a_secret_is_not_written(name: str) -> None:
 def test_other_values_are_kept() -> None:
     event = {"event": "directory failed", "url": "ldap://a", "count": 3}
     assert dict(bound(None, "info", dict(event))) == event
+
+
+def test_a_line_has_the_name_of_its_request_and_what_a_launcher_tells() -> None:
+    shared = logging.LogRecord("spawner.x", logging.INFO, __file__, 1, "launcher", (), None)
+    vars(shared).update(user="alice", operation="submit", seconds=0.2, outcome="ok", request="a")
+
+    def written() -> tuple[str, dict[str, object]]:
+        name = begin_request()
+        event: dict[str, object] = {"event": "x"}
+        own = {"event": "launcher", "_record": shared}
+        for processor in SHARED:
+            event = dict(processor(logging.getLogger("x"), "info", event))
+            own = dict(processor(logging.getLogger("x"), "info", own))
+        assert (own["user"], own["operation"], own["request"]) == ("alice", "submit", "a")
+        return name, event
+
+    name, event = contextvars.copy_context().run(written)
+    assert event["request"] == name

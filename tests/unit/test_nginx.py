@@ -155,7 +155,7 @@ def test_an_error_page_of_a_locations_own_keeps_the_servers() -> None:
 def test_query_strings_are_not_logged() -> None:
     """They may hold one-time codes and Jupyter's tokens."""
     text = render(door())["nginx.conf"]
-    (logged,) = re.findall(r"log_format plain (.*?);", text, re.S)
+    (logged,) = re.findall(r"log_format lines (.*?);", text, re.S)
     for variable in ("$request ", '$request"', "$request_uri", "$args", "$http_", "$cookie_"):
         assert variable not in logged
     assert text.count("access_log ") == 1

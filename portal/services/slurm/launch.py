@@ -11,6 +11,8 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
+import structlog
+
 from portal.db import utcnow
 from portal.errors import (
     FieldError,
@@ -39,6 +41,8 @@ from spawner.errors import (
 )
 from spawner.kernels import KernelPlace, kernelspec
 from spawner.model import JobSpec, Resources
+
+log = structlog.get_logger(__name__)
 
 MAX_PATH = 4000
 SURELY_AWAY = timedelta(seconds=20)
@@ -262,4 +266,5 @@ async def _submitted(parts: Parts, row: Job, job_id: int) -> None:
         if job.state is JobState.SUBMITTING:
             job.state, job.reason = JobState.QUEUED, None
 
+    log.info("submitted", kind=row.kind.value, job=row.id, slurm=job_id)
     await change(parts.db, type(row), row.id, apply)

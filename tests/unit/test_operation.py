@@ -1,0 +1,102 @@
+"""The dashboard shows, and the manual explains, the metrics that there are."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portal.metrics import Metrics
+
+ROOT = Path(__file__).parents[2]
+DASHBOARD = json.loads((ROOT / "deploy/grafana/portal.json").read_text(encoding="utf-8"))
+MANUAL = (ROOT / "docs/operation.md").read_text(encoding="utf-8")
+NAME = re.compile(r"\b(?:portal|process)_[a-z_]+\b")
+PARTS = ("_bucket", "_sum", "_count")
+
+
+def metrics() -> dict[str, set[str]]:
+    """Each metric as it is called in Prometheus, with its labels."""
+    registry, found = Metrics().registry, {}
+    for collector in registry._collector_to_names:
+        for family in collector.collect():
+            name = f"{family.name}_total" if family.type == "counter" else family.name
+            labels = set(getattr(collector, "_labelnames", ()))
+            found[name] = labels | ({"le"} if family.type == "histogram" else set())
+    assert len(found) > 20
+    return found
+
+
+def base(name: str, known: dict[str, set[str]]) -> str:
+    """A histogram's own name, of that of one of its series."""
+    names = [name.removesuffix(part) for part in PARTS if name.endswith(part)]
+    return next((found for found in names if "le" in known.get(found, ())), name)
+
+
+def expressions() -> list[str]:
+    panels: list[dict[str, Any]] = DASHBOARD["panels"]
+    return [target["expr"] for panel in panels for target in panel.get("targets", [])]
+
+
+@pytest.mark.parametrize("expression", expressions())
+def test_the_dashboard_asks_for_what_there_is(expression: str) -> None:
+    known = metrics()
+    named = NAME.findall(expression)
+    assert named
+    for name in named:
+        assert base(name, known) in known
+    labels = set(re.findall(r"([a-z_]+)(?:=|!=|=~|!~)\"", expression))
+    for words in re.findall(r"\bby \(([^)]*)\)", expression):
+        labels |= set(words.replace(" ", "").split(","))
+    for name in named:
+        assert labels <= known[base(name, known)]
+
+
+def test_the_dashboard_is_whole() -> None:
+    panels = DASHBOARD["panels"]
+    rows = [panel["title"] for panel in panels if panel["type"] == "row"]
+    assert rows == [
+        "Use", "Waits and spawns", "Slurm", "Directory and JupyterHub", "Proxy", "Errors",
+    ]  # fmt: skip
+    ids = [panel["id"] for panel in panels]
+    assert len(set(ids)) == len(ids)
+    for panel in panels:
+        if panel["type"] != "row":
+            assert panel["datasource"]["uid"] == "${source}"
+            assert panel["description"]
+            assert panel["targets"]
+
+
+def test_the_dashboard_shows_every_metric_of_ours() -> None:
+    known = metrics()
+    shown = {base(name, known) for text in expressions() for name in NAME.findall(text)}
+    assert {name for name in known if name.startswith("portal_")} - shown == set()
+
+
+def test_the_manual_names_every_metric_with_its_labels_and_no_other() -> None:
+    known = metrics()
+    rows = re.findall(r"^\| (`(?:portal|process)_[^|]*) \|([^|]*)\| (.*) \|$", MANUAL, re.M)
+    told: dict[str, set[str]] = {}
+    for names, labels, _ in rows:
+        for name in NAME.findall(names):
+            told[name] = set(re.findall(r"`(\w+)`", labels))
+    assert told == {name: labels - {"le"} for name, labels in known.items()}
+    mentioned = {base(name, known) for name in NAME.findall(MANUAL)}
+    assert mentioned <= set(known)
+
+
+def test_gauges_are_called_so_in_the_manual() -> None:
+    for collector in Metrics().registry._collector_to_names:
+        for family in collector.collect():
+            if family.type == "gauge" and family.name.startswith("portal_"):
+                (row,) = re.findall(rf"^\| `{family.name}` .*$", MANUAL, re.M)
+                assert "gauge" in row
+
+
+def test_names_keep_to_the_conventions() -> None:
+    for name, labels in metrics().items():
+        assert not name.endswith(("_ms", "_minutes", "_milliseconds"))
+        if "le" in labels:
+            assert name.endswith("_seconds")
+        assert not labels & {"user", "username", "path", "url", "name_of_job"}
