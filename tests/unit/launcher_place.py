@@ -92,17 +92,22 @@ class Place:
         return path
 
 
+def command(place: Place, idle_s: float = 60.0) -> list[str]:
+    """What starts a launcher there."""
+    become = ["setpriv", f"--reuid={UID}", f"--regid={GID}", "--clear-groups"]
+    harness = [
+        system_python(), "-IS", "-c", HARNESS, str(place.launcher), str(place.home),
+        str(place.bin_dir), str(idle_s), str(UID),
+    ]  # fmt: skip
+    return [*(become if AS_ROOT else []), *harness]
+
+
 class Process:
     """One launcher and its pipes."""
 
     def __init__(self, place: Place, idle_s: float = 60.0, stderr: Any = None) -> None:
-        become = ["setpriv", f"--reuid={UID}", f"--regid={GID}", "--clear-groups"]
-        harness = [
-            system_python(), "-IS", "-c", HARNESS, str(place.launcher), str(place.home),
-            str(place.bin_dir), str(idle_s), str(UID),
-        ]  # fmt: skip
         self.process = subprocess.Popen(
-            [*(become if AS_ROOT else []), *harness],
+            command(place, idle_s),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,

@@ -1,5 +1,6 @@
 """What a launcher tells of its work, and how little of it is believed."""
 
+import asyncio
 import contextvars
 import json
 import logging
@@ -10,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spawner import request_id
+from spawner.agent import Agents
 from spawner.launcher_log import MAX_LINE, Relay
-from tests.unit.launcher_place import REFUSES, UUID, Place, Process
+from tests.unit.launcher_place import REFUSES, UUID, Place, Process, command, system_python
 
 pytest_plugins = ["tests.unit.launcher_fixtures"]
 NAME = "0123456789abcdef0123456789abcdef"
@@ -143,3 +145,28 @@ def test_a_name_that_cannot_be_one_is_replaced(given_: str) -> None:
     assert made != given_
     assert len(made) == 32
     assert contextvars.Context().run(begun, NAME) == NAME
+
+
+@pytest.mark.anyio
+async def test_what_a_real_launcher_did_is_in_the_log_by_the_requests_name(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    sudo = place.root / "sudo"
+    sudo.write_text(
+        f"#!{system_python()} -IS\nimport os\nargv = {command(place)!r}\nos.execvp(argv[0], argv)\n"
+    )
+    sudo.chmod(0o755)
+    agents = Agents("/opt/launcher", sudo)
+
+    async def asked(operation: str) -> str:
+        name = request_id.begin()
+        await agents.call("user", operation, uuid=UUID)
+        return name
+
+    names = [await asyncio.create_task(asked(op)) for op in ("ping", "withdraw")]
+    (channel,) = agents._channels.values()
+    await agents.close()
+    await channel._complaints
+    assert logged(caplog) == [
+        ("user", "ping", "ok", names[0]), ("user", "withdraw", "ok", names[1]),
+    ]  # fmt: skip
