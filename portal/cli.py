@@ -17,6 +17,7 @@ from portal import (
     cli_audit,
     cli_backup,
     cli_groups,
+    cli_init,
     cli_leaving,
     cli_limits,
     cli_usage,
@@ -41,6 +42,7 @@ app.add_typer(cli_limits.app, name="limits")
 app.command()(cli_usage.usage)
 app.add_typer(cli_audit.app, name="audit")
 app.add_typer(cli_announcements.app, name="announcements")
+app.command()(cli_init.init)
 app.command()(cli_backup.migrate)
 app.command()(cli_backup.backup)
 app.command()(cli_backup.restore)

@@ -1,0 +1,97 @@
+"""`portal init`: proposes a settings file from the live Slurm and directory."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import structlog
+import typer
+
+from portal.cli_desk import REFUSED
+from portal.directory.discovery import Address
+from portal.init import toml
+from portal.init_find import Where, find
+
+
+def init(
+    out: Annotated[
+        Path | None, typer.Option(help="A new file; else it is printed.", show_default=False)
+    ] = None,
+    host: Annotated[
+        str | None,
+        typer.Option(help="The name by which people will reach it.", show_default=False),
+    ] = None,
+    slurm_bin_dir: Annotated[
+        Path | None, typer.Option(help="Where squeue is, if not on PATH.", show_default=False)
+    ] = None,
+    slurm_conf: Annotated[
+        Path | None, typer.Option(help="If not where Slurm looks.", show_default=False)
+    ] = None,
+    ldap_url: Annotated[
+        str | None, typer.Option(help="If this machine's own client has none.", show_default=False)
+    ] = None,
+    ldap_ca_file: Annotated[
+        Path | None, typer.Option(help="The CA of its certificate.", show_default=False)
+    ] = None,
+    ldap_base: Annotated[
+        str | None, typer.Option(help="Where to look in it.", show_default=False)
+    ] = None,
+    ldap_bind_dn: Annotated[
+        str | None, typer.Option(help="Who asks, unless anybody may.", show_default=False)
+    ] = None,
+    ldap_bind_password_file: Annotated[
+        Path | None, typer.Option(help="The file with the password.", show_default=False)
+    ] = None,
+    images: Annotated[
+        Path | None,
+        typer.Option(help="A folder with images.", show_default=False, file_okay=False),
+    ] = None,
+    modules_init: Annotated[
+        Path | None, typer.Option(help="What makes `module` known.", show_default=False)
+    ] = None,
+    virtualenvs: Annotated[
+        Path | None,
+        typer.Option(help="A folder of them.", show_default=False, file_okay=False, exists=True),
+    ] = None,
+) -> None:
+    """Propose a settings file from what this machine's Slurm and directory say. Changes nothing."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    if (ldap_bind_dn is None) != (ldap_bind_password_file is None):
+        raise typer.BadParameter("Say both --ldap-bind-dn and --ldap-bind-password-file.")
+    address = None
+    if ldap_url is not None:
+        password = _whole(ldap_bind_password_file)
+        address = Address(ldap_url, True, _whole(ldap_ca_file), ldap_bind_dn, password)
+    where = Where(
+        host=host,
+        slurm_bin_dir=_whole(slurm_bin_dir),
+        slurm_conf=_whole(slurm_conf),
+        address=address,
+        base=ldap_base,
+        images=_whole(images),
+        modules_init=_whole(modules_init),
+        virtualenvs=_whole(virtualenvs),
+    )
+    found = asyncio.run(find(where))
+    text = toml(found)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        _write(out, text)
+        typer.echo(f"{out}: look at every line, then PORTAL_CONFIG={out} portal check", err=True)
+    for sentence in found.missing:
+        typer.echo(f"Not found. {sentence}", err=True)
+
+
+def _whole(path: Path | None) -> Path | None:
+    return path.absolute() if path else None
+
+
+def _write(out: Path, text: str) -> None:
+    """Never over a file."""
+    try:
+        with out.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        typer.echo(f"{out} can't be made: {error.strerror}.", err=True)
+        raise typer.Exit(REFUSED) from error
