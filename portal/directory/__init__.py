@@ -11,6 +11,7 @@
       connections                servers, TLS, fail-over
       entries                    one entry by its name
       mapping                    attributes to people, words to filters
+    discovery                    what a directory is like, before there are settings
 
 Only this package talks LDAP. It decides nothing about roles and knows no database.
 """
