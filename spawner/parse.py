@@ -157,7 +157,7 @@ def _squeue_job(record: _Record) -> JobInfo | None:
     known = _state(state)
     if known is None:
         return None
-    queued = known[0] is SlurmState.QUEUED
+    queued, names = known[0] is SlurmState.QUEUED, expand_nodes(nodes)
     return JobInfo(
         job_id=_job_id(job_id),
         user=_user(user),
@@ -166,10 +166,10 @@ def _squeue_job(record: _Record) -> JobInfo | None:
         slurm_state=state,
         outcome=known[1],
         reason=word(reason),
-        nodes=expand_nodes(nodes),
+        nodes=names,
         uuid=uuid_of(comment),
         submit_time=moment(submit),
-        start_time=None if queued else moment(start),
+        start_time=moment(start) if names and not queued else None,
         end_time=moment(end) if known[1] else None,
         estimated_start=moment(start) if queued else None,
         time_limit_minutes=duration_minutes(limit),
@@ -210,6 +210,7 @@ def sacct_job(fields: list[str]) -> JobInfo | None:
     if known is None:
         return None
     code, _, signal = exit_code.partition(":")
+    names = () if nodes.startswith("None") else expand_nodes(nodes)
     return JobInfo(
         job_id=_job_id(job_id),
         user=user,
@@ -218,10 +219,11 @@ def sacct_job(fields: list[str]) -> JobInfo | None:
         slurm_state=shown,
         outcome=known[1],
         reason=word(reason),
-        nodes=() if nodes.startswith("None") else expand_nodes(nodes),
+        nodes=names,
         uuid=uuid_of(comment),
         submit_time=moment(submit),
-        start_time=moment(start),
+        # of what was cancelled while it waited, 20.11 and 22.05 say that it began as it ended
+        start_time=moment(start) if names else None,
         end_time=moment(end),
         time_limit_minutes=int(limit) if is_number(limit) else None,
         exit_code=int(code) if known[1] and is_number(code) else None,

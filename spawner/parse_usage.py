@@ -130,8 +130,9 @@ def parse_forecast(stderr: str) -> datetime | None:
 
 def parse_paths(text: str) -> JobPaths:
     """`scontrol show job`: each path on a line of its own. A job's name may hold such a line too,
-    but stands before: the last one counts."""
+    but stands before: the last one counts. Where both streams go to one file, newer versions leave
+    StdErr empty."""
     found = {"WorkDir": "", "StdOut": "", "StdErr": ""}
-    for key, value in re.findall(r"^   (WorkDir|StdOut|StdErr)=(/[^\n]*)$", text, re.MULTILINE):
+    for key, value in re.findall(r"^   (WorkDir|StdOut|StdErr)=(|/[^\n]*)$", text, re.MULTILINE):
         found[key] = value
-    return JobPaths(found["WorkDir"], found["StdOut"], found["StdErr"])
+    return JobPaths(found["WorkDir"], found["StdOut"], found["StdErr"] or found["StdOut"])

@@ -1,0 +1,274 @@
+"""The same small history on each version, and then every question that the product asks.
+
+The questions are asked by the product's own code (spawner/slurm.py, spawner/accounting.py), so that
+their arguments are its own; only the commands of the launcher, which has to be a process of its
+own, are written out here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import IO, Any
+
+from spawner import parse_accounting
+from spawner.accounting import Accounting
+from spawner.errors import SpawnerError
+from spawner.model import JobInfo, JobSpec, Resources, SlurmState
+from spawner.sbatch import sbatch_options
+from spawner.slurm import Answer
+from tests.recording.ground import CLUSTER, Ground, wait_for
+
+MARK = "Mk7_recorded"
+ALICE, BOB, CAROL = "alice", "bob", "carol"
+OURS = "0a0a0a0a-1111-2222-3333-444444444444"
+EVIL = (
+    'evil|x\n999\x1f999\x1fN/A\x1fbob 20002\x1fRUNNING|"quoted"\' naïve 数据\n999999|bob|x|RUNNING'
+    "\n   WorkDir=/forged\n   StdErr=/forged\n   StdOut=/forged"
+)
+EVIL_REASON = "fan's broken NodeName=evil Gres=gpu:x:9 [root@2001-01-01T00:00:00]"
+
+# Before slurmctld has registered, and after: then accounting knows gres/gpu.
+ACCOUNTS = (
+    f"add cluster {CLUSTER}",
+    f"add account research,teaching cluster={CLUSTER}",
+    f"add user alice,bob,carol account=research cluster={CLUSTER}",
+    f"add user bob account=teaching cluster={CLUSTER}",
+    "add user portal account=research AdminLevel=Operator",
+    "add qos high set MaxWall=05:00:00",
+)
+LIMITS = (
+    parse_accounting.modify(CLUSTER, "teaching", [], "", {"gres/gpu": 2, "GrpSubmitJobs": 50}),
+    parse_accounting.modify(
+        CLUSTER, "research", ["carol"], "",
+        {"cpu": 8, "gres/gpu": 1, "gres/gpu:v100": 1, "mem": 5632, "MaxSubmitJobs": 12,
+         "MaxWall": 1530, "QOS": ["high", "normal"], "DefaultQOS": "normal"},
+    ),
+    parse_accounting.modify(CLUSTER, "research", ["alice"], "", {"MaxWall": 2880}),
+    parse_accounting.add(CLUSTER, "teaching", ["bob"], "cpu"),
+    parse_accounting.modify(CLUSTER, "teaching", ["bob"], "cpu", {"MaxSubmitJobs": 0}),
+)  # fmt: skip
+REFUSED = (
+    parse_accounting.modify(CLUSTER, "teaching", [], "", {"gres/gpu:k80": 2}),
+    parse_accounting.add(CLUSTER, "nosuch", ["bob"]),
+    parse_accounting.remove(CLUSTER, "research", "alice"),
+)
+BAD_REQUESTS: tuple[tuple[str, ...], ...] = (
+    ("--account=nosuch",),
+    ("--partition=nosuch",),
+    ("--qos=nosuch",),
+    ("--qos=high",),
+    ("--partition=gpu", "--gres=gpu:v100:5"),
+    ("--partition=gpu", "--gres=gpu:a100:1"),
+    ("--partition=gpu", "--nodes=3"),
+    ("--mem=1000G",),
+    ("--cpus-per-task=64",),
+    ("--time=30-00:00:00",),
+    ("--dependency=afterok:99999",),
+)
+
+
+class Recorder(Accounting):
+    """The product's own questions, each answer kept as it came."""
+
+    def __init__(self, ground: Ground, folder: Path) -> None:
+        super().__init__(ground.bin_dir, "/etc/slurm/slurm.conf", timeout_s=60)
+        self.folder = folder
+        self.file = ""
+        self.said: dict[str, Any] = {}
+
+    async def _run(
+        self,
+        arguments: list[str],
+        extra: Mapping[str, str] | None = None,
+        stdin: IO[bytes] | None = None,
+        timeout_s: float | None = None,
+    ) -> Answer:
+        answer = await super()._run(arguments, extra, stdin, timeout_s)
+        if self.file:
+            self._keep(arguments, answer, (extra or {}).get("SQUEUE_FORMAT", ""))
+        return answer
+
+    def _keep(self, arguments: list[str], answer: Answer, squeue_format: str) -> None:
+        given = [a.partition("=")[2] for a in arguments if a.startswith("--delimiter=")]
+        marks = given + [squeue_format.partition("%")[0]] * bool(squeue_format)
+        stdout = answer.stdout
+        for mark in marks:
+            stdout = stdout.replace(mark, MARK)
+        if stdout and answer.code == 0:
+            name = {"tres": "tres", "qos": "qos"}.get(arguments[3] if len(arguments) > 3 else "")
+            (self.folder / f"{name or self.file}.txt").write_bytes(stdout.encode())
+        if answer.stderr or answer.code:
+            self.said[self.file] = {"arguments": arguments, **asdict(answer)}
+
+    async def ask(self, file: str, question: Any) -> Any:
+        """A parser's complaint is for the tests to repeat: the answer is on disk by then."""
+        self.file = file
+        try:
+            return await question
+        except SpawnerError as error:
+            print(f"{file}: {error} {getattr(error, 'detail', '')}")
+            return None
+        finally:
+            self.file = ""
+
+
+def record(ground: Ground, folder: Path) -> None:
+    """Play the history and keep what Slurm prints in the folder, which is made anew."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    jobs = _play(ground)
+    asyncio.run(_ask_everything(ground, folder, jobs))
+
+
+def _sbatch(ground: Ground, user: str, *options: str, script: str = "sleep 900") -> int:
+    done = ground.as_user(user, "sbatch", "--parsable", *options, stdin=f"#!/bin/sh\n{script}\n")
+    if done.returncode != 0:
+        raise RuntimeError(f"{options}: {done.stderr}")
+    return int(done.stdout.strip())
+
+
+def _play(ground: Ground) -> dict[str, int]:
+    """→ job ids by what is the matter with each."""
+    ground.inside("sacctmgr", "-i", stdin="\n".join([*LIMITS, "exit", ""]))
+    ours = JobSpec(
+        OURS, "plain name",
+        Resources(partition="gpu", gpus=2, gpu_type="v100", cpus=1, memory_gb=0.125,
+                  time_limit_minutes=120, account="research"), "",
+    )  # fmt: skip
+    ground.inside("scontrol", "update", "nodename=node02", "state=drain", f"reason={EVIL_REASON}")
+    step = "srun --overlap --gres=none --mpi=none --ntasks=1 --job-name=portal-step sleep 900"
+    jobs = {"ended": _sbatch(ground, ALICE, "--job-name=ended", script="exit 0")}
+    # its folder for the logs isn't there; Slurm starts no such job, so these stand elsewhere
+    logs = ["--output=/home/alice/out-%j.log", "--error=/home/alice/err-%j.log"]
+    options = [o for o in sbatch_options(ours) if not o.startswith(("--output", "--error"))]
+    jobs["running"] = _sbatch(ground, ALICE, *options, *logs, script=step)
+    jobs["big"] = _sbatch(ground, BOB, "--job-name=big", "--partition=gpu", "--gres=gpu:v100:1")
+    jobs["any gpu"] = _sbatch(
+        ground, CAROL, "--job-name=any gpu", "-p", "gpu", "--gres=gpu:1", "--begin=now+1day"
+    )
+    jobs["evil"] = _sbatch(
+        ground, ALICE, f"--job-name={EVIL}", f"--comment=portal:{OURS}\n999999|bob|x"
+    )
+    jobs["held"] = _sbatch(ground, BOB, "--job-name=held", "--hold")
+    jobs["depends"] = _sbatch(
+        ground, BOB, "--job-name=depends", f"--dependency=afterok:{jobs['held']}"
+    )
+    jobs["array"] = _sbatch(ground, CAROL, "--job-name=array", "--array=0-5%2", "--qos=high")
+    jobs["failed"] = _sbatch(ground, BOB, "--job-name=failed", script="exit 3")
+    jobs["killed"] = _sbatch(ground, BOB, "--job-name=killed", script="kill -9 $$")
+    jobs["cancelled"] = _sbatch(ground, BOB, "--job-name=cancelled")
+    jobs["withdrawn"] = _sbatch(ground, BOB, "--job-name=withdrawn", "--hold")
+    jobs["requeued"] = _sbatch(
+        ground, CAROL, "--job-name=requeued", "--requeue", "--begin=now", "--chdir=/tmp"
+    )
+    jobs["claims"] = _sbatch(ground, BOB, "--job-name=", f"--comment=portal:{OURS}", script="true")
+    _settle(ground, jobs)
+    return jobs
+
+
+def _settle(ground: Ground, jobs: dict[str, int]) -> None:
+    def states(*names: str) -> set[str]:
+        ids = ",".join(str(jobs[name]) for name in names)
+        return set(ground.inside("squeue", "-h", "-t", "all", f"--jobs={ids}", "-o", "%T").split())
+
+    wait_for(
+        "jobs to run", lambda: states("running", "evil", "cancelled", "requeued") == {"RUNNING"}
+    )
+    ground.as_user(BOB, "scancel", str(jobs["cancelled"]), str(jobs["withdrawn"]))
+    ground.inside("scontrol", "requeue", str(jobs["requeued"]))
+    ended = {"COMPLETED", "FAILED", "CANCELLED"}
+    gone = ("ended", "failed", "killed", "cancelled", "withdrawn", "claims")
+    wait_for("jobs to end", lambda: states(*gone) == ended)
+    wait_for("the requeue", lambda: states("requeued") == {"PENDING"})
+    steps = ("squeue", "-h", "--steps", f"--jobs={jobs['running']}", "-o", "%j")
+    wait_for("the step", lambda: "portal-step" in ground.inside(*steps))
+    wait_for("two tasks", lambda: states("array") == {"RUNNING", "PENDING"})
+    reason = ("squeue", "-h", f"--jobs={jobs['big']}", "-o", "%r|%S")
+    wait_for("the queue's forecast", lambda: "Resources|20" in ground.inside(*reason))
+    # Accounting is told within seconds. Named, as sacct lists nothing of itself that is held.
+    ids = ",".join(str(job_id) for job_id in jobs.values())
+    known = ("sacct", "-n", "-P", "-X", "-a", "-D", f"--jobs={ids}", "--format=jobidraw,state")
+    told = {f"{jobs[name]}|PENDING" for name in ("big", "held", "depends", "array", "requeued")}
+    wait_for("accounting", lambda: told <= set(ground.inside(*known).splitlines()))
+    for words in (
+        ("reservation=m2", "nodes=node01", "users=alice,bob"),
+        ("reservation=m3", "nodecnt=1", "partition=cpu", "accounts=teaching"),
+        ("reservation=m1", "flags=maint,ignore_jobs", "nodes=ALL", "users=root"),
+    ):
+        ground.inside("scontrol", "create", *words, "starttime=now+2days", "duration=60")
+    lines = (ground.root / "etc/passwd").read_text(encoding="utf-8").splitlines(keepends=True)
+    gone_user = [line for line in lines if not line.startswith("carol:")]
+    (ground.root / "etc/passwd").write_text("".join(gone_user), encoding="utf-8")
+
+
+async def _ask_everything(ground: Ground, folder: Path, jobs: dict[str, int]) -> None:
+    slurm, now = Recorder(ground, folder), datetime.now(UTC)
+    asked = JobInfo(
+        jobs["running"], "alice", "", SlurmState.RUNNING, "RUNNING", None,
+        account="research", qos="high",
+    )  # fmt: skip
+    await slurm.ask("squeue", slurm.jobs())
+    await slurm.ask("sacct", slurm.accounting(now - timedelta(hours=1)))
+    await slurm.ask("usage", slurm.usage(sorted(jobs.values())))
+    await slurm.ask("nodes", slurm.nodes())
+    await slurm.ask("partitions", slurm.partitions())
+    await slurm.ask("reservations", slurm.reservations())
+    await slurm.ask("version", slurm.version())
+    await slurm.ask("clusters", slurm.accounting_answers())
+    await slurm.ask("admin_level", slurm.admin_level("portal"))
+    await slurm.ask("assoc_mgr", slurm.walls(asked))
+    await slurm.ask("config", slurm.facts())
+    await slurm.ask("associations", slurm.associations(CLUSTER))
+    await slurm.ask("default_accounts", slurm.default_accounts())
+    await slurm.ask("in_use", slurm.in_use())
+    await slurm.ask("job_times", slurm.job_times(now - timedelta(hours=1), now))
+    await slurm.ask("tell_refused", slurm.tell(REFUSED))
+    await slurm.ask("cancel_ended", slurm.cancel(jobs["ended"]))
+    await slurm.ask("cancel_unknown", slurm.cancel(99_999))
+    await slurm.ask("limit_of_ended", slurm.set_time_limit(jobs["ended"], 30))
+    await slurm.ask("limit_of_unknown", slurm.set_time_limit(99_999, 30))
+    await slurm.ask("limit", slurm.set_time_limit(jobs["running"], 130))
+    _ask_as_users(ground, folder, slurm.said, jobs)
+    await slurm.ask("kill", slurm.kill(jobs["evil"]))
+    ids = json.dumps(jobs, indent=1) + "\n"
+    (folder / "jobs.json").write_text(ids, encoding="utf-8")
+    text = json.dumps(slurm.said, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    (folder / "said.json").write_text(text, encoding="utf-8")
+
+
+def _ask_as_users(ground: Ground, folder: Path, said: dict[str, Any], jobs: dict[str, int]) -> None:
+    """The launcher's commands (spawner/launcher.py)."""
+    running, ended = str(jobs["running"]), str(jobs["ended"])
+    fields = ("--noheader", "--parsable2", "--allocations", "--format=WorkDir%4096")
+    steps = ("squeue", "--noheader", "--steps", f"--jobs={running}", "--format=%i|%j")
+    questions = {
+        "job": ("scontrol", "show", "job", running),
+        "job_evil": ("scontrol", "show", "job", str(jobs["evil"])),
+        "job_array": ("scontrol", "show", "job", f"{jobs['array']}_1"),
+        "job_unknown": ("scontrol", "show", "job", "99999"),
+        "work_dir": ("sacct", f"--jobs={ended}", *fields),
+        "steps": steps,
+        "scancel_ended": ("scancel", "--verbose", ended),
+        "scancel_unknown": ("scancel", "--verbose", "99999"),
+        "scancel_others": ("scancel", "--verbose", str(jobs["held"])),
+        "scancel_step": ("scancel", "--verbose", f"{running}.0"),
+        "forecast": ("sbatch", "--test-only", "--partition=gpu", "--gres=gpu:v100:1"),
+    }
+    for number, options in enumerate(BAD_REQUESTS):
+        questions[f"sbatch_{number}"] = ("sbatch", "--parsable", *options)
+    for name, command in questions.items():
+        done = ground.as_user(ALICE, *command, stdin="#!/bin/sh\n")
+        if done.stdout and done.returncode == 0:
+            (folder / f"{name}.txt").write_bytes(done.stdout.encode())
+        if done.stderr or done.returncode:
+            said[name] = {"arguments": command, **asdict(_answer(done))}
+
+
+def _answer(done: Any) -> Answer:
+    return Answer(done.returncode, done.stdout, done.stderr)
