@@ -46,7 +46,7 @@ def clear(api: Api, portal: Live) -> None:
 def end(api: Api, session: dict[str, str]) -> None:
     """Stop a session, unless it has ended, and wait for it."""
     if session["state"] != "ended":
-        api.ask("DELETE", f"/sessions/{session['id']}")
+        api.ask("DELETE", f"/sessions/{session['id']}?remove=false")
         api.until(f"/sessions/{session['id']}", "ended")
 
 
