@@ -24,8 +24,23 @@ export function languageOf(chosen: unknown, browser: readonly string[]): Languag
   return browser.map(spoken).find(isLanguage) ?? 'en';
 }
 
-/** How numbers and dates are written: in the reader's own kind of this language if the browser tells
- * one ("en-GB"), so that an English page has no German dates. */
-export function localeOf(language: Language, browser: readonly string[]): string {
-  return browser.find((tag) => spoken(tag) === language) ?? TAGS[language];
+/** The kinds of a language that the pages' own texts are: Chinese in traditional characters is another
+ * one to whoever reads it aloud or picks its font. */
+const KINDS: Readonly<Record<Language, RegExp>> = {
+  en: /^en(-|$)/i,
+  zh: /^zh(-(CN|SG|Hans(-.+)?))?$/i,
+};
+
+/** Whether numbers and dates can be written by it: some systems call it "en-US@posix". */
+function isTag(tag: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(tag).length === 1;
+  } catch {
+    return false; // a RangeError, which is the answer
+  }
 }
+
+/** How numbers and dates are written, and what the texts are marked as: the reader's own kind of this
+ * language if the browser tells one ("en-GB"), so that an English page has no German dates. */
+export const localeOf = (language: Language, browser: readonly string[]): string =>
+  browser.find((tag) => KINDS[language].test(tag) && isTag(tag)) ?? TAGS[language];
