@@ -36,7 +36,7 @@ async function words(): Promise<Messages> {
 
 /** The portal's sentences, as data rather than as a program. A page without them is better than none:
  * what the portal says is then in English. */
-async function sentences(): Promise<Catalogue | null> {
+async function portalWords(): Promise<Catalogue | null> {
   try {
     const answer = await fetch(saidAddress);
     return answer.ok ? ((await answer.json()) as Catalogue) : null;
@@ -55,7 +55,7 @@ export async function speak(): Promise<void> {
     i18n.loadAndActivate({ locale: tag, messages: {} });
     return;
   }
-  const [messages, catalogue] = await Promise.all([words(), sentences()]);
+  const [messages, catalogue] = await Promise.all([words(), portalWords()]);
   i18n.loadAndActivate({ locale: tag, messages });
   setSaid(catalogue);
 }
