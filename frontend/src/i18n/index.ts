@@ -30,6 +30,14 @@ export const currentLanguage = (): Language => language;
 /** For `toLocaleString` and its like. */
 export const locale = (): string => tag;
 
+/** What is in the sources is parsed when it is first said; Lingui itself would do so every time. */
+const parsed = new Map<string, ReturnType<typeof compileMessage>>();
+export function parsedOnce(message: string): ReturnType<typeof compileMessage> {
+  const compiled = parsed.get(message) ?? compileMessage(message);
+  parsed.set(message, compiled);
+  return compiled;
+}
+
 async function words(): Promise<Messages> {
   return (await import('./zh')).messages;
 }
@@ -50,7 +58,7 @@ export async function speak(): Promise<void> {
   language = languageOf(chosenHere(), navigator.languages);
   tag = localeOf(language, navigator.languages);
   document.documentElement.lang = tag;
-  i18n.setMessagesCompiler(compileMessage);
+  i18n.setMessagesCompiler(parsedOnce);
   if (language === 'en') {
     i18n.loadAndActivate({ locale: tag, messages: {} });
     return;
