@@ -20,7 +20,9 @@ TAGS: dict[Language, str] = {"en": "en", "zh": "zh-CN"}
 
 _CATALOGUE = Path(__file__).with_name("said.zh.json")
 _GAP = re.compile(r"\{(\d+)\}")
-_FILLED = re.compile(r"(?P<left> ?)\{(?P<number>\d+)\}(?P<right> ?)")
+_FILLED = re.compile(r"(?P<left> ?)\{(?P<number>\d+)(?::[a-z]+)?\}(?P<right> ?)")
+_KIND = re.compile(r"\{(\d+):(number|term)\}")
+_NUMBER = re.compile(r"\d[\d.,:]*", re.ASCII)
 _QUOTED = re.compile(r"[“\"']$")
 _FIRST_WORD = re.compile(r"[^\s{}]+(?=\s)")
 _BETWEEN = re.compile(r"(?<=[.!?…])[ ](?=[A-Z“])|(?<=[.!?…][”’)])[ ](?=[A-Z“])")
@@ -35,6 +37,9 @@ class _Template:
     words: tuple[str, ...]
     numbers: tuple[str, ...]
     translation: str
+    kinds: Mapping[str, str]
+    """Of some gaps what may stand there, as their translation says: {0:number}, and {0:term} for
+    what the portal itself puts there, which is translated also if it is a single word."""
 
     @property
     def fixed(self) -> int:
@@ -61,7 +66,16 @@ class _Template:
         if start >= end:
             return None
         found.append(text[start:end])
-        return None if self.short and any(" " in piece for piece in found) else found
+        return found if self._may_hold(found) else None
+
+    def _may_hold(self, pieces: list[str]) -> bool:
+        if self.short and any(" " in piece for piece in pieces):
+            return False
+        return all(
+            _NUMBER.fullmatch(piece)
+            for number, piece in zip(self.numbers, pieces, strict=True)
+            if self.kinds.get(number) == "number"
+        )
 
 
 class Reader:
@@ -75,7 +89,8 @@ class Reader:
             if not numbers:
                 self._whole[english] = translation
                 continue
-            found = _Template(tuple(words), tuple(numbers), translation)
+            kinds = dict(_KIND.findall(translation))
+            found = _Template(tuple(words), tuple(numbers), translation, kinds)
             self._by_word.setdefault(_first_word(english), []).append(found)
         for some in self._by_word.values():
             some.sort(key=lambda one: -one.fixed)
@@ -115,7 +130,7 @@ class Reader:
 
         def piece(gap: re.Match[str]) -> str:
             before, text = own[gap["number"]]
-            if not _QUOTED.search(before):
+            if not _QUOTED.search(before) and template.kinds.get(gap["number"]) != "number":
                 text = self._translated(text) or self._any_list(text) or text
             left = gap.string[: gap.start()][-1:]
             right = gap.string[gap.end() :][:1]

@@ -35,7 +35,7 @@ function reader(catalogue: Catalogue): Reader {
     filled(translation, (number) => {
       const piece = pieces.get(number);
       if (piece === undefined) return '';
-      return piece.quoted ? piece.text : words(piece.text);
+      return piece.holds === 'words' || piece.holds === 'term' ? words(piece.text) : piece.text;
     });
 
   /** `across`: its gaps may hold ends of sentences. */

@@ -3,7 +3,9 @@
  * said in other words. Pure; knows neither the languages nor where the sentences come from.
  */
 
-/** A sentence as its source has it → the same in another language; the gaps are {0}, {1} … in both. */
+/** A sentence as its source has it → the same in another language; the gaps are {0}, {1} … in both.
+ * The translation says of some what may stand there: {0:number}, and {0:term} for what the portal
+ * itself puts there, which is translated also if it is a single word. */
 export type Catalogue = Readonly<Record<string, string>>;
 
 interface Template {
@@ -19,25 +21,39 @@ interface Template {
 
 interface Gap {
   number: string;
-  /** what stands between quotation marks is somebody's own word, and is left as it is */
-  quoted: boolean;
+  holds: Holds;
+}
+
+/** `own`: between quotation marks, somebody's own word, which is left as it is. */
+type Holds = 'words' | 'own' | 'number' | 'term';
+
+export interface Piece {
+  text: string;
+  holds: Holds;
 }
 
 export interface Match {
   translation: string;
-  pieces: ReadonlyMap<string, { text: string; quoted: boolean }>;
+  pieces: ReadonlyMap<string, Piece>;
 }
 
 const GAP = /\{(\d+)\}/;
+const KIND = /\{(\d+):(number|term)\}/g;
+const NUMBER = /^\d[\d.,:]*$/;
 const WORD = /^[^\s{}]+(?=\s)/;
 
 function template(english: string, translation: string): Template {
   // odd places hold the gaps' numbers
   const parts = english.split(GAP);
   const words = parts.filter((_part, place) => place % 2 === 0);
+  const kinds = new Map<string, Holds>();
+  for (const [, number = '', kind] of translation.matchAll(KIND)) kinds.set(number, kind as Holds);
   const gaps = parts
     .filter((_part, place) => place % 2 === 1)
-    .map((number, at) => ({ number, quoted: /[“"']$/.test(words[at] ?? '') }));
+    .map((number, at): Gap => {
+      const quoted = /[“"']$/.test(words[at] ?? '');
+      return { number, holds: quoted ? 'own' : (kinds.get(number) ?? 'words') };
+    });
   const fixed = words.join('').length;
   const short =
     words.filter((each) => each.trim() !== '').length === 1 && !/\S\s+\S/.test(words.join(''));
@@ -93,10 +109,14 @@ export class Templates {
       for (const { words, gaps, short, translation } of some || []) {
         const found = inGaps(words, text);
         if (!found || (short && found.some((piece) => piece.includes(' ')))) continue;
-        const pieces = gaps.map(
-          ({ number, quoted }, at) => [number, { text: found[at] ?? '', quoted }] as const,
-        );
-        yield { translation, pieces: new Map(pieces) };
+        const pieces = gaps.map(({ number, holds }, at) => ({
+          number,
+          holds,
+          text: found[at] ?? '',
+        }));
+        if (pieces.some(({ holds, text: each }) => holds === 'number' && !NUMBER.test(each)))
+          continue;
+        yield { translation, pieces: new Map(pieces.map((each) => [each.number, each])) };
       }
     }
   }
@@ -116,7 +136,7 @@ export function space(before: string, after: string, written = ''): string {
 /** Puts the pieces into the gaps of a translation. */
 export function filled(translation: string, piece: (number: string) => string): string {
   return translation.replace(
-    /( ?)\{(\d+)\}( ?)/g,
+    /( ?)\{(\d+)(?::[a-z]+)?\}( ?)/g,
     (gap: string, left: string, number: string, right: string, at: number) => {
       const text = piece(number);
       const before = space(translation.charAt(at - 1), text.charAt(0), left);
