@@ -11,6 +11,7 @@ import { type Language, languageOf, localeOf } from './language';
 import { type Catalogue, setSaid } from './said';
 
 const KEY = 'portal-language';
+const MOST_WAIT_MS = 4000;
 
 /** Chosen in this browser; the portal keeps it too (`preferences.language`), for one's other ones. */
 function chosenHere(): string | null {
@@ -38,33 +39,44 @@ export function parsedOnce(message: string): ReturnType<typeof compileMessage> {
   return compiled;
 }
 
-async function words(): Promise<Messages> {
-  return (await import('./zh')).messages;
-}
-
-/** The portal's sentences, as data rather than as a program. A page without them is better than none:
- * what the portal says is then in English. */
-async function portalWords(): Promise<Catalogue | null> {
+/** The pages' words; null if they can't be fetched, which is told where developers look. */
+async function words(): Promise<Messages | null> {
   try {
-    const answer = await fetch(saidAddress);
-    return answer.ok ? ((await answer.json()) as Catalogue) : null;
-  } catch {
+    return (await import('./zh')).messages;
+  } catch (error) {
+    reportError(error);
     return null;
   }
 }
 
-/** Settles the page's language; to be awaited before anything is shown. */
-export async function speak(): Promise<void> {
-  language = languageOf(chosenHere(), navigator.languages);
-  tag = localeOf(language, navigator.languages);
-  document.documentElement.lang = tag;
-  i18n.setMessagesCompiler(parsedOnce);
-  if (language === 'en') {
-    i18n.loadAndActivate({ locale: tag, messages: {} });
-    return;
+/** The portal's sentences, as data rather than as a program. A page without them is better than none,
+ * and than one that waits for them: what the portal says is then in English. */
+async function portalWords(): Promise<Catalogue | null> {
+  try {
+    const answer = await fetch(saidAddress, { signal: AbortSignal.timeout(MOST_WAIT_MS) });
+    return answer.ok ? ((await answer.json()) as Catalogue) : null;
+  } catch (error) {
+    reportError(error);
+    return null;
   }
-  const [messages, catalogue] = await Promise.all([words(), portalWords()]);
+}
+
+function settle(next: Language, messages: Messages): void {
+  language = next;
+  tag = localeOf(next, navigator.languages);
+  document.documentElement.lang = tag;
   i18n.loadAndActivate({ locale: tag, messages });
+}
+
+/** Settles the page's language; to be awaited before anything is shown. It is English where the words
+ * of another one can't be fetched. */
+export async function speak(): Promise<void> {
+  const sought = languageOf(chosenHere(), navigator.languages);
+  i18n.setMessagesCompiler(parsedOnce);
+  if (sought === 'en') return settle('en', {});
+  const [messages, catalogue] = await Promise.all([words(), portalWords()]);
+  if (messages === null) return settle('en', {});
+  settle(sought, messages);
   setSaid(catalogue);
 }
 

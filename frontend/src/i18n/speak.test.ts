@@ -1,0 +1,59 @@
+import { i18n } from '@lingui/core';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+const reported = vi.fn();
+const html = { lang: 'en' };
+
+/** A page of its own in a browser that speaks Chinese; `zh` gives the pages' words. */
+async function page(zh: () => object, answer: () => Promise<Response>) {
+  vi.resetModules();
+  vi.doMock('./zh', zh);
+  vi.stubGlobal('fetch', vi.fn(answer));
+  const [language, sentences] = [await import('.'), await import('./said')];
+  await language.speak();
+  return { ...language, ...sentences };
+}
+
+const words = () => ({ messages: { greeting: ['你好'] } });
+const portalSays = async () => Response.json({ 'No such job.': '没有这个作业。' });
+const stalled = () => Promise.reject(new DOMException('too late', 'TimeoutError'));
+
+beforeEach(() => {
+  vi.stubGlobal('window', { localStorage: { getItem: () => null } });
+  vi.stubGlobal('navigator', { languages: ['zh-CN', 'en-GB'] });
+  vi.stubGlobal('document', { documentElement: html });
+  vi.stubGlobal('reportError', reported.mockReset());
+});
+
+afterEach(() => {
+  vi.doUnmock('./zh');
+  vi.unstubAllGlobals();
+});
+
+describe('a page in Chinese', () => {
+  it('has its words and the portal’s', async () => {
+    const { currentLanguage, locale, said } = await page(words, portalSays);
+    expect([currentLanguage(), locale(), html.lang]).toEqual(['zh', 'zh-CN', 'zh-CN']);
+    expect(said('No such job.')).toBe('没有这个作业。');
+    expect(reported).not.toHaveBeenCalled();
+  });
+
+  it('does without the portal’s if they do not come', async () => {
+    const { currentLanguage, said } = await page(words, stalled);
+    expect(currentLanguage()).toBe('zh');
+    expect(said('No such job.')).toBe('No such job.');
+    expect(reported).toHaveBeenCalledOnce();
+    expect(vi.mocked(fetch).mock.calls[0]?.[1]?.signal).toBeInstanceOf(AbortSignal);
+  });
+
+  it('is in English, all of it, if its own do not come', async () => {
+    const lost = () => {
+      throw new TypeError('Failed to fetch dynamically imported module');
+    };
+    const { currentLanguage, locale, said } = await page(lost, portalSays);
+    expect([currentLanguage(), locale(), html.lang]).toEqual(['en', 'en-GB', 'en-GB']);
+    expect(i18n._('Stop')).toBe('Stop');
+    expect(said('No such job.')).toBe('No such job.');
+    expect(reported).toHaveBeenCalledOnce();
+  });
+});
