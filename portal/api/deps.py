@@ -365,8 +365,7 @@ def internal_secret(
 def metrics_reader(connection: HTTPConnection, settings: SettingsDep) -> None:
     """Prometheus: a program on this host, or one that has its token. To others: nothing here."""
     token = settings.metrics_token
-    given = bearer(connection)
-    if token is None or not hmac.compare_digest(given.encode(), token.encode()):
+    if token is None or not hmac.compare_digest(bearer(connection).encode(), token.encode()):
         loopback_only(connection)
 
 

@@ -71,7 +71,6 @@ class TakesNoChanges(ServerTrouble):
 
 
 FAILURES = (LDAPException, OSError, ServerTrouble)
-NO_ANSWER = (LDAPException, OSError, DirectoryUnfinished)
 
 
 @dataclass(frozen=True)
@@ -196,8 +195,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Servers:
-    """All servers of the directory; its methods are called in threads. `measure` hears of each
-    question, by the server's URL."""
+    """All servers of the directory; called in threads. `measure` hears of each question."""
 
     settings: Settings
     measure: Measure = unmeasured
@@ -217,7 +215,7 @@ class Servers:
         causes = []
         for url in [only] if only else self._in_order():
             try:
-                with measured(self.measure, url, NO_ANSWER):
+                with measured(self.measure, url, (LDAPException, OSError, DirectoryUnfinished)):
                     result = self._on(url, act)
             except TakesNoChanges as error:
                 causes.append(f"{url}: {error}")
