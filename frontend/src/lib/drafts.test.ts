@@ -1,35 +1,18 @@
 import { describe, expect, it } from 'vitest';
+import { storage } from '@/testing/storage';
 import {
   dropDraft,
   dropDrafts,
+  formAtEntry,
   isLike,
   isNumber,
   isRecordOf,
   isText,
   isTexts,
-  type Keeper,
   orNull,
   readDraft,
   writeDraft,
 } from './drafts';
-
-/** A tab's storage that holds so many characters. */
-function storage(room = Number.POSITIVE_INFINITY): Keeper & { kept: Map<string, string> } {
-  const kept = new Map<string, string>();
-  return {
-    kept,
-    get length() {
-      return kept.size;
-    },
-    key: (place) => [...kept.keys()][place] ?? null,
-    getItem: (key) => kept.get(key) ?? null,
-    setItem: (key, value) => {
-      if (value.length > room) throw new DOMException('full', 'QuotaExceededError');
-      kept.set(key, value);
-    },
-    removeItem: (key) => void kept.delete(key),
-  };
-}
 
 describe('a draft', () => {
   it('is found again by its person and its form alone', () => {
@@ -47,12 +30,15 @@ describe('a draft', () => {
     expect(tab.length).toBe(0);
   });
 
-  it.each(['', 'nonsense', '[]', '7', 'null'])('is none if it is %j', (text) => {
-    const tab = storage();
-    writeDraft(tab, 'alice', 'start', {});
-    for (const key of tab.kept.keys()) tab.kept.set(key, text);
-    expect(readDraft(tab, 'alice', 'start')).toEqual({});
-  });
+  it.each(['', 'nonsense', '[]', '7', 'null', '{}', '{"at":1,"parts":[]}'])(
+    'is none if it is %j',
+    (text) => {
+      const tab = storage();
+      writeDraft(tab, 'alice', 'start', {});
+      for (const key of tab.kept.keys()) tab.kept.set(key, text);
+      expect(readDraft(tab, 'alice', 'start')).toEqual({});
+    },
+  );
 
   it('is not kept where there is no storage, or no room in it', () => {
     expect(readDraft(null, 'alice', 'start')).toEqual({});
@@ -81,6 +67,35 @@ describe('drafts', () => {
     for (let n = 0; n < 100; n++) writeDraft(tab, 'alice', `start ${n}`, { n });
     expect(tab.length).toBeLessThan(30);
     expect(readDraft(tab, 'alice', 'start 99')).toEqual({ n: 99 });
+  });
+
+  it('make room for the next with those of links first, then with the oldest', () => {
+    const tab = storage();
+    let time = 0;
+    const write = (form: string): void =>
+      writeDraft(tab, 'alice', form, { form }, () => {
+        time += 1;
+        return time;
+      });
+    const isThere = (form: string): boolean => 'form' in readDraft(tab, 'alice', form);
+    write('script');
+    const links = Array.from({ length: 30 }, (_, n) => formAtEntry('start', `k${n}`));
+    for (const link of links) write(link);
+    expect(isThere('script')).toBe(true);
+    const left = links.filter(isThere);
+    expect(left).toEqual(links.slice(-left.length));
+    expect(left.length).toBeGreaterThan(15);
+
+    const all = tab.length;
+    const forms = Array.from({ length: left.length }, (_, n) => `form ${n}`);
+    for (const form of forms) write(form);
+    expect(left.filter(isThere)).toEqual([]);
+    expect(['script', ...forms].filter((form) => !isThere(form))).toEqual([]);
+
+    write('script'); // is not the oldest any more
+    write('one more');
+    expect(tab.length).toBe(all);
+    expect([...forms, 'script', 'one more'].filter((form) => !isThere(form))).toEqual(['form 0']);
   });
 });
 

@@ -13,6 +13,12 @@ export type Keeper = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' 
 const PREFIX = 'portal.draft';
 const MOST = 20;
 
+/** Of the names of drafts that belong to one entry of the tab's history. */
+const AT_ENTRY = ' @';
+
+/** The name of a form's draft that is only found from one entry of the tab's history. */
+export const formAtEntry = (form: string, entry = ''): string => `${form}${AT_ENTRY}${entry}`;
+
 const keyOf = (username: string, form: string): string => `${PREFIX} ${username} ${form}`;
 
 /** This tab's storage; null where it is switched off. */
@@ -25,13 +31,16 @@ export function tabStorage(): Keeper | null {
 }
 
 export function readDraft(storage: Keeper | null, username: string, form: string): Parts {
+  return found(storage, keyOf(username, form))?.parts ?? {};
+}
+
+/** A draft with the time when it was written; null if it isn't there, or not ours. */
+function found(storage: Keeper | null, key: string): Written | null {
   try {
-    const found: unknown = JSON.parse(storage?.getItem(keyOf(username, form)) ?? 'null');
-    return typeof found === 'object' && found !== null && !Array.isArray(found)
-      ? (found as Parts)
-      : {};
+    const value: unknown = JSON.parse(storage?.getItem(key) ?? 'null');
+    return isWritten(value) ? value : null;
   } catch {
-    return {}; // not ours
+    return null;
   }
 }
 
@@ -40,17 +49,31 @@ export function writeDraft(
   username: string,
   form: string,
   parts: Parts,
+  now = Date.now,
 ): void {
   if (storage === null) return;
   const key = keyOf(username, form);
-  const others = draftsIn(storage).filter((one) => one !== key);
-  if (others.length >= MOST) for (const one of others) storage.removeItem(one);
+  makeRoom(storage, key);
   try {
-    storage.setItem(key, JSON.stringify(parts));
+    storage.setItem(key, JSON.stringify({ at: now(), parts } satisfies Written));
   } catch {
     // full: the form goes on without, and what was kept of it before is old
     storage.removeItem(key);
   }
+}
+
+/** For one more than there are: each followed link leaves a draft that hardly anyone comes back to,
+ * so these go first, then what was written longest ago. */
+function makeRoom(storage: Keeper, key: string): void {
+  const others = draftsIn(storage).filter((one) => one !== key);
+  if (others.length < MOST) return;
+  const places = others.map((one) => ({
+    one,
+    last: one.includes(AT_ENTRY) ? 0 : 1,
+    at: found(storage, one)?.at ?? 0,
+  }));
+  places.sort((a, b) => a.last - b.last || a.at - b.at);
+  for (const { one } of places.slice(0, others.length - MOST + 1)) storage.removeItem(one);
 }
 
 export function dropDraft(storage: Keeper | null, username: string, form: string): void {
@@ -103,3 +126,13 @@ export const isRecordOf =
     value !== null &&
     !Array.isArray(value) &&
     Object.values(value).every(is);
+
+/** What is kept of a draft. */
+interface Written {
+  at: number;
+  parts: Parts;
+}
+
+const isAny = (_: unknown): _ is unknown => true;
+
+const isWritten = isLike<Written>({ at: isNumber, parts: isRecordOf(isAny) });

@@ -1,7 +1,15 @@
 import { useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useMe } from '@/features/account/useMe';
-import { dropDraft, dropDrafts, type Parts, readDraft, tabStorage, writeDraft } from './drafts';
+import {
+  dropDraft,
+  dropDrafts,
+  formAtEntry,
+  type Parts,
+  readDraft,
+  tabStorage,
+  writeDraft,
+} from './drafts';
 
 /** What this tab keeps of one form. */
 export interface FormDraft {
@@ -25,7 +33,7 @@ export function useFormDraft(form: string, filled: boolean): FormDraft {
   const { history } = useRouter();
   const [draft] = useState(() => {
     const storage = tabStorage();
-    const name = filled ? `${form} @${history.location.state.__TSR_key}` : form;
+    const name = filled ? formAtEntry(form, history.location.state.__TSR_key) : form;
     dropDrafts(storage, username);
     return { storage, form: name, left: readDraft(storage, username, name) };
   });

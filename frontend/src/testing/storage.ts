@@ -1,0 +1,19 @@
+import type { Keeper } from '@/lib/drafts';
+
+/** A tab's storage that holds so many characters a value. */
+export function storage(room = Number.POSITIVE_INFINITY): Keeper & { kept: Map<string, string> } {
+  const kept = new Map<string, string>();
+  return {
+    kept,
+    get length() {
+      return kept.size;
+    },
+    key: (place) => [...kept.keys()][place] ?? null,
+    getItem: (key) => kept.get(key) ?? null,
+    setItem: (key, value) => {
+      if (value.length > room) throw new DOMException('full', 'QuotaExceededError');
+      kept.set(key, value);
+    },
+    removeItem: (key) => void kept.delete(key),
+  };
+}
