@@ -1,5 +1,6 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '@/api/problem';
+import { storage } from '@/testing/storage';
 import { personLeaves } from './leaving';
 import { once } from './once';
 
@@ -71,5 +72,101 @@ describe('a wish', () => {
     personLeaves();
     await ask();
     expect(new Set(keys()).size).toBe(3);
+  });
+});
+
+describe('after a reload of the page, a wish', () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  /** What a page does that begins with this storage. */
+  async function page(tab: ReturnType<typeof storage>) {
+    vi.stubGlobal('window', { sessionStorage: tab });
+    vi.resetModules();
+    const { once: ask } = await import('./once');
+    const { personLeaves: leave } = await import('./leaving');
+    return { ask, leave };
+  }
+
+  it('is still the same while it has no answer', async () => {
+    const { sent, send } = portal(LOST, new ApiError(502, 'unknown', 'Bad gateway.'), 'made');
+    const tab = storage();
+    for (const [n, outcome] of [LOST, 'Bad gateway.'].entries())
+      await expect((await page(tab)).ask(WISH, () => ({ n }), send)).rejects.toThrow(
+        outcome instanceof Error ? outcome.message : outcome,
+      );
+    await (await page(tab)).ask(WISH, () => ({ n: 2 }), send);
+    expect(new Set(sent.map(({ key }) => key)).size).toBe(1);
+    expect(sent.map(({ body }) => body)).toEqual([{ n: 0 }, { n: 0 }, { n: 0 }]);
+    expect(tab.length).toBe(0);
+  });
+
+  it('is the same if its page went away before the answer', async () => {
+    const never = new Promise<never>(() => {});
+    const keys: string[] = [];
+    const tab = storage();
+    void (await page(tab)).ask(
+      WISH,
+      () => 1,
+      (_, key) => {
+        keys.push(key);
+        return never;
+      },
+    );
+    await (await page(tab)).ask(
+      WISH,
+      () => 1,
+      (_, key) => {
+        keys.push(key);
+        return Promise.resolve();
+      },
+    );
+    expect(keys).toHaveLength(2);
+    expect(keys[1]).toBe(keys[0]);
+  });
+
+  it('is another one after a while, and when somebody else comes', async () => {
+    const { send, keys } = portal(LOST, LOST, LOST);
+    const tab = storage();
+    let time = 0;
+    const ask = async () => {
+      const { ask: one, leave } = await page(tab);
+      await expect(
+        one(
+          WISH,
+          () => 1,
+          send,
+          () => time,
+        ),
+      ).rejects.toThrow(LOST.message);
+      return leave;
+    };
+    await ask();
+    time += 3_600_000;
+    const leave = await ask();
+    leave();
+    expect(tab.length).toBe(0);
+    await ask();
+    expect(new Set(keys()).size).toBe(3);
+  });
+
+  it.each(['', 'nonsense', '[]', '{"a":1}'])(
+    'is a new one if what was kept is %j',
+    async (text) => {
+      const tab = storage();
+      tab.setItem('portal.wishes', text);
+      const { send, keys } = portal('made');
+      await expect((await page(tab)).ask(WISH, () => 1, send)).resolves.toBe('made');
+      expect(keys()).toHaveLength(1);
+    },
+  );
+
+  it('goes out all the same where there is no room for it', async () => {
+    const tab = storage(10);
+    const { send, keys } = portal(LOST, 'made');
+    const { ask } = await page(tab);
+    await expect(ask(WISH, () => 1, send)).rejects.toThrow(LOST.message);
+    await ask(WISH, () => 1, send);
+    expect(new Set(keys()).size).toBe(1);
+    expect(tab.length).toBe(0);
   });
 });
