@@ -1,28 +1,50 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Text } from '@mantine/core';
+import { Button, Skeleton, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useLocation } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { PageTitle } from '@/app/PageTitle';
 import { listed } from '@/i18n/lists';
+import { Notice } from '@/ui/Notice';
 import { SearchField } from '@/ui/SearchField';
 import classes from './GlossaryPage.module.css';
-import { GLOSSARY } from './glossary';
-import { found } from './parse';
+import { glossaryQuery } from './glossary';
+import { type Entry, found } from './parse';
 
 /** All words of the pages with what they mean. */
 export function GlossaryPage() {
-  const [text, setText] = useState('');
-  const hash = useLocation({ select: (location) => location.hash });
-  useEffect(() => {
-    document.getElementById(hash)?.scrollIntoView();
-  }, [hash]);
-  const entries = found(GLOSSARY, text);
+  const { data: words, isError, refetch } = useQuery(glossaryQuery);
   return (
     <>
       <PageTitle tab={t`Words explained`}>
         <Trans>Words explained</Trans>
       </PageTitle>
+      {isError && (
+        <Stack align="flex-start">
+          <Notice tone="error">
+            <Trans>The explanations couldn't be fetched.</Trans>
+          </Notice>
+          <Button variant="default" onClick={() => void refetch()}>
+            <Trans>Try again</Trans>
+          </Button>
+        </Stack>
+      )}
+      {!words && !isError && <Skeleton height={240} aria-label={t`Loading`} />}
+      {words && <Words words={words} />}
+    </>
+  );
+}
+
+function Words({ words }: { words: readonly Entry[] }) {
+  const [text, setText] = useState('');
+  const hash = useLocation({ select: (location) => location.hash });
+  useEffect(() => {
+    document.getElementById(hash)?.scrollIntoView();
+  }, [hash]);
+  const entries = found(words, text);
+  return (
+    <>
       <SearchField
         label={t`Search words`}
         value={text}

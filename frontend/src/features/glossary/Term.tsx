@@ -1,18 +1,12 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Popover, Text, UnstyledButton } from '@mantine/core';
-import { queryOptions, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
+import { glossaryQuery } from './glossary';
 import { explanation } from './parse';
 import classes from './Term.module.css';
-
-/** Fetched when the first word may want it. */
-const glossaryQuery = queryOptions({
-  queryKey: ['glossary'],
-  queryFn: async () => (await import('./glossary')).GLOSSARY,
-  staleTime: Number.POSITIVE_INFINITY,
-});
 
 interface Props {
   /** a word of docs/glossary.md, or one that it gives the same meaning: English in any language */

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import chineseMarkdown from '../../../../docs/glossary.zh.md?raw';
-import { GLOSSARY } from './glossary';
+import { glossary } from './glossary';
 import { anchorOf, explanation, found, parseGlossary, translated } from './parse';
 
+const GLOSSARY = await glossary();
 const PAGES = import.meta.glob<string>('../../**/*.tsx', {
   query: '?raw',
   import: 'default',
