@@ -57,4 +57,5 @@ class Parts:
     nodes_out: dict[tuple[bool, bool], Remembered[Any]] = field(default_factory=dict)
     node_table: NodeTable = field(default_factory=NodeTable)
     submitting: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
-    """Jobs that a request is submitting at this moment, by id: nobody else is to."""
+    """Jobs that a request is submitting at this moment, or about to write, by id: nobody else is
+    to submit them."""

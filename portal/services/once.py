@@ -8,7 +8,8 @@ Whoever comes second waits for the first one's submission, and gets what it got.
 import asyncio
 import hashlib
 import json
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -47,16 +48,28 @@ class Once:
         return found
 
 
-async def submitted(
-    parts: Parts,
-    row_id: str,
-    first_try: Coroutine[Any, Any, PortalError | None],
-    within_s: float | None = None,
-) -> None:
-    """Submit in a task of its own, which goes on if the request is given up, and wait for it.
+@contextmanager
+def submission(
+    parts: Parts, row_id: str, first_try: Callable[[Row], Coroutine[Any, Any, PortalError | None]]
+) -> Iterator[asyncio.Future[Row | None]]:
+    """A row's submission, to be there before the row is: whoever finds the row by its key finds
+    what to wait for, too. It begins when the future is given the row that was written, in a task of
+    its own that goes on if the request is given up; without one there is none.
+
     `first_try` returns what was refused, and takes the row out of `parts.submitting`."""
-    parts.submitting[row_id] = asyncio.create_task(first_try, name=f"submit {row_id}")
-    await wait(parts, row_id, within_s)
+    written: asyncio.Future[Row | None] = asyncio.get_running_loop().create_future()
+
+    async def begin() -> PortalError | None:
+        row = await written
+        return None if row is None else await first_try(row)
+
+    parts.submitting[row_id] = asyncio.create_task(begin(), name=f"submit {row_id}")
+    try:
+        yield written
+    finally:
+        if not written.done():
+            parts.submitting.pop(row_id, None)
+            written.set_result(None)
 
 
 async def wait(parts: Parts, row_id: str, within_s: float | None = None) -> None:

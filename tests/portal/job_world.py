@@ -124,12 +124,13 @@ class FakeSlurm:
 
 @dataclass
 class FakeAgents:
-    """Launchers. `mood` is what becomes of a submission; `submitted` what was; `files` what can be
-    read, by path; `logged` what folders hold, `trouble_reading` what becomes of reading either;
-    `starts` what a forecast says, by GPUs and partition."""
+    """Launchers. `mood` is what becomes of a submission; `hung` those that wait; `submitted` what
+    was; `files` what can be read, by path; `logged` what folders hold, `trouble_reading` what
+    becomes of reading either; `starts` what a forecast says, by GPUs and partition."""
 
     slurm: FakeSlurm
     mood: Mood = "takes"
+    hung: list[str] = field(default_factory=list)
     submitted: list[tuple[str, JobSpec, Mapping[str, str]]] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
     logged: dict[str, dict[str, float | None]] = field(default_factory=dict)
@@ -158,6 +159,7 @@ class FakeAgents:
 
     async def submit(self, username: str, spec: JobSpec, files: Mapping[str, str]) -> int:
         if self.mood == "hangs":
+            self.hung.append(spec.uuid)
             await self.go_on.wait()
         if self.mood == "silent":
             raise Unreachable("Slurm did not answer.")

@@ -196,11 +196,12 @@ async def test_while_slurm_is_silent_it_is_kept_and_can_be_cancelled(world: Worl
 
 async def test_a_slow_slurm_is_waited_for_by_all_who_ask(world: World) -> None:
     world.agents.go_on.clear()
+    world.agents.hung.clear()
     world.agents.mood = "hangs"
     asked = [asyncio.create_task(world.submit(key="slow", script="slow")) for _ in range(3)]
     try:
         async with asyncio.timeout(30):
-            while not world.parts.submitting:
+            while not world.agents.hung:
                 await asyncio.sleep(0.01)
         assert (await world.ask("GET", "/me")).status == 200, "others are answered meanwhile"
     finally:

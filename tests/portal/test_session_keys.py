@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from portal.errors import LimitReached
+from portal.services.jobs import jobs
+from portal.services.once import Once
+from portal.services.sessions import sessions
 from tests.portal import job_world as stage
 from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
@@ -31,6 +35,7 @@ async def clean(world: World) -> AsyncIterator[None]:
     """No session is left over, and launchers take what they get."""
     yield
     world.agents.mood = "takes"
+    world.agents.hung.clear()
     for who in ("alice", "bob"):
         for session in await live(world, who):
             await world.ask("DELETE", f"/sessions/{session['id']}", who=who)
@@ -113,7 +118,7 @@ async def test_who_asks_again_waits_for_a_slow_slurm(world: World, then: Any) ->
     asked = [asyncio.create_task(start(world, f"slow {then}")) for _ in range(3)]
     try:
         async with asyncio.timeout(30):
-            while not world.parts.submitting:
+            while not world.agents.hung:
                 await asyncio.sleep(0.01)
         assert (await world.ask("GET", "/me")).status == 200, "others are answered meanwhile"
     finally:
@@ -134,7 +139,7 @@ async def test_who_gave_up_has_started_it(world: World) -> None:
     given_up = asyncio.create_task(start(world, "k6"))
     try:
         async with asyncio.timeout(30):
-            while not world.parts.submitting:
+            while not world.agents.hung:
                 await asyncio.sleep(0.01)
         given_up.cancel()
         again = asyncio.create_task(start(world, "k6"))
@@ -142,6 +147,51 @@ async def test_who_gave_up_has_started_it(world: World) -> None:
         world.agents.go_on.set()
     assert (await again).status == 201
     assert len(await live(world)) == 1
+
+
+@pytest.mark.parametrize(("path", "service"), [("/sessions", sessions), ("/jobs", jobs)])
+async def test_who_asks_again_just_as_it_was_written_hears_of_its_refusal(
+    world: World, monkeypatch: pytest.MonkeyPatch, path: str, service: Any
+) -> None:
+    """The row is there for all to see before the request that wrote it goes on."""
+    written, found = asyncio.Event(), asyncio.Event()
+    insert, earlier = service._insert, Once.earlier
+
+    async def slow_insert(*args: Any) -> Any:
+        row = await insert(*args)
+        written.set()
+        await found.wait()
+        return row
+
+    async def seen_earlier(*args: Any) -> Any:
+        if (row := await earlier(*args)) is not None:
+            found.set()
+        return row
+
+    monkeypatch.setattr(service, "_insert", slow_insert)
+    monkeypatch.setattr(Once, "earlier", seen_earlier)
+    world.agents.mood = "refuses"
+    body = {**SMALL, "script": "true"} if service is jobs else SMALL
+    key = f"k9 {path}"
+    first = asyncio.create_task(world.ask("POST", path, body, key=key))
+    await written.wait()
+    again = await world.ask("POST", path, body, key=key)
+    assert (again.status, again.slug) == (422, "slurm-rejected")
+    assert (await first).status == 422
+    assert world.parts.submitting == {}
+
+
+async def test_what_could_not_be_written_is_not_waited_for(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(*_: Any) -> Any:
+        raise LimitReached("sessions", "You have as many as you may.")
+
+    for service, path in ((sessions, "/sessions"), (jobs, "/jobs")):
+        monkeypatch.setattr(service, "_insert", full)
+        body = {**SMALL, "script": "true"} if service is jobs else SMALL
+        assert (await world.ask("POST", path, body, key="k10")).slug == "limit-reached"
+    assert world.parts.submitting == {}
 
 
 async def test_a_setup_started_twice_is_started_once(world: World) -> None:

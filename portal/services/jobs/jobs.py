@@ -7,6 +7,7 @@ stays as it is and the reconcile loop submits it once it is certain that Slurm h
 
 from collections.abc import Collection
 from dataclasses import asdict
+from functools import partial
 
 import structlog
 from sqlalchemy import select
@@ -49,16 +50,17 @@ async def create(
     job_id = new_id()
     recipe = await recipes.prepare(parts, user, wish, job_id)
     row = _row(parts, user, wish, recipe, job_id, asked)
-    try:
-        await _insert(parts, user, row, recipe, ip)
-    except (LimitReached, IntegrityError):
-        found = await asked.earlier(parts, BatchJob, user)
-        if found is None:
-            raise
-        return await _same(parts, found)  # it is this one that is there meanwhile
-    parts.changes.notify(user.id)
-    whole = await with_script(parts, row)
-    await once.submitted(parts, job_id, _first_try(parts, whole), ANSWER_WITHIN_S)
+    with once.submission(parts, job_id, partial(_first_try, parts)) as written:
+        try:
+            await _insert(parts, user, row, recipe, ip)
+        except (LimitReached, IntegrityError):
+            found = await asked.earlier(parts, BatchJob, user)
+            if found is None:
+                raise
+            return await _same(parts, found)  # it is this one that is there meanwhile
+        parts.changes.notify(user.id)
+        written.set_result(await with_script(parts, row))
+        await once.wait(parts, job_id, ANSWER_WITHIN_S)
     return await get(parts, user, job_id)
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from sqlalchemy import select
@@ -70,8 +71,9 @@ async def create(
     home = await _home(parts, user)
     opens = await starters.lay_out(parts, user, chosen.name, starter) if starter else None
 
+    session_id = new_id()
+
     def row(given: str) -> Session:
-        session_id = new_id()
         return Session(
             id=session_id,
             user_id=user.id,
@@ -87,16 +89,18 @@ async def create(
             idempotency_key=asked.key,
         )
 
-    try:
-        session = await _insert(parts, user, allowed, name, row, asked, ip)
-    except (LimitReached, IntegrityError):
-        found = await earlier(parts, user, asked)
-        if found is None:
-            raise
-        return found  # it is this one that is there meanwhile
-    parts.changes.notify(user.id)
-    await once.submitted(parts, session.id, _first_try(parts, session))
-    return await get(parts, user, session.id)
+    with once.submission(parts, session_id, partial(_first_try, parts)) as written:
+        try:
+            session = await _insert(parts, user, allowed, name, row, asked, ip)
+        except (LimitReached, IntegrityError):
+            found = await earlier(parts, user, asked)
+            if found is None:
+                raise
+            return found  # it is this one that is there meanwhile
+        parts.changes.notify(user.id)
+        written.set_result(session)
+        await once.wait(parts, session_id)
+    return await get(parts, user, session_id)
 
 
 async def earlier(parts: Parts, user: User, asked: Once) -> Session | None:
@@ -154,7 +158,9 @@ def complete(
     asked = {key: value for key, value in wanted.items() if value is not None}
     resources = Resources(**{**(environment.default_resources if environment else {}), **asked})
     if environment and environment.gpu == "required" and resources.gpus == 0:
-        raise invalid_input([FieldError("resources.gpus", f"{environment.title} needs a GPU.")])
+        raise invalid_input(
+            [FieldError("resources.gpus", f"{environment.title} needs at least one GPU.")]
+        )
     if resources.partition is None:
         gpu = settings.default_gpu_partition if resources.gpus else None
         resources = replace(resources, partition=gpu or settings.default_partition)
