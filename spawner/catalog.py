@@ -162,7 +162,7 @@ def load_environment(path: Path, places: Places) -> Environment:
     try:
         return _environment(path.stem, fields, places)
     except OSError as error:  # a name that no folder can hold
-        raise CatalogError([f"{path}: image: {error.strerror}"]) from error
+        raise CatalogError([f"{path}: the image can't be looked at: {error.strerror}"]) from error
 
 
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -94,7 +94,9 @@ class Channel:
                 start_new_session=True,
             )
         except OSError as error:
-            raise LauncherUnavailable(f"{command[0]} can't be run: {error.strerror}.") from error
+            raise LauncherUnavailable(
+                f"The program {command[0]} can't be run: {error.strerror}."
+            ) from error
         return cls(username, process)
 
     async def greet(self) -> None:

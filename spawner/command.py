@@ -63,7 +63,7 @@ async def run(arguments: Sequence[str], *, lock: int, timeout_s: float, output_b
         )
     except (OSError, ValueError) as error:
         words = error.strerror if isinstance(error, OSError) else str(error)
-        return Ended(None, f"{arguments[0]} can't be run: {words}.")
+        return Ended(None, f"The program {arguments[0]} can't be run: {words}.")
     tail = _Tail(output_bytes)
     stream = process.stdout
     reading = asyncio.ensure_future(tail.follow(stream)) if stream is not None else None

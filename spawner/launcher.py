@@ -365,7 +365,7 @@ class Launcher:
                 **streams,
             )
         except OSError as error:
-            message = f"{arguments[0]} can't be run: {error.strerror}."
+            message = f"The program {arguments[0]} can't be run: {error.strerror}."
             raise Refused("Unreachable", message) from error
 
     def run(
@@ -498,7 +498,9 @@ class Launcher:
         except FileNotFoundError:
             return {"data_b64": "", "size": 0, "next_offset": 0}
         except OSError as error:
-            raise Refused("PathRefused", f"{path} can't be read: {error.strerror}.") from error
+            raise Refused(
+                "PathRefused", f"The file {path} can't be read: {error.strerror}."
+            ) from error
         text = base64.b64encode(data).decode()
         return {"data_b64": text, "size": size, "next_offset": start + len(data)}
 
@@ -511,7 +513,9 @@ class Launcher:
         except FileNotFoundError:
             return {"exists": False}
         except OSError as error:
-            raise Refused("PathRefused", f"{path} can't be read: {error.strerror}.") from error
+            raise Refused(
+                "PathRefused", f"The file {path} can't be read: {error.strerror}."
+            ) from error
 
     def op_paths(self, request: Request) -> Result:
         """Where one of the user's jobs works and writes, as scontrol prints it. Once Slurm's

@@ -20,7 +20,7 @@ Problem = tuple[str, str]
 _KINDS = {
     "number": "a number",
     "integer": "a whole number",
-    "string": "text",
+    "string": "a text",
     "boolean": "yes or no",
     "array": "a list",
 }

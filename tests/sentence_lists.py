@@ -141,6 +141,15 @@ NOT_SAID = frozenset(
 # Parts of the texts that SPELT_OUT has as a whole.
 PARTS = frozenset(
     {
+        "{0} and others",
+        " and {0} more",
+        "The QOS",
+        "Your account",
+        "kept for maintenance",
+        "reserved for others",
+        "{0} in account {1}",
+        "{0}, on {1} UTC",
+        "{0}, partition {1}",
         " (a limit of your own)",
         " (it crashed)",
         " (the limit for everybody)",
@@ -182,6 +191,11 @@ PARTS = frozenset(
 )
 
 _ASK = "or ask your administrators."
+_KINDS = ("a number", "a whole number", "a text", "yes or no", "a list")
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July", "August"),
+    *("September", "October", "November", "December"),
+)
 SPELT_OUT: dict[str, tuple[str, ...]] = {
     # portal/services/limits/limit_rules.py: what is asked for, and whose limit it is, in brackets
     "Your sessions and jobs may last {0} at most{1}.": (
@@ -260,10 +274,54 @@ SPELT_OUT: dict[str, tuple[str, ...]] = {
         " Slurm, and jobs can't be ended.",
     ),
     "{0}, none down{1}.": (
-        "{0}, none down.",
-        "{0}, none down, {1} of them drained by an administrator.",
+        *(
+            f"{{0}} node{plural}, none down{drained}."
+            for plural in ("", "s")
+            for drained in ("", ", {1} of them drained by an administrator")
+        ),
     ),
-    " and {0} more": ("{0} and {1} more",),
+    "{0} of {1} down: {2}.": tuple(
+        f"{{0}} of {{1}} node{plural} down: {{2}}{more}."
+        for plural in ("", "s")
+        for more in ("", " and {3} more")
+    ),
+    "{0} in {1}: {2}.": tuple(
+        f"{{0}} mistake{plural} in {{1}}: {{2}}{more}."
+        for plural in ("", "s")
+        for more in ("", " and {3} more")
+    ),
+    " Slurm has no node called {0}.": (
+        "Slurm has no node called {0}.",
+        "Slurm has no node called {0} and {1} more.",
+    ),
+    "{0} is the primary group of {1}: give them another one first.": tuple(
+        f"{{0}} is the primary group of {{1}}{others}: give them another one first."
+        for others in ("", " and others")
+    ),
+    "{0} was changed after you opened this, by {1}. Look at what is there now, and make your change"
+    " again.": tuple(
+        f"{{0}} was changed after you opened this, by {{1}}{at}. Look at what is there now, and"
+        " make your change again."
+        for at in ("", ", on {2} UTC")
+    ),
+    "{0} is {1} from {2}.": (
+        "{0} is kept for maintenance from {1}.",
+        "{0} is reserved for others from {1}.",
+    ),
+    "{0} {1} allows at most {2}.": (
+        "Your account {0} allows at most {1}.",
+        "The QOS {0} allows at most {1}.",
+    ),
+    # portal/services/limits/associations.py: whose limit Slurm refused
+    "Slurm refused {0}: {1}": tuple(
+        f"Slurm refused {place}: {{{gaps}}}"
+        for place, gaps in (
+            ("account {0}", 1),
+            ("{0} in account {1}", 2),
+            ("account {0}, partition {1}", 2),
+            ("{0} in account {1}, partition {2}", 3),
+        )
+    ),
     "{0} of {1} tasks {2}": (
         "{0} of {1} tasks ran out of memory",
         "{0} of {1} tasks reached their time limit",
@@ -286,7 +344,11 @@ SPELT_OUT: dict[str, tuple[str, ...]] = {
         "is wrong in element {0}, which {1}",
         "{0} is wrong in element {1}, which {2}.",
         # what else follows a parameter's title: "{title} {fault}."
-        "{0} must be {1}.",
+        *(
+            f"{{0}} must be {kind}{empty}."
+            for kind in _KINDS
+            for empty in ("", ", or be left empty")
+        ),
         "{0} must be one of {1}.",
         "{0} must be at least {1}.",
         "{0} must be at most {1}.",
@@ -348,19 +410,17 @@ PIECES = frozenset(
         "Association",
         "CPUs",
         "GPUs",
-        "account {0}",
         "licences",
         "line {0}",
         "memory",
         "nodes",
-        "text",
         "time",
     }
 )
 EXTRA = (
     "Home",  # settings_files.HOME
     *("class", "outputs"),  # what batch-inference.yaml lets one choose
-    *("a list", "a minute", "a number"),
+    *("a list", "a minute", "a number", "a text"),
     *(
         f"{{0}} {word}{plural}"
         for word in (
@@ -389,11 +449,6 @@ EXTRA = (
     "{0} GB of memory",
     "{0} h",
     "{0} h {1} min",
-    *(
-        f"{{0}} {month}, {{1}} UTC"
-        for month in (
-            *("January", "February", "March", "April", "May", "June", "July", "August"),
-            *("September", "October", "November", "December"),
-        )
-    ),
+    *(f"{{0}} {month}, {{1}} UTC" for month in _MONTHS),
+    *(f"{{0}} {month} {{1}} at {{2}}" for month in _MONTHS),
 )

@@ -22,7 +22,9 @@ _NONE = "-"
 def lock(servers: Servers, link: Link, username: str) -> None:
     with change(servers, link) as making:
         dn = entry_of(link, username)["dn"]
-        making.modify(dn, replace({LOCKED: LOCKED_FOR_GOOD}), f"{username} was locked", set())
+        making.modify(
+            dn, replace({LOCKED: LOCKED_FOR_GOOD}), f"the account {username} was locked", set()
+        )
 
 
 def unlock(servers: Servers, link: Link, username: str) -> None:
@@ -30,7 +32,9 @@ def unlock(servers: Servers, link: Link, username: str) -> None:
         entry = entry_of(link, username)
         if Mapping(link.settings).person(entry, username).disabled:
             raise Conflict(f"{username} is disabled, which unlocking doesn't end: enable them.")
-        making.modify(entry["dn"], replace({LOCKED: None}), f"{username} was unlocked", set())
+        making.modify(
+            entry["dn"], replace({LOCKED: None}), f"the account {username} was unlocked", set()
+        )
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,9 @@ def disable(servers: Servers, link: Link, username: str) -> None:
             entry = entry_of(link, username)
             if Mapping(link.settings).person(entry, username).disabled:
                 return
-            if _switch(making, entry, _disabling(link, entry), f"{username} was disabled"):
+            if _switch(
+                making, entry, _disabling(link, entry), f"the account {username} was disabled"
+            ):
                 return
         raise DirectoryChanged(_BUSY.format(username=username))
 
@@ -60,7 +66,9 @@ def enable(servers: Servers, link: Link, username: str) -> None:
             disabled = Mapping(link.settings).person(entry, username).disabled
             if not disabled and _put_away(entry) is None:
                 return
-            if _switch(making, entry, _enabling(link, entry), f"{username} was enabled"):
+            if _switch(
+                making, entry, _enabling(link, entry), f"the account {username} was enabled"
+            ):
                 return
         raise DirectoryChanged(_BUSY.format(username=username))
 

@@ -283,7 +283,7 @@ def edit(servers: Servers, link: Link, username: str, wanted: Edit, version: str
                 return _person(making, username)
             # only if the entry still is what was just compared
             seen = (first(entry, VERSION) or "") if making.asserts() else ""
-            words = f"{username} was edited"
+            words = f"the entry of {username} was edited"
             if making.modify(entry["dn"], modifications, words, set(), seen) == SUCCESS:
                 return _person(making, username)
         raise _changed(username)

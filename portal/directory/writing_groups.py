@@ -170,7 +170,7 @@ def join(making: Change, group: str, username: str, dn: str) -> None:
     entry = _group(making.link, group)
     by_dn = _holds_dns(entry)
     step = add_value(_BY_DN, dn) if by_dn else add_value(_BY_NAME, username)
-    making.modify(entry["dn"], step, f"{username} was added to {group}", {VALUE_EXISTS})
+    making.modify(entry["dn"], step, f"the account {username} was added to {group}", {VALUE_EXISTS})
 
 
 def remove_member(servers: Servers, link: Link, group: str, username: str) -> None:
@@ -178,7 +178,7 @@ def remove_member(servers: Servers, link: Link, group: str, username: str) -> No
         entry = _group(link, group)
         if not _holds_dns(entry):
             step = remove_value(_BY_NAME, username)
-            words = f"{username} was removed from {group}"
+            words = f"the account {username} was removed from {group}"
             making.modify(entry["dn"], step, words, {NO_SUCH_ATTRIBUTE})
             return
         dn = _dns(link, [username]).get(username) or _dn_of_gone(link, entry, username)
@@ -193,7 +193,7 @@ def _dn_of_gone(link: Link, entry: Entry, username: str) -> str | None:
 
 
 def _remove_dn(making: Change, entry: Entry, group: str, name: str, dn: str) -> None:
-    words = f"{name} was removed from {group}"
+    words = f"the account {name} was removed from {group}"
     code = making.modify(
         entry["dn"], remove_value(_BY_DN, dn), words, {NO_SUCH_ATTRIBUTE, CLASS_VIOLATION}
     )
@@ -217,7 +217,7 @@ def leave_all(making: Change, username: str, dn: str | None) -> None:
         _leave_by_dn(making, username, dn)
     for entry in _naming(link, equals(_BY_NAME, username)):
         group = Mapping(link.settings).group(entry).name
-        words = f"{username} was removed from {group}"
+        words = f"the account {username} was removed from {group}"
         step = remove_value(_BY_NAME, username)
         making.modify(entry["dn"], step, words, {NO_SUCH_ATTRIBUTE, NO_SUCH_OBJECT})
 

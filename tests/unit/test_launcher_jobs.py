@@ -146,7 +146,10 @@ class TestSubmit:
 
     def test_no_sbatch_there(self, launcher: Process) -> None:
         kind, message = error_of(launcher.submit())
-        assert (kind, message) == ("Unreachable", "sbatch can't be run: No such file or directory.")
+        assert (kind, message) == (
+            "Unreachable",
+            "The program sbatch can't be run: No such file or directory.",
+        )
 
 
 class TestJobs:

@@ -64,6 +64,19 @@ def test_gaps_are_apart_and_have_words_beside_them() -> None:
     assert vague == []
 
 
+def test_what_begins_with_a_gap_says_enough_of_its_own() -> None:
+    """Slurm's administrators write reasons of their own, and what fits “{0} was {1}.” would be said
+    to be a sentence of the portal's. Numbers are no such words."""
+    vague = [
+        text
+        for text, words in translations().items()
+        if (gap := re.match(r"\{(\d+)\}", text))
+        and f"{{{gap[1]}:number}}" not in words
+        and len(re.sub(r"\s", "", GAP.sub("", text))) < 12
+    ]
+    assert vague == [], "spell these out (SPELT_OUT), or begin them with a word"
+
+
 @pytest.mark.parametrize("name", ["NOT_SAID", "PARTS", "PIECES", "SPELT_OUT"])
 def test_the_lists_name_only_what_is_in_the_sources(name: str) -> None:
     stale = set(getattr(lists, name)) - set(all_texts())

@@ -140,7 +140,7 @@ def test_where_a_value_may_stand(site: Path, script: str) -> None:
         ({"type": "number"}, None, "x must be a number."),
         ({"type": ["number", "null"]}, "x", "x must be a number, or be left empty."),
         ({"type": "boolean"}, 1, "x must be yes or no."),
-        ({"type": "string"}, ["x"], "x must be text."),
+        ({"type": "string"}, ["x"], "x must be a text."),
         ({"type": "string"}, "a\0b", "x has a NUL character, which no program can be given."),
         ({"type": "string"}, "a\udc80", "x has a character that can't be written in UTF-8."),
         ({"type": "string"}, "a" * 4097, "x must have at most 4096 characters."),

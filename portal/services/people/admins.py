@@ -217,5 +217,5 @@ async def row_of(db: AsyncSession, username: str) -> User:
     if user is None:
         raise errors.NotFound(f"There is nobody called {username[:64]}.")
     if user.deleted_at is not None:
-        raise errors.Conflict(f"{username} was deleted.")
+        raise errors.Conflict(f"The account {username} was deleted.")
     return user
