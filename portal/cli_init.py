@@ -12,47 +12,53 @@ from portal.directory.discovery import Address
 from portal.init import toml
 from portal.init_find import Where, find
 
+Out = Annotated[
+    Path | None, typer.Option(help="A new file; else it is printed.", show_default=False)
+]
+Host = Annotated[
+    str | None, typer.Option(help="The name by which people will reach it.", show_default=False)
+]
+BinDir = Annotated[
+    Path | None, typer.Option(help="Where squeue is, if not on PATH.", show_default=False)
+]
+Conf = Annotated[Path | None, typer.Option(help="If not where Slurm looks.", show_default=False)]
+Url = Annotated[
+    str | None, typer.Option(help="If this machine's own client has none.", show_default=False)
+]
+Ca = Annotated[Path | None, typer.Option(help="The CA of its certificate.", show_default=False)]
+Base = Annotated[str | None, typer.Option(help="Where to look in it.", show_default=False)]
+BindDn = Annotated[
+    str | None, typer.Option(help="Who asks, unless anybody may.", show_default=False)
+]
+Password = Annotated[
+    Path | None, typer.Option(help="The file with their password.", show_default=False)
+]
+Images = Annotated[
+    Path | None,
+    typer.Option(help="A folder with images.", show_default=False, file_okay=False, exists=True),
+]
+Modules = Annotated[
+    Path | None, typer.Option(help="What makes `module` known.", show_default=False)
+]
+Virtualenvs = Annotated[
+    Path | None,
+    typer.Option(help="A folder of them.", show_default=False, file_okay=False, exists=True),
+]
+
 
 def init(
-    out: Annotated[
-        Path | None, typer.Option(help="A new file; else it is printed.", show_default=False)
-    ] = None,
-    host: Annotated[
-        str | None,
-        typer.Option(help="The name by which people will reach it.", show_default=False),
-    ] = None,
-    slurm_bin_dir: Annotated[
-        Path | None, typer.Option(help="Where squeue is, if not on PATH.", show_default=False)
-    ] = None,
-    slurm_conf: Annotated[
-        Path | None, typer.Option(help="If not where Slurm looks.", show_default=False)
-    ] = None,
-    ldap_url: Annotated[
-        str | None, typer.Option(help="If this machine's own client has none.", show_default=False)
-    ] = None,
-    ldap_ca_file: Annotated[
-        Path | None, typer.Option(help="The CA of its certificate.", show_default=False)
-    ] = None,
-    ldap_base: Annotated[
-        str | None, typer.Option(help="Where to look in it.", show_default=False)
-    ] = None,
-    ldap_bind_dn: Annotated[
-        str | None, typer.Option(help="Who asks, unless anybody may.", show_default=False)
-    ] = None,
-    ldap_bind_password_file: Annotated[
-        Path | None, typer.Option(help="The file with the password.", show_default=False)
-    ] = None,
-    images: Annotated[
-        Path | None,
-        typer.Option(help="A folder with images.", show_default=False, file_okay=False),
-    ] = None,
-    modules_init: Annotated[
-        Path | None, typer.Option(help="What makes `module` known.", show_default=False)
-    ] = None,
-    virtualenvs: Annotated[
-        Path | None,
-        typer.Option(help="A folder of them.", show_default=False, file_okay=False, exists=True),
-    ] = None,
+    out: Out = None,
+    host: Host = None,
+    slurm_bin_dir: BinDir = None,
+    slurm_conf: Conf = None,
+    ldap_url: Url = None,
+    ldap_ca_file: Ca = None,
+    ldap_base: Base = None,
+    ldap_bind_dn: BindDn = None,
+    ldap_bind_password_file: Password = None,
+    images: Images = None,
+    modules_init: Modules = None,
+    virtualenvs: Virtualenvs = None,
 ) -> None:
     """Propose a settings file from what this machine's Slurm and directory say. Changes nothing."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))

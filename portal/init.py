@@ -139,9 +139,8 @@ def _groups(found: Found) -> Iterator[Part]:
         yield Line("ldap_group_member_attribute", directory.member_attribute, why)
     admins = [group for group in directory.groups if _is_admins(group.name)]
     names = ", ".join(f"{group.name} ({group.members})" for group in admins)
-    why = f"who administers the portal is yours to say; by their names (and numbers of members) it could be: {names}"
-    if not admins:
-        why = "who administers the portal is yours to say; no group's name says so"
+    why = "who administers the portal is yours to say; "
+    why += f"by name (and members) it could be: {names}" if admins else "no group's name says so"
     yield Line("ldap_admin_groups", [], why)
 
 
