@@ -130,8 +130,8 @@ class Reader:
 
         def piece(gap: re.Match[str]) -> str:
             before, text = own[gap["number"]]
-            if not _QUOTED.search(before) and template.kinds.get(gap["number"]) != "number":
-                text = self._translated(text) or self._any_list(text) or text
+            kind = "own" if _QUOTED.search(before) else template.kinds.get(gap["number"], "words")
+            text = self._in_gap(text, kind)
             left = gap.string[: gap.start()][-1:]
             right = gap.string[gap.end() :][:1]
             return (
@@ -141,10 +141,19 @@ class Reader:
 
         return _FILLED.sub(piece, template.translation)
 
-    def _listed(self, text: str, between: str, sign: str) -> str | None:
+    def _in_gap(self, text: str, kind: str) -> str:
+        """A single word is somebody's own, but where the portal puts one there by itself."""
+        if kind in ("own", "number") or (kind == "words" and " " not in text):
+            return text
+        return self._translated(text) or self._any_list(text, kind) or text
+
+    def _listed(self, text: str, between: str, sign: str, kind: str = "term") -> str | None:
         if between not in text:
             return None
-        found = [self._exact(piece) for piece in text.split(between)]
+        found = [
+            self._exact(piece) if kind == "term" or " " in piece else None
+            for piece in text.split(between)
+        ]
         known = [piece for piece in found if piece is not None]
         if len(known) < len(found):
             return None
@@ -153,8 +162,8 @@ class Reader:
             whole += f"{_space(whole[-1:], sign)}{sign}{_space(sign, piece[:1])}{piece}"
         return whole
 
-    def _any_list(self, text: str) -> str | None:
-        tries = (self._listed(text, between, sign) for between, sign in _LISTS)
+    def _any_list(self, text: str, kind: str) -> str | None:
+        tries = (self._listed(text, between, sign, kind) for between, sign in _LISTS)
         return next((found for found in tries if found), None)
 
     def _bare(self, text: str) -> str | None:

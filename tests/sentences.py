@@ -3,7 +3,8 @@
 The pages translate them where they read them (docs/decisions/0013), by the catalogue
 portal/said.zh.json. This reads them out of the sources, so that none is forgotten:
 tests/unit/test_sentences.py compares the two, and `python -m tests.sentences` prints what has no
-translation yet. What is a sentence here and what isn't stands in `tests/sentence_lists.py`.
+translation yet. What is a sentence here and what isn't stands in `tests/sentence_lists.py`
+and `tests/sentence_spelt.py`.
 """
 
 import ast
@@ -26,10 +27,9 @@ from tests.sentence_lists import (
     NOT_SAID,
     NOT_SAID_LIKE,
     OTHERS,
-    PARTS,
     PIECES,
-    SPELT_OUT,
 )
+from tests.sentence_spelt import PARTS, SPELT_OUT
 
 ROOT = Path(__file__).parents[1]
 CATALOGUE = ROOT / "portal/said.zh.json"

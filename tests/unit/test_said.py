@@ -41,9 +41,18 @@ def test_every_sentence_of_the_catalogue_is_found_with_all_its_pieces() -> None:
 
 
 def test_somebodys_own_word_stays_what_it_is() -> None:
-    reader = Reader({"There is no “{0}” in {1}.": "{1}中没有“{0}”。", "down": "宕机"})
+    reader = Reader({"There is no “{0}” in {1}.": "{1:term}中没有“{0}”。", "down": "宕机"})
     assert reader.said("There is no “down” in down.") == "宕机中没有“down”。"
     assert reader.said("There is no “” in down.") == "There is no “” in down."
+
+
+def test_a_single_word_is_translated_only_where_the_portal_puts_one() -> None:
+    texts = {"{0} has no {1} left.": "{0} 没有剩余{1:term}。", "time": "时间", "CPUs": "CPU"}
+    reader = Reader(texts)
+    assert reader.said("time has no time left.") == "time 没有剩余时间。"
+    assert reader.said("time and CPUs has no time and CPUs left.") == (
+        "time and CPUs 没有剩余时间和 CPU。"
+    )
 
 
 def test_a_gap_takes_no_sentence_that_has_its_own_words() -> None:

@@ -49,6 +49,18 @@ describe('said', () => {
     expect(said('down')).toBe('宕机');
   });
 
+  it('translates a single word only where the portal puts one', () => {
+    setSaid({
+      '{0} has no {1} left.': '{0} 没有剩余{1:term}。',
+      time: '时间',
+      CPUs: 'CPU',
+    });
+    expect(said('time has no time left.')).toBe('time 没有剩余时间。');
+    expect(said('time and CPUs has no time and CPUs left.')).toBe(
+      'time and CPUs 没有剩余时间和 CPU。',
+    );
+  });
+
   it('takes the sentence with the most fixed words', () => {
     expect(said('This name is too long.')).toBe('名称太长。');
     expect(said('This word is too long.')).toBe('This word 太长。');

@@ -4,7 +4,7 @@
  * translated here, where it is read (docs/decisions/0013). What has no translation stays English.
  */
 
-import { type Catalogue, filled, type Match, space, Templates } from './templates';
+import { type Catalogue, filled, type Match, type Piece, space, Templates } from './templates';
 
 export type { Catalogue } from './templates';
 
@@ -20,6 +20,7 @@ const LISTS = [
   [' and ', '和'],
   [' or ', '或'],
 ] as const;
+const CLAUSES = ['; ', '；'] as const;
 /** What is longer is no sentence: a log, a file. */
 const MAX_LENGTH = 2000;
 
@@ -29,13 +30,16 @@ function reader(catalogue: Catalogue): Reader {
   const templates = new Templates(catalogue);
 
   /** A captured piece may be a sentence of the catalogue itself, or somebody's own word. */
-  const words = (text: string): string => translated(text) ?? anyList(text) ?? text;
+  const inGap = ({ text, holds }: Piece): string => {
+    if (holds === 'own' || holds === 'number') return text;
+    if (holds === 'words' && !text.includes(' ')) return text;
+    return translated(text) ?? anyList(text, holds) ?? text;
+  };
 
   const put = ({ translation, pieces }: Match): string =>
     filled(translation, (number) => {
       const piece = pieces.get(number);
-      if (piece === undefined) return '';
-      return piece.holds === 'words' || piece.holds === 'term' ? words(piece.text) : piece.text;
+      return piece === undefined ? '' : inGap(piece);
     });
 
   /** `across`: its gaps may hold ends of sentences. */
@@ -48,9 +52,15 @@ function reader(catalogue: Catalogue): Reader {
   };
 
   /** Several pieces of the catalogue; null if one of them is something else. */
-  const listed = (text: string, between: string, sign: string): string | null => {
+  const severalOf = (
+    text: string,
+    [between, sign]: readonly [string, string],
+    holds: Piece['holds'] = 'term',
+  ): string | null => {
     if (!text.includes(between)) return null;
-    const each = text.split(between).map((piece) => exact(piece));
+    const each = text
+      .split(between)
+      .map((piece) => (holds === 'term' || piece.includes(' ') ? exact(piece) : null));
     if (each.includes(null)) return null;
     return each
       .map((piece) => piece ?? '')
@@ -60,8 +70,8 @@ function reader(catalogue: Catalogue): Reader {
       });
   };
 
-  const anyList = (text: string): string | null =>
-    LISTS.map(([between, sign]) => listed(text, between, sign)).find((each) => each) ?? null;
+  const anyList = (text: string, holds: Piece['holds']): string | null =>
+    LISTS.map((list) => severalOf(text, list, holds)).find((each) => each) ?? null;
 
   /** What the portal made a sentence of by a capital letter and a full stop. */
   const bare = (text: string): string | null => {
@@ -69,14 +79,14 @@ function reader(catalogue: Catalogue): Reader {
     const big = text.slice(0, -1);
     const small = big.charAt(0).toLowerCase() + big.slice(1);
     for (const each of [big, small]) {
-      const found = listed(each, '; ', '；') ?? exact(each);
+      const found = severalOf(each, CLAUSES) ?? exact(each);
       if (found) return CHINESE_STOP.test(found) ? found : `${found}。`;
     }
     return null;
   };
 
   const asOne = (text: string): string | null =>
-    listed(text, '; ', '；') ?? exact(text) ?? bare(text);
+    severalOf(text, CLAUSES) ?? exact(text) ?? bare(text);
 
   /** Sentence by sentence, several of them as one where the catalogue has them as one. */
   const inTurn = (text: string): string | null => {

@@ -1,0 +1,267 @@
+"""Texts that the sources put together from parts, as whole sentences: lists of `tests.sentences`.
+
+A text of f-strings' own alternatives needs none of this. What begins with a gap is spelt out, too,
+where it would say too little of its own (tests/unit/test_sentences.py).
+"""
+
+# Parts of the texts that SPELT_OUT has as a whole.
+PARTS = frozenset(
+    {
+        "{0} and others",
+        " and {0} more",
+        "The QOS",
+        "Your account",
+        "kept for maintenance",
+        "reserved for others",
+        "{0} in account {1}",
+        "{0}, on {1} UTC",
+        "{0}, partition {1}",
+        " (a limit of your own)",
+        " (it crashed)",
+        " (the limit for everybody)",
+        " (the limit of your {0} {1})",
+        " a time; {0} {1} now. Wait until one ends, {2}",
+        " at once; this alone asks for {0}. Ask for {1}, {2}",
+        " limits aren't written to Slurm, and jobs can't be ended.",
+        " of {0}",
+        ", and this would be {0} more.",
+        ", for {0} minutes at most",
+        ", {0} of them drained by an administrator",
+        "All members of {0} together may have {1} {2} at",
+        "GPU of type",
+        "All members of {0} together may have {1} {2}s at",
+        "TensorBoard is",
+        "TensorBoards are",
+        "has to ask for",
+        "lost their node",
+        "ran out of memory",
+        "reached their time limit",
+        "were cancelled",
+        "you may",
+        "your group",
+        "it may",
+        "job is",
+        "jobs are",
+        "may have",
+        "or ask your administrators.",
+        "session is",
+        "sessions are",
+        "the users of this QOS together",
+        "they may",
+        "wait or run",
+        "waits or runs",
+        "{0} into AccountingStorageTRES. Until then the portal alone minds it.",
+        "{0}; this asks for {1}. Ask for fewer, {2}",
+        "{0}; {1} of yours {2} now",
+    }
+)
+
+_ASK = "or ask your administrators."
+_KINDS = ("a number", "a whole number", "a text", "yes or no", "a list")
+SPELT_OUT: dict[str, tuple[str, ...]] = {
+    # portal/services/limits/limit_rules.py: what is asked for, and whose limit it is, in brackets
+    "Your sessions and jobs may last {0} at most{1}.": (
+        "Your sessions and jobs may last {0} at most.",
+        "Your sessions and jobs may last {0} at most ({1}).",
+    ),
+    "You may use {0}: {1}{2}. {3}": ("You may use {0}: {1}.", "You may use {0}: {1} ({2})."),
+    "Ask for a shorter time, {0}": (f"Ask for a shorter time, {_ASK}",),
+    "Choose one of these, {0}": (f"Choose one of these, {_ASK}",),
+    "You may use {0} at once{1}; this asks for": (
+        "You may use {0} at once; this asks for {1}.",
+        "You may use {0} at once ({1}); this asks for {2}.",
+    ),
+    "{0} Ask for {1}, {2}": (f"Ask for fewer, {_ASK}", f"Ask for less, {_ASK}"),
+    "Your GPUs are counted by type{0}: choose one of {1}.": (
+        "Your GPUs are counted by type: choose one of {0}.",
+        "Your GPUs are counted by type ({0}): choose one of {1}.",
+    ),
+    "You may use {0} GPU of type {1} at once": (
+        "You may use {0} GPU of type {1} at once; this asks for {2}.",
+        "You may use {0} GPU of type {1} at once ({2}); this asks for {3}.",
+    ),
+    "You may use {0} GPUs of type {1} at once": (
+        "You may use {0} GPUs of type {1} at once; this asks for {2}.",
+        "You may use {0} GPUs of type {1} at once ({2}); this asks for {3}.",
+    ),
+    "All members of {0} together may use {1}": (
+        "All members of {0} together may use {1} at once; this alone asks for {2}.",
+    ),
+    "You may have {0} {1} at a time": (
+        "You may have {0} at a time; {1} of yours waits or runs now.",
+        "You may have {0} at a time; {1} of yours wait or run now.",
+        "You may have {0} at a time ({1}); {2} of yours waits or runs now.",
+        "You may have {0} at a time ({1}); {2} of yours wait or run now.",
+    ),
+    "You may have {0} {1}s at a time": (
+        "You may have {0} at a time; {1} of yours waits or runs now, and this would be {2} more.",
+        "You may have {0} at a time; {1} of yours wait or run now, and this would be {2} more.",
+        "You may have {0} at a time ({1}); {2} of yours waits or runs now, and this would be {3}"
+        " more.",
+        "You may have {0} at a time ({1}); {2} of yours wait or run now, and this would be {3}"
+        " more.",
+        "a limit of your own",
+        "the limit for everybody",
+        "the limit of your group {0}",
+        "the limit of your groups {0}",
+        "All members of {0} together may have {1} at a time; {2} waits or runs now.",
+        "All members of {0} together may have {1} at a time; {2} wait or run now.",
+        f"Wait until one ends, {_ASK}",
+    ),
+    "{0} Stop one, {1}": (f"Stop one, {_ASK}",),
+    "{0} Begin fewer, {1}": (f"Begin fewer, {_ASK}",),
+    # portal/services
+    "{0}{1} would lose this image. Wait for their end, or stop them first.": (
+        "{0} would lose this image. Wait for their end, or stop them first.",
+    ),
+    "Partition {0}{1}": ("Partition {0}", "Partition {0}, for {1} minutes at most"),
+    "Slurm doesn't count GPUs of type {0} by themselves: put gres/gpu:{1}": (
+        "Slurm doesn't count GPUs of type {0} by themselves: put gres/gpu:{1} into"
+        " AccountingStorageTRES.",
+        "Until then the portal alone minds it.",
+    ),
+    "Line {0}{1} can't be read: a quotation mark isn't closed or stands wrong.": (
+        "Line {0} can't be read: a quotation mark isn't closed or stands wrong.",
+    ),
+    "{0} {1} being ended.": (
+        "{0} session is being ended.",
+        "{0} sessions are being ended.",
+        "{0} job is being ended.",
+        "{0} jobs are being ended.",
+        "{0} TensorBoard is being ended.",
+        "{0} TensorBoards are being ended.",
+    ),
+    "It answers, but the portal's account {0} is no operator there:": (
+        "It answers, but the portal's account {0} is no operator there: limits aren't written to"
+        " Slurm, and jobs can't be ended.",
+    ),
+    "{0}, none down{1}.": (
+        *(
+            f"{{0}} node{plural}, none down{drained}."
+            for plural in ("", "s")
+            for drained in ("", ", {1} of them drained by an administrator")
+        ),
+    ),
+    "{0} of {1} down: {2}.": tuple(
+        f"{{0}} of {{1}} node{plural} down: {{2}}{more}."
+        for plural in ("", "s")
+        for more in ("", " and {3} more")
+    ),
+    "{0} in {1}: {2}.": tuple(
+        f"{{0}} mistake{plural} in {{1}}: {{2}}{more}."
+        for plural in ("", "s")
+        for more in ("", " and {3} more")
+    ),
+    " Slurm has no node called {0}.": (
+        "Slurm has no node called {0}.",
+        "Slurm has no node called {0} and {1} more.",
+    ),
+    "{0} is the primary group of {1}: give them another one first.": tuple(
+        f"{{0}} is the primary group of {{1}}{others}: give them another one first."
+        for others in ("", " and others")
+    ),
+    "{0} was changed after you opened this, by {1}. Look at what is there now, and make your change"
+    " again.": tuple(
+        f"{{0}} was changed after you opened this, by {{1}}{at}. Look at what is there now, and"
+        " make your change again."
+        for at in ("", ", on {2} UTC")
+    ),
+    "{0} is {1} from {2}.": (
+        "{0} is kept for maintenance from {1}.",
+        "{0} is reserved for others from {1}.",
+    ),
+    "{0} {1} allows at most {2}.": (
+        "Your account {0} allows at most {1}.",
+        "The QOS {0} allows at most {1}.",
+    ),
+    # portal/services/limits/associations.py: whose limit Slurm refused
+    "Slurm refused {0}: {1}": tuple(
+        f"Slurm refused {place}: {{{gaps}}}"
+        for place, gaps in (
+            ("account {0}", 1),
+            ("{0} in account {1}", 2),
+            ("account {0}, partition {1}", 2),
+            ("{0} in account {1}, partition {2}", 3),
+        )
+    ),
+    "{0} of {1} tasks {2}": (
+        "{0} of {1} tasks ran out of memory",
+        "{0} of {1} tasks reached their time limit",
+        "{0} of {1} tasks lost their node",
+        "{0} of {1} tasks were cancelled",
+        "{0} of {1} tasks failed",
+    ),
+    "There is no {0} {1}. {2}": (
+        "There is no partition {0}.",
+        "There is no account {0}.",
+        "There is no QOS {0}.",
+        "There is no GPU of type {0}.",
+    ),
+    "The directory knows no {0} {1}.": (
+        "The directory knows no person {0}.",
+        "The directory knows no group {0}.",
+    ),
+    # spawner
+    "is wrong in element {0}{1}, which ": (
+        "is wrong in element {0}, which {1}",
+        "{0} is wrong in element {1}, which {2}.",
+        # what else follows a parameter's title: "{title} {fault}."
+        *(
+            f"{{0}} must be {kind}{empty}."
+            for kind in _KINDS
+            for empty in ("", ", or be left empty")
+        ),
+        "{0} must be one of {1}.",
+        "{0} must be at least {1}.",
+        "{0} must be at most {1}.",
+        "{0} must be more than {1}.",
+        "{0} must be less than {1}.",
+        "{0} must have at least {1}.",
+        "{0} must have at most {1}.",
+        "{0} must not have the same element twice.",
+        "{0} does not have the right form.",
+        "{0} does not have the right form ({1}).",
+        "{0} has a NUL character, which no program can be given.",
+        "{0} has a character that can't be written in UTF-8.",
+    ),
+    "does not have the right form{0}": (
+        "does not have the right form",
+        "does not have the right form ({0})",
+    ),
+    "It asks for {0} {1} than one {2} {3} here.": (
+        "It asks for more {0} than one job may have here.",
+        "It asks for more {0} than one node may have here.",
+        "It asks for less {0} than one job has to ask for here.",
+        "It asks for less {0} than one node has to ask for here.",
+    ),
+    "With this, {0} would have more {1} than {2}.": (
+        "With this, you would have more {0} than you may.",
+        "With this, your group would have more {0} than it may.",
+        "With this, the users of this QOS together would have more {0} than they may.",
+    ),
+    "It reached its time limit{0} and was ended.": (
+        "It reached its time limit and was ended.",
+        "It reached its time limit of {0} and was ended.",
+    ),
+    "Its node{0} failed. This was not your doing.": (
+        "Its node failed. This was not your doing.",
+        "Its node {0} failed. This was not your doing.",
+    ),
+    "It ended by signal {0}{1}.": (
+        "It ended by signal {0}.",
+        "It ended by signal {0} (it crashed).",
+    ),
+    "{0}Write docker://host/name:tag, or oras://host/name:tag for a file that is an image.": (
+        "Write docker://host/name:tag, or oras://host/name:tag for a file that is an image.",
+    ),
+    "The image of this environment can't be made from public packages.{0} An administrator can"
+    " import {1} as {2}; until then choose another environment.": (
+        "The image of this environment can't be made from public packages.",
+        "An administrator can import {0} as {1}; until then choose another environment.",
+    ),
+    "line {0}: {1} stands beside {2}{3}": ("line {0}: {1} stands beside {2}",),
+    "There is no space left{0}. Delete files you don't need, then start again.": (
+        "There is no space left. Delete files you don't need, then start again.",
+        "There is no space left ({0}). Delete files you don't need, then start again.",
+    ),
+}
