@@ -7,23 +7,16 @@
 import { i18n, type Messages } from '@lingui/core';
 import { compileMessage } from '@lingui/message-utils/compileMessage';
 import saidAddress from '../../../portal/said.zh.json?url';
+import { keepHere, keptHere } from './kept';
 import { type Language, languageOf, localeOf } from './language';
 import { type Catalogue, setSaid } from './said';
 
-const KEY = 'portal-language';
 const MOST_WAIT_MS = 4000;
-
-/** Chosen in this browser; the portal keeps it too (`preferences.language`), for one's other ones. */
-function chosenHere(): string | null {
-  try {
-    return window.localStorage.getItem(KEY);
-  } catch {
-    return null; // storage is switched off: as the browser says
-  }
-}
 
 let language: Language = 'en';
 let tag = 'en';
+/** What this page was to speak, and does unless that couldn't be fetched. */
+let sought: Language = 'en';
 
 /** The language that this page speaks. */
 export const currentLanguage = (): Language => language;
@@ -71,7 +64,7 @@ function settle(next: Language, messages: Messages): void {
 /** Settles the page's language; to be awaited before anything is shown. It is English where the words
  * of another one can't be fetched. */
 export async function speak(): Promise<void> {
-  const sought = languageOf(chosenHere(), navigator.languages);
+  sought = languageOf(keptHere(), navigator.languages);
   i18n.setMessagesCompiler(parsedOnce);
   if (sought === 'en') return settle('en', {});
   const [messages, catalogue] = await Promise.all([words(), portalWords()]);
@@ -80,13 +73,15 @@ export async function speak(): Promise<void> {
   setSaid(catalogue);
 }
 
-/** Takes another language from the next page on; `null` is as the browser says. */
+/** Takes on the language that its reader chooses, from the next page on; `null` is as the browser says.
+ * A browser that keeps nothing stays with its own (see `keepsChoices`). */
 export function speakNext(next: Language | null): void {
-  try {
-    if (next === null) window.localStorage.removeItem(KEY);
-    else window.localStorage.setItem(KEY, next);
-  } catch {
-    return; // it can't be kept here, so the browser's own language stays
-  }
-  if (languageOf(next, navigator.languages) !== language) window.location.reload();
+  if (keepHere(next) && languageOf(next, navigator.languages) !== language)
+    window.location.reload();
+}
+
+/** Takes on what the portal keeps. A language that couldn't be fetched just now isn't tried again: the
+ * page would be loaded for ever. */
+export function follow(kept: Language | null): void {
+  if (keepHere(kept) && languageOf(kept, navigator.languages) !== sought) window.location.reload();
 }

@@ -18,8 +18,23 @@ const words = () => ({ messages: { greeting: ['你好'] } });
 const portalSays = async () => Response.json({ 'No such job.': '没有这个作业。' });
 const stalled = () => Promise.reject(new DOMException('too late', 'TimeoutError'));
 
+const lost = () => {
+  throw new TypeError('Failed to fetch dynamically imported module');
+};
+
+const reload = vi.fn();
+let stored: Map<string, string>;
+
+const storage = {
+  getItem: (key: string) => stored.get(key) ?? null,
+  setItem: (key: string, value: string) => stored.set(key, value),
+  removeItem: (key: string) => stored.delete(key),
+};
+
 beforeEach(() => {
-  vi.stubGlobal('window', { localStorage: { getItem: () => null } });
+  stored = new Map();
+  reload.mockReset();
+  vi.stubGlobal('window', { localStorage: storage, location: { reload } });
   vi.stubGlobal('navigator', { languages: ['zh-CN', 'en-GB'] });
   vi.stubGlobal('document', { documentElement: html });
   vi.stubGlobal('reportError', reported.mockReset());
@@ -47,13 +62,47 @@ describe('a page in Chinese', () => {
   });
 
   it('is in English, all of it, if its own do not come', async () => {
-    const lost = () => {
-      throw new TypeError('Failed to fetch dynamically imported module');
-    };
     const { currentLanguage, locale, said } = await page(lost, portalSays);
     expect([currentLanguage(), locale(), html.lang]).toEqual(['en', 'en-GB', 'en-GB']);
     expect(i18n._('Stop')).toBe('Stop');
     expect(said('No such job.')).toBe('No such job.');
     expect(reported).toHaveBeenCalledOnce();
+  });
+});
+
+describe('another language', () => {
+  it('is taken on by a page that is loaded anew', async () => {
+    const { speakNext, follow } = await page(words, portalSays);
+    speakNext('en');
+    expect(reload).toHaveBeenCalledTimes(1);
+    follow('en');
+    expect(reload).toHaveBeenCalledTimes(2);
+    expect([...stored.values()]).toEqual(['en']);
+    follow(null); // the browser says what the page speaks
+    expect(stored.size).toBe(0);
+    expect(reload).toHaveBeenCalledTimes(2);
+  });
+
+  it('is not asked for again and again where it does not come, but by its reader', async () => {
+    const { follow, speakNext } = await page(lost, portalSays);
+    follow('zh');
+    follow(null);
+    expect(reload).not.toHaveBeenCalled();
+    speakNext('zh');
+    expect(reload).toHaveBeenCalledOnce();
+  });
+
+  it('is not taken on by a browser that keeps nothing', async () => {
+    vi.stubGlobal('window', {
+      get localStorage() {
+        throw new DOMException('switched off', 'SecurityError');
+      },
+      location: { reload },
+    });
+    const { speakNext, follow, currentLanguage } = await page(words, portalSays);
+    expect(currentLanguage()).toBe('zh');
+    speakNext('en');
+    follow('en');
+    expect(reload).not.toHaveBeenCalled();
   });
 });

@@ -2,8 +2,10 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { sentence } from '@/api/problem';
 import { speakNext } from '@/i18n';
+import { keepBeforeLogin } from '@/i18n/kept';
 import { LANGUAGES, type Language, NAMES, tagOf } from '@/i18n/language';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import { Notice } from '@/ui/Notice';
@@ -19,7 +21,11 @@ export function LanguageSection() {
         <Trans>Language</Trans>
       </Title>
       <Text size="sm" mb="md">
-        <Trans>This goes for every browser that you log in with. The page is loaded anew.</Trans>
+        <Trans>
+          This goes for every browser that you log in with, for your e-mails, and for JupyterLab in
+          the sessions that you start from now on. If the browser is to say it, e-mails and
+          JupyterLab are in English.
+        </Trans>
       </Text>
       {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
       {!data && !error && <Skeleton height={120} aria-label={t`Loading`} />}
@@ -30,13 +36,21 @@ export function LanguageSection() {
 
 function Languages({ chosen }: { chosen: Language | null }) {
   const { mutate } = useChoose();
-  const card = (language: Language | null, title: React.ReactNode) => (
+  const choose = (language: Language | null): void => {
+    const onSuccess = (): void => {
+      // it is newer than what was chosen at the login
+      keepBeforeLogin(null);
+      speakNext(language);
+    };
+    mutate({ language }, { onSuccess });
+  };
+  const card = (language: Language | null, title: ReactNode) => (
     <ChoiceCard
       key={language ?? ''}
       group="language"
       value={language ?? ''}
       checked={chosen === language}
-      onChoose={() => mutate({ language }, { onSuccess: () => speakNext(language) })}
+      onChoose={() => choose(language)}
       title={title}
     />
   );

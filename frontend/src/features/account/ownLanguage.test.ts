@@ -1,18 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { languageToTake } from './ownLanguage';
+import { afterLogin } from './ownLanguage';
 
-describe('the language that somebody keeps', () => {
-  it('is taken where the page speaks another one', () => {
-    expect(languageToTake('zh', 'en')).toBe('zh');
-    expect(languageToTake('en', 'zh')).toBe('en');
+describe('after a login', () => {
+  it('the pages go by what the portal keeps, whatever was chosen before', () => {
+    expect(afterLogin('zh', null)).toEqual({ does: 'follow', language: 'zh' });
+    expect(afterLogin('en', 'zh')).toEqual({ does: 'follow', language: 'en' });
   });
 
-  it('changes nothing where the page speaks it already', () => {
-    expect(languageToTake('zh', 'zh')).toBeNull();
+  it('the portal is told what was chosen at it, if it keeps none', () => {
+    expect(afterLogin(null, 'zh')).toEqual({ does: 'tell', language: 'zh' });
+    expect(afterLogin(null, 'en')).toEqual({ does: 'tell', language: 'en' });
   });
 
-  it('leaves it to the browser if there is none, or one that the pages do not know', () => {
-    expect(languageToTake(null, 'zh')).toBeNull();
-    expect(languageToTake('fr', 'en')).toBeNull();
+  it('the pages go by the browser if nothing was chosen, or nothing that they know', () => {
+    expect(afterLogin(null, null)).toEqual({ does: 'follow', language: null });
+    expect(afterLogin('fr', null)).toEqual({ does: 'follow', language: null });
   });
 });
