@@ -28,6 +28,8 @@ _FIRST_WORD = re.compile(r"[^\s{}]+(?=\s)")
 _BETWEEN = re.compile(r"(?<=[.!?…])[ ](?=[A-Z“])|(?<=[.!?…][”’)])[ ](?=[A-Z“])")
 _LISTS = ((", ", "、"), (" and ", "和"), (" or ", "或"))
 _MAX_LENGTH, _MAX_SENTENCES = 2000, 12
+# How deep pieces are looked for in pieces, and how often for one text, which may be anybody's.
+_MAX_DEPTH, _MAX_TRIES = 8, 500
 _STOPS = ("。", "！", "？")
 _ENDS = (*_STOPS, "：", "；", "，", "、", "”", "）")
 
@@ -97,9 +99,30 @@ class Reader:
 
     def said(self, text: str) -> str:
         """The sentence in the reader's language; itself where nobody has translated it."""
-        return self._translated(text) or text
+        return _Reading(self).translated(text) or text
 
-    def _translated(self, text: str) -> str | None:
+    def whole(self, text: str) -> str | None:
+        """A text without gaps."""
+        return self._whole.get(text)
+
+    def matches(self, text: str) -> Iterator[tuple[_Template, list[str]]]:
+        """What a text may be, the closest first."""
+        word = _first_word(text)
+        for some in (self._by_word.get(word, []) if word else [], self._by_word.get("", [])):
+            for template in some:
+                pieces = template.pieces(text)
+                if pieces is not None:
+                    yield template, pieces
+
+
+class _Reading:
+    """One text being read."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._depth, self._tries = 0, 0
+
+    def translated(self, text: str) -> str | None:
         if len(text) > _MAX_LENGTH:
             return None
         return self._as_one(text) or self._in_turn(text) or self._exact(text, across=True)
@@ -109,20 +132,16 @@ class Reader:
 
     def _exact(self, text: str, *, across: bool = False) -> str | None:
         """The closest template that fits; `across`: its gaps may hold ends of sentences."""
-        if text in self._whole:
-            return self._whole[text]
-        for template, pieces in self._matches(text):
+        self._tries += 1
+        if self._tries > _MAX_TRIES:
+            return None
+        whole = self._reader.whole(text)
+        if whole is not None:
+            return whole
+        for template, pieces in self._reader.matches(text):
             if across or not any(_BETWEEN.search(piece) for piece in pieces):
                 return self._filled(template, pieces)
         return None
-
-    def _matches(self, text: str) -> Iterator[tuple[_Template, list[str]]]:
-        word = _first_word(text)
-        for some in (self._by_word.get(word, []) if word else [], self._by_word.get("", [])):
-            for template in some:
-                pieces = template.pieces(text)
-                if pieces is not None:
-                    yield template, pieces
 
     def _filled(self, template: _Template, pieces: list[str]) -> str:
         """Pieces are translated too, but for somebody's own words, between quotation marks."""
@@ -145,7 +164,12 @@ class Reader:
         """A single word is somebody's own, but where the portal puts one there by itself."""
         if kind in ("own", "number") or (kind == "words" and " " not in text):
             return text
-        return self._translated(text) or self._any_list(text, kind) or text
+        if self._depth == _MAX_DEPTH:
+            return text
+        self._depth += 1
+        found = self.translated(text) or self._any_list(text, kind)
+        self._depth -= 1
+        return found or text
 
     def _listed(self, text: str, between: str, sign: str, kind: str = "term") -> str | None:
         if between not in text:

@@ -60,6 +60,16 @@ def test_a_gap_takes_no_sentence_that_has_its_own_words() -> None:
     assert reader.said("It was cancelled. Its name is too long.") == "已取消。Its name 太长。"
 
 
+@pytest.mark.parametrize("text", ["No answer: " * 180, ". " * 1000, "It has: x. " * 180])
+def test_what_holds_itself_again_and_again_is_read_to_an_end(text: str) -> None:
+    assert said(text, "zh").endswith(text[-60:])
+
+
+def test_pieces_are_looked_for_only_so_deep() -> None:
+    reader = Reader({"in {0} it": "在{0}里"})
+    assert reader.said("in " * 20 + "x y" + " it" * 20).count("在") == 9
+
+
 def test_what_is_too_long_to_be_a_sentence_stays() -> None:
     text = "It was cancelled. Start it again. " * 1000
     assert said(text, "zh") == text

@@ -61,6 +61,13 @@ describe('said', () => {
     );
   });
 
+  it('looks for pieces only so deep', () => {
+    setSaid({ 'in {0} it': '在{0}里' });
+    expect(said(`${'in '.repeat(20)}x y${' it'.repeat(20)}`).split('在')).toHaveLength(10);
+    const again = 'in it '.repeat(300);
+    expect(said(again)).toBe(again);
+  });
+
   it('takes the sentence with the most fixed words', () => {
     expect(said('This name is too long.')).toBe('名称太长。');
     expect(said('This word is too long.')).toBe('This word 太长。');

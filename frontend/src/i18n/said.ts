@@ -23,17 +23,27 @@ const LISTS = [
 const CLAUSES = ['; ', '；'] as const;
 /** What is longer is no sentence: a log, a file. */
 const MAX_LENGTH = 2000;
+/** How deep pieces are looked for in pieces, and how often for one text, which may be anybody's. */
+const MAX_DEPTH = 8;
+const MAX_TRIES = 500;
 
 type Reader = (text: string) => string | null;
 
 function reader(catalogue: Catalogue): Reader {
   const templates = new Templates(catalogue);
+  // of the text that is being read
+  let depth = 0;
+  let tries = 0;
 
   /** A captured piece may be a sentence of the catalogue itself, or somebody's own word. */
   const inGap = ({ text, holds }: Piece): string => {
     if (holds === 'own' || holds === 'number') return text;
     if (holds === 'words' && !text.includes(' ')) return text;
-    return translated(text) ?? anyList(text, holds) ?? text;
+    if (depth === MAX_DEPTH) return text;
+    depth += 1;
+    const found = translated(text) ?? anyList(text, holds);
+    depth -= 1;
+    return found ?? text;
   };
 
   const put = ({ translation, pieces }: Match): string =>
@@ -44,6 +54,8 @@ function reader(catalogue: Catalogue): Reader {
 
   /** `across`: its gaps may hold ends of sentences. */
   const exact = (text: string, across = false): string | null => {
+    tries += 1;
+    if (tries > MAX_TRIES) return null;
     for (const match of templates.matches(text)) {
       const within = [...match.pieces.values()].every(({ text: piece }) => !BETWEEN.test(piece));
       if (within || across) return put(match);
@@ -112,7 +124,10 @@ function reader(catalogue: Catalogue): Reader {
 
   const translated = (text: string): string | null =>
     text.length > MAX_LENGTH ? null : (asOne(text) ?? inTurn(text) ?? exact(text, true));
-  return translated;
+  return (text) => {
+    [depth, tries] = [0, 0];
+    return translated(text);
+  };
 }
 
 let read: Reader | null = null;
