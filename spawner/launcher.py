@@ -78,6 +78,7 @@ NO_ANSWER = re.compile(
     r"|Transport endpoint|reset by peer|Broken pipe|No route to host|Network is unreachable"
     r"|Unexpected message received|Header lengths|Insane message length|Incomplete message"
     r"|Protocol authentication error|[Mm]unge|Unable to establish|standby mode"
+    r"|Incompatible versions of client and server"
 )
 NOT_WRITABLE = "Your home directory, or the portal's folder in it, can't be written to."
 NO_RESPONSE = "Your home directory doesn't answer at the moment."

@@ -45,6 +45,13 @@ _NO_ANSWER = re.compile(
     r"|Protocol authentication error|Munge|munge"
     r"|Problem talking to the database|slurm_persist_conn|Unable to process configuration"
     r"|is already the primary|in standby mode|Transport endpoint is not connected"
+    r"|Incompatible versions of client and server"
+)
+# What the commands say of a controller or slurmdbd whose version lies too far from theirs; a newer
+# one's commands say only that nothing came back (docs/settings.md).
+_OTHER_VERSION = re.compile(
+    r"Incompatible versions of client and server|Insane message length|Invalid message version"
+    r"|protocol_version \d+ not supported|unpack SLURM_PERSIST_INIT|auth\w+ plugin unknown"
 )
 
 
@@ -233,7 +240,9 @@ class Slurm:
                 env={**self._environment, **extra},
             )
         except OSError as error:
-            raise Unreachable(f"{command[0]} can't be run: {error.strerror}.") from error
+            raise Unreachable(
+                f"The program {command[0]} can't be run: {error.strerror}."
+            ) from error
         try:
             async with asyncio.timeout(timeout_s):
                 answer = await _communicate(process)
@@ -242,7 +251,7 @@ class Slurm:
         finally:
             await _end(process)
         if answer.code != 0 and no_answer(answer.stderr):
-            raise Unreachable("Slurm can't be reached at the moment.", answer.stderr)
+            raise unreachable(answer.stderr)
         return answer
 
 
@@ -286,9 +295,20 @@ def no_answer(stderr: str) -> bool:
     return _NO_ANSWER.search(stderr) is not None
 
 
+def unreachable(stderr: str) -> Unreachable:
+    """What to say of a complaint that is `no_answer`."""
+    if _OTHER_VERSION.search(stderr):
+        return Unreachable(
+            "Slurm's commands here and its daemons don't understand each other: their versions may"
+            " lie too far apart.",
+            stderr,
+        )
+    return Unreachable("Slurm can't be reached at the moment.", stderr)
+
+
 def _refusal(stderr: str) -> Rejected | Unreachable:
     if no_answer(stderr):
-        return Unreachable("Slurm can't be reached at the moment.", stderr)
+        return unreachable(stderr)
     why = explain_rejection(stderr)
     return Rejected(why.code, why.text, why.advice, stderr)
 

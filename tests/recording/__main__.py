@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.recording.ground import Ground
 from tests.recording.packages import provide
-from tests.recording.scenario import ACCOUNTS, record
+from tests.recording.scenario import ACCOUNTS, ask_from_elsewhere, record
 
 RECORDED = Path(__file__).parents[1] / "data/slurm/versions"
 
@@ -27,27 +27,26 @@ def main() -> int:
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that all that was started ends
     with tempfile.TemporaryDirectory(prefix="portal-recording-") as temporary:
-        for suite in given.suites:
-            _record(suite, (given.keep or Path(temporary)) / suite)
+        grounds = [_ground((given.keep or Path(temporary)) / suite) for suite in given.suites]
+        for ground in grounds:
+            folder = RECORDED / ground.version
+            print(f"{ground.folder.name}: Slurm {ground.version}", flush=True)
+            with ground.running(ACCOUNTS):
+                record(ground, folder)
+                ask_from_elsewhere(ground, folder, [g for g in grounds if g is not ground])
     return 0
 
 
-def _record(suite: str, folder: Path) -> None:
+def _ground(folder: Path) -> Ground:
     folder.mkdir(parents=True, exist_ok=True)
-    root = provide(suite, folder)
-    version, release = _version(folder)
-    print(f"{suite}: Slurm {version}", flush=True)
-    ground = Ground(folder, root, release)
-    with ground.running(ACCOUNTS):
-        record(ground, RECORDED / version)
+    return Ground(folder, provide(folder.name, folder), _version(folder))
 
 
-def _version(folder: Path) -> tuple[str, tuple[int, int]]:
+def _version(folder: Path) -> str:
     """Of the package: Debian writes 20.11.7+really20.11.4 for 20.11.4."""
     (package,) = (folder / "packages").glob("slurmctld_*.deb")
-    found = re.findall(r"(\d+)\.(\d+)\.\d+", package.name.replace("%2b", "+"))
-    numbers = re.findall(r"\d+\.\d+\.\d+", package.name)[-1]
-    return numbers, (int(found[-1][0]), int(found[-1][1]))
+    numbers: list[str] = re.findall(r"\d+\.\d+\.\d+", package.name)
+    return numbers[-1]
 
 
 if __name__ == "__main__":

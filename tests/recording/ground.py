@@ -90,8 +90,9 @@ while :; do sleep 3600 & wait $!; done
 class Ground:
     """One version's cluster, as long as it runs."""
 
-    def __init__(self, folder: Path, root: Path, release: tuple[int, int]) -> None:
-        self.folder, self.root, self.release = folder, root, release
+    def __init__(self, folder: Path, root: Path, version: str) -> None:
+        self.folder, self.root, self.version = folder, root, version
+        self.release = tuple(int(number) for number in version.split(".")[:2])
         self.bin_dir = folder / "bin"
         self._enter: list[str] = []
 
@@ -130,6 +131,21 @@ class Ground:
             input=stdin, env=_environment(), capture_output=True, encoding="utf-8", check=False,
         )  # fmt: skip
 
+    def from_elsewhere(self, root: Path, *command: str) -> subprocess.CompletedProcess[str]:
+        """A command of root's, of the version in another root, asking the daemons here."""
+        *inside, chroot = self._enter
+        for what, where in ((self.root / "run/munge", "run/munge"), (Path("/dev"), "dev")):
+            bind = ["mountpoint", "-q", str(root / where)]
+            if subprocess.run([*inside, *bind], check=False).returncode != 0:
+                subprocess.run([*inside, "mount", "--bind", what, root / where], check=True)
+        for name in ("slurm.conf", "cgroup.conf"):
+            if (self.root / "etc/slurm" / name).exists():
+                shutil.copy(self.root / "etc/slurm" / name, root / "etc/slurm" / name)
+        return subprocess.run(
+            [*inside, chroot, str(root), *command], stdin=subprocess.DEVNULL, check=False,
+            env=_environment(), capture_output=True, encoding="utf-8", timeout=PATIENCE_S,
+        )  # fmt: skip
+
     def _configure(self) -> None:
         etc = self.root / "etc/slurm"
         comment = "AccountingStoreFlags=job_comment" if self.release >= (21, 8) else ""
@@ -140,6 +156,8 @@ class Ground:
         (etc / "slurmdbd.conf").chmod(0o600)
         if self.release >= (23, 11):  # before, it is read only by what asks for cgroups
             (etc / "cgroup.conf").write_text("CgroupPlugin=disabled\n", encoding="utf-8")
+        else:  # which `from_elsewhere` may have left
+            (etc / "cgroup.conf").unlink(missing_ok=True)
         for name in ("var/spool/ctld", "var/gpu", *(f"var/spool/slurmd-{n}" for n in NODES)):
             (self.root / name).mkdir()
         for number in (0, 1):

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -181,6 +182,7 @@ def _settle(ground: Ground, jobs: dict[str, int]) -> None:
         "jobs to run", lambda: states("running", "evil", "cancelled", "requeued") == {"RUNNING"}
     )
     ground.as_user(BOB, "scancel", str(jobs["cancelled"]), str(jobs["withdrawn"]))
+    time.sleep(1.1)  # accounting counts whole seconds, and lists no run of none
     ground.inside("scontrol", "requeue", str(jobs["requeued"]))
     ended = {"COMPLETED", "FAILED", "CANCELLED"}
     gone = ("ended", "failed", "killed", "cancelled", "withdrawn", "claims")
@@ -268,6 +270,30 @@ def _ask_as_users(ground: Ground, folder: Path, said: dict[str, Any], jobs: dict
             (folder / f"{name}.txt").write_bytes(done.stdout.encode())
         if done.stderr or done.returncode:
             said[name] = {"arguments": command, **asdict(_answer(done))}
+
+
+def ask_from_elsewhere(ground: Ground, folder: Path, others: Iterable[Ground]) -> None:
+    """What the commands of other versions say to these daemons, where they fail."""
+    questions = (
+        ("squeue", "--noheader", "--all"),
+        ("scontrol", "--all", "--oneliner", "show", "node"),
+        ("scontrol", "show", "config"),
+        ("scontrol", "update", "JobId=99999", "TimeLimit=30"),
+        ("sacct", "--noheader", "--allusers"),
+        ("sacctmgr", "-nP", "show", "qos", "format=name"),
+        ("scancel", "--verbose", "99999"),
+        ("sbatch", "--parsable", "--wrap=true"),
+    )
+    said: dict[str, list[Any]] = {}
+    for other in others:
+        answers = [(words, ground.from_elsewhere(other.root, *words)) for words in questions]
+        said[other.version] = [
+            {"arguments": words, **asdict(_answer(done))}
+            for words, done in answers
+            if done.stderr and "Invalid job id" not in done.stderr
+        ]
+    text = json.dumps(said, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    (folder / "other_clients.json").write_text(text, encoding="utf-8")
 
 
 def _answer(done: Any) -> Answer:

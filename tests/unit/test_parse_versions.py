@@ -5,6 +5,7 @@ Each test is run over every version that was recorded: one code reads them all.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -15,7 +16,7 @@ import pytest
 
 from portal.services.cluster.conditions import Condition, condition, takes_work
 from spawner import parse, parse_accounting, parse_bounds, parse_nodes, parse_usage
-from spawner.errors import NotFound
+from spawner.errors import NotFound, Unreachable
 from spawner.model import JobInfo, JobPaths, JobUsage, Outcome, SlurmState, WallLimit
 from spawner.parse_accounting import InUse
 from spawner.reasons import explain_outcome, explain_reason, explain_rejection
@@ -236,9 +237,8 @@ class TestAccounting:
         found = parse_accounting.parse_job_times(slurm.text("job_times.txt"))
         assert [(t.user, t.cpus) for t in found if t.gpus] == [("alice", 1)]
         assert all(t.gpus == 2 and t.end is None for t in found if t.gpus)
-        # Those that ended, those that run, and the run before the requeue, which 20.11 lists only
-        # once the job may start again.
-        assert len(found) == 5 + 4 + (slurm.folder.name > "22")
+        # those that ended, the run before the requeue, and those that run
+        assert len(found) == 5 + 1 + 4
 
     def test_what_was_refused(self, slurm: Recorded) -> None:
         text = parse_accounting.refusal(slurm.said["tell_refused"]["stderr"])
@@ -324,6 +324,21 @@ class TestActs:
     async def test_cancelling_what_is_not_there(self, slurm: Recorded, tmp_path: Path) -> None:
         with pytest.raises(NotFound):
             await self.slurm_that_says(tmp_path, slurm.said["cancel_unknown"]).cancel(99_999)
+
+    async def test_daemons_too_far_from_the_commands(self, slurm: Recorded, tmp_path: Path) -> None:
+        """Commands of any other version either work, or make plain that nothing is known."""
+        said = json.loads(slurm.text("other_clients.json"))
+        assert said.keys() == {folder.name for folder in FOLDERS} - {slurm.folder.name}
+        for each in itertools.chain(*said.values()):
+            with pytest.raises(Unreachable):
+                await self.slurm_that_says(tmp_path, each)._ask(each["arguments"])
+
+    async def test_commands_that_are_too_old_are_told_apart(self, tmp_path: Path) -> None:
+        said = json.loads((VERSIONS / "26.05.5/other_clients.json").read_text(encoding="utf-8"))
+        squeue = said["22.05.8"][0]
+        assert squeue["arguments"][0] == "squeue"
+        with pytest.raises(Unreachable, match="may lie too far apart"):
+            await self.slurm_that_says(tmp_path, squeue)._ask(squeue["arguments"])
 
     @pytest.mark.parametrize("name", ["limit_of_ended", "limit_of_unknown"])
     async def test_more_time_for_what_is_gone(
