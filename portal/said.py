@@ -22,6 +22,7 @@ _CATALOGUE = Path(__file__).with_name("said.zh.json")
 _GAP = re.compile(r"\{(\d+)\}")
 _FILLED = re.compile(r"(?P<left> ?)\{(?P<number>\d+)(?::[a-z]+)?\}(?P<right> ?)")
 _KIND = re.compile(r"\{(\d+):(number|term)\}")
+_LATIN = re.compile(r"[\w()]", re.ASCII)
 _NUMBER = re.compile(r"\d[\d.,:]*", re.ASCII)
 _QUOTED = re.compile(r"[“\"']$")
 _FIRST_WORD = re.compile(r"[^\s{}]+(?=\s)")
@@ -228,7 +229,7 @@ def _space(before: str, after: str, written: str = "") -> str:
     ideographs = sum("\u4e00" <= sign <= "\u9fff" for sign in (before, after))
     if ideographs == 2:
         return ""
-    latin = any(sign.isascii() and sign.isalnum() for sign in (before, after))
+    latin = any(_LATIN.fullmatch(sign) for sign in (before, after))
     return " " if ideographs == 1 and latin else written
 
 

@@ -25,5 +25,6 @@ describe('lists', () => {
     expect(either(['GPU', '内存'])).toBe('GPU 或内存');
     expect(listed(['a', 'b'])).toBe('a、b');
     expect(sentences(['甲。', '乙。'])).toBe('甲。乙。');
+    expect(sentences(['A.', 'B.', '甲。', 'C.'])).toBe('A. B. 甲。C.');
   });
 });

@@ -1,16 +1,14 @@
 import { currentLanguage, locale } from '.';
+import { chineseSentences, space } from './spacing';
 
-const LATIN_END = /[\w)]$/;
-const LATIN_BEGIN = /^[\w(]/;
-
-/** As the page's language joins them; Chinese has a space between its own and Latin letters. */
+/** As the page's language joins them. */
 function joined(items: readonly string[], type: Intl.ListFormatType): string {
   const parts = new Intl.ListFormat(locale(), { type }).formatToParts(items);
-  const texts = parts.map((part, at) => {
-    if (part.type === 'element' || !/^\p{Script=Han}$/u.test(part.value)) return part.value;
-    const before = LATIN_END.test(parts[at - 1]?.value ?? '') ? ' ' : '';
-    const after = LATIN_BEGIN.test(parts[at + 1]?.value ?? '') ? ' ' : '';
-    return `${before}${part.value}${after}`;
+  const texts = parts.map(({ type: kind, value }, at) => {
+    if (kind === 'element') return value;
+    const before = space(parts[at - 1]?.value.slice(-1) ?? '', value.charAt(0));
+    const after = space(value.slice(-1), parts[at + 1]?.value.charAt(0) ?? '');
+    return `${before}${value}${after}`;
   });
   return texts.join('');
 }
@@ -23,7 +21,7 @@ export const either = (items: readonly string[]): string => joined(items, 'disju
 
 /** Sentences one after the other: only some languages put a space between them. */
 export const sentences = (each: readonly string[]): string =>
-  each.join(currentLanguage() === 'zh' ? '' : ' ');
+  currentLanguage() === 'zh' ? chineseSentences(each) : each.join(' ');
 
 /** Names and values one after the other, none of them the last: "a, b, c". */
 export const listed = (items: readonly string[]): string =>

@@ -4,7 +4,8 @@
  * translated here, where it is read (docs/decisions/0013). What has no translation stays English.
  */
 
-import { type Catalogue, filled, type Match, type Piece, space, Templates } from './templates';
+import { chineseSentences, space } from './spacing';
+import { type Catalogue, filled, type Match, type Piece, Templates } from './templates';
 
 export type { Catalogue } from './templates';
 
@@ -12,7 +13,6 @@ const MAX_KEPT = 2000;
 /** Ends of sentences: what is said of a sentence isn't looked for beyond its end. */
 const BETWEEN = /(?<=[.!?…][”’)]?) (?=[A-Z“])/;
 const MAX_SENTENCES = 12;
-const CHINESE_END = /[。！？：；，、”）]$/;
 const CHINESE_STOP = /[。！？]$/;
 /** What the portal puts between several pieces, and what stands there in Chinese. */
 const LISTS = [
@@ -102,24 +102,23 @@ function reader(catalogue: Catalogue): Reader {
 
   /** Sentence by sentence, several of them as one where the catalogue has them as one. */
   const inTurn = (text: string): string | null => {
-    const sentences = text.split(BETWEEN);
-    if (sentences.length === 1 || sentences.length > MAX_SENTENCES) return null;
+    const parts = text.split(BETWEEN);
+    if (parts.length === 1 || parts.length > MAX_SENTENCES) return null;
     let found = false;
-    let all = '';
-    for (let from = 0; from < sentences.length; ) {
-      let to = sentences.length;
+    const all: string[] = [];
+    for (let from = 0; from < parts.length; ) {
+      let to = parts.length;
       let next: string | null = null;
       for (; to > from; to -= 1) {
-        next = asOne(sentences.slice(from, to).join(' '));
+        next = asOne(parts.slice(from, to).join(' '));
         if (next !== null) break;
       }
       if (next === null) to = from + 1;
       else found = true;
-      const said = next ?? sentences[from] ?? '';
-      all += all === '' || CHINESE_END.test(all) ? said : ` ${said}`;
+      all.push(next ?? parts[from] ?? '');
       from = to;
     }
-    return found ? all : null;
+    return found ? chineseSentences(all) : null;
   };
 
   const translated = (text: string): string | null =>

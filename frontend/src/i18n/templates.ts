@@ -3,6 +3,8 @@
  * said in other words. Pure; knows neither the languages nor where the sentences come from.
  */
 
+import { space } from './spacing';
+
 /** A sentence as its source has it → the same in another language; the gaps are {0}, {1} … in both.
  * The translation says of some what may stand there: {0:number}, and {0:term} for what the portal
  * itself puts there, which is translated also if it is a single word. */
@@ -120,17 +122,6 @@ export class Templates {
       }
     }
   }
-}
-
-const IDEOGRAPH = /[\u4e00-\u9fff]/;
-const LATIN = /[A-Za-z0-9]/;
-
-/** What stands between two signs of a translation: Chinese and Latin ones have a space between them,
- * two Chinese ones none. */
-export function space(before: string, after: string, written = ''): string {
-  const ideographs = [before, after].filter((sign) => IDEOGRAPH.test(sign)).length;
-  if (ideographs === 2) return '';
-  return ideographs === 1 && (LATIN.test(before) || LATIN.test(after)) ? ' ' : written;
 }
 
 /** Puts the pieces into the gaps of a translation. */
