@@ -21,9 +21,9 @@ PACKAGES = (
     *("mmdebstrap", "squashfs-tools", "squashfuse", "fuse3", "python3-venv"),
     "lmod",
 )
-# what only the tests need: a registry, a shell for images that are made in a moment, and another's
-# opinion of our zip files
-TEST_PACKAGES = ("docker-registry", "busybox-static", "unzip")
+# what only the tests need: a registry, a shell for images that are made in a moment, another's
+# opinion of our zip files, and the other database
+TEST_PACKAGES = ("docker-registry", "busybox-static", "unzip", "postgresql")
 POLICY = Path("/usr/sbin/policy-rc.d")
 POLICY_TEXT = "#!/bin/sh\nexit 101\n"
 QUIET = {"DEBIAN_FRONTEND": "noninteractive", "DEBCONF_NONINTERACTIVE_SEEN": "true"}

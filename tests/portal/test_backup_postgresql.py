@@ -1,4 +1,4 @@
-"""Backup and restore of a real PostgreSQL; with its Python driver, of a portal on it."""
+"""Backup and restore of a real PostgreSQL, and of a portal on it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import io
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -25,9 +24,6 @@ from tests.portal.conftest import MakeSettings
 from tests.portal.postgresql import PASSWORD, PostgreSql
 from tests.portal.slapd import free_port
 
-pytestmark = pytest.mark.skipif(
-    not postgresql.PROGRAMS, reason="PostgreSQL's server isn't installed on this machine"
-)
 EVENT = (
     "INSERT INTO audit_events (at, actor, action, target, detail, ip, token, request_id)"
     " VALUES (now(), 'root', 'login', 'alice', '{\"why\": \"tried\"}', '', '', '')"
@@ -146,7 +142,6 @@ def test_a_server_that_refuses_is_named_without_the_password(
     assert PASSWORD not in said
 
 
-@pytest.mark.skipif(find_spec("psycopg") is None, reason="psycopg isn't installed")
 class TestPortal:
     """A portal whose database is PostgreSQL."""
 
