@@ -1,11 +1,11 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Paper, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Box, Paper, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { sentence } from '@/api/problem';
 import { speakNext } from '@/i18n';
-import { keepBeforeLogin } from '@/i18n/kept';
+import { keepBeforeLogin, keepsChoices } from '@/i18n/kept';
 import { LANGUAGES, type Language, NAMES, tagOf } from '@/i18n/language';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import { Notice } from '@/ui/Notice';
@@ -15,6 +15,7 @@ import { preferencesQuery, useChoose } from './preferences';
 /** Which language the pages speak, kept by the portal. */
 export function LanguageSection() {
   const { data, error } = useQuery(preferencesQuery);
+  const [keeps] = useState(keepsChoices);
   return (
     <Paper className={classes.section} component="section" aria-labelledby="language">
       <Title order={2} size="h4" id="language" mb="xs">
@@ -27,6 +28,15 @@ export function LanguageSection() {
           JupyterLab are in English.
         </Trans>
       </Text>
+      {!keeps && (
+        <Box mb="md">
+          <Notice tone="warning">
+            <Trans>
+              This browser keeps nothing for this site, so the pages stay in the browser's language.
+            </Trans>
+          </Notice>
+        </Box>
+      )}
       {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
       {!data && !error && <Skeleton height={120} aria-label={t`Loading`} />}
       {data && <Languages chosen={data.language} />}
