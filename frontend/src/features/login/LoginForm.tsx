@@ -35,9 +35,12 @@ interface Props {
   why?: string | null;
   /** the user name, where it can be no other */
   username?: string;
+  /** the user name as it may have been typed before, and whatever it becomes */
+  name?: string;
+  onName?: (name: string) => void;
 }
 
-export function LoginForm({ onUser, why = null, username: only }: Props) {
+export function LoginForm({ onUser, why = null, username: only, name, onName }: Props) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const [empty, setEmpty] = useState<Missing>({});
@@ -94,7 +97,10 @@ export function LoginForm({ onUser, why = null, username: only }: Props) {
           autoCapitalize="none"
           autoCorrect="off"
           spellCheck={false}
-          {...(only === undefined ? { autoFocus: true } : { defaultValue: only, readOnly: true })}
+          {...(only === undefined
+            ? { autoFocus: true, defaultValue: name }
+            : { defaultValue: only, readOnly: true })}
+          onChange={(event) => onName?.(event.currentTarget.value)}
           size="md"
           error={empty.username ?? fieldMessage(error, FORM.username)}
         />

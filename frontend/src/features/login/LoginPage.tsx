@@ -2,11 +2,12 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Paper, Text, Title } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { LoggedIn } from '@/api/types';
 import { meQuery, queryClient } from '@/app/queries';
 import { newsOf, tellTabs } from '@/features/account/otherTabs';
 import { PublicAnnouncements } from '@/features/announcements/PublicAnnouncements';
+import { tabStorage } from '@/lib/drafts';
 import { needsFullLoad, safeNext } from '@/lib/next';
 import { Logo } from '@/ui/Logo';
 import { CodeStep } from './CodeStep';
@@ -14,6 +15,7 @@ import { LanguageChoice } from './LanguageChoice';
 import { type Given, LoginForm } from './LoginForm';
 import classes from './LoginPage.module.css';
 import { NewPasswordStep } from './NewPasswordStep';
+import { keepName, takeName } from './typedName';
 
 type Step = { due: 'login' } | { due: 'code' } | { due: 'password'; given: Given };
 
@@ -24,6 +26,8 @@ export function LoginPage() {
   const navigate = useNavigate();
   const [step, setStep] = useState<Step>(FIRST);
   const [why, setWhy] = useState<string | null>(null);
+  const [name, setName] = useState(() => takeName(tabStorage()));
+  const typed = useRef(name);
 
   useEffect(() => {
     document.title = `${t`Log in`} · Data Scientist Portal`;
@@ -60,6 +64,7 @@ export function LoginPage() {
   const back = (sentence: string | null): void => {
     setStep(FIRST);
     setWhy(sentence);
+    setName('');
   };
 
   return (
@@ -88,8 +93,17 @@ export function LoginPage() {
             onBack={back}
           />
         )}
-        {step.due === 'login' && <LoginForm onUser={enter} why={why} />}
-        <LanguageChoice />
+        {step.due === 'login' && (
+          <LoginForm
+            onUser={enter}
+            why={why}
+            name={name}
+            onName={(now) => {
+              typed.current = now;
+            }}
+          />
+        )}
+        <LanguageChoice onLeave={() => keepName(tabStorage(), typed.current)} />
       </Paper>
     </main>
   );
