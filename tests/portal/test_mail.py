@@ -91,7 +91,7 @@ async def test_letters_are_in_the_language_that_somebody_chose(world: World) -> 
     assert "它达到了时间上限，已被终止。" in texts["alice@test.example"]
     assert "It reached its time limit and was ended." in texts["bob@test.example"]
     assert (await world.alice.post("/api/v1/me/mail/test")).status == 204
-    assert world.subjects()[-1] == "来自数据科学家门户的测试邮件"
+    assert world.subjects()[-1] == "来自 Data Scientist Portal 的测试邮件"
 
 
 async def test_what_is_not_so_any_more_is_not_told(world: World) -> None:

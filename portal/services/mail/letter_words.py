@@ -18,7 +18,7 @@ class Both(NamedTuple):
         return str(getattr(self, language)).format(**values)
 
 
-PRODUCT = Both("Data Scientist Portal", "数据科学家门户")
+PRODUCT = "Data Scientist Portal"
 ENDED = {
     Outcome.COMPLETED: Both("Job {name} is done", "作业 {name} 已完成"),
     Outcome.FAILED: Both("Job {name} has failed", "作业 {name} 失败"),
@@ -45,7 +45,7 @@ SAVE_WORK = Both(
 )
 SAVE_BY_THEN = Both("What it hasn't saved by then is lost.", "届时尚未保存的内容会丢失。")
 
-TEST = Both("A test from the {product}", "来自{product}的测试邮件")
+TEST = Both("A test from the {product}", "来自 {product} 的测试邮件")
 TEST_TEXT = Both(
     "This is the e-mail that you asked for. The portal's e-mails reach you.",
     "这是您要求发送的邮件。您可以收到门户的邮件。",

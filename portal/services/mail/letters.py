@@ -82,7 +82,7 @@ def letter(envelope: Envelope, told: Sequence[Told]) -> EmailMessage:
 def trial(envelope: Envelope) -> EmailMessage:
     """The e-mail that someone has sent to themselves, to see whether it arrives."""
     language = envelope.language
-    title = words.TEST.to(language, product=words.PRODUCT.to(language))
+    title = words.TEST.to(language, product=words.PRODUCT)
     return compose(envelope, title, [words.TEST_TEXT.to(language)])
 
 
