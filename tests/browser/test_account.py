@@ -169,11 +169,41 @@ def test_whoever_reads_no_english_chooses_before_the_login(
 ) -> None:
     page = context.new_page()
     page.goto(f"{portal.base_url}/login")
+    page.get_by_label("User name").fill("bob")
     page.get_by_role("button", name=CHINESE).click()
     expect_language(page, "zh-CN")
+    expect(page.get_by_label("用户名")).to_have_value("bob")
     expect(page.get_by_role("button", name="登录", exact=True)).to_be_visible()
     page.reload()
     expect_language(page, "zh-CN")
     page.get_by_role("button", name="English").click()
     expect_language(page, "en")
     expect(page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
+
+
+def test_a_choice_at_the_login_becomes_ones_own(portal: Live, context: BrowserContext) -> None:
+    page = context.new_page()
+    page.goto(f"{portal.base_url}/login")
+    page.get_by_role("button", name=CHINESE).click()
+    page.get_by_label("用户名").fill("bob")
+    page.get_by_label("密码", exact=True).fill(portal.users["bob"])
+    page.keyboard.press("Enter")
+    account = page.get_by_role("button", name=re.compile("的账户$"))
+    try:
+        expect(account).to_be_visible()
+        page.goto(f"{portal.base_url}/account/appearance")
+        expect(page.get_by_role("radio", name=CHINESE)).to_be_checked()
+        account.click()
+        page.get_by_role("menuitem", name="退出登录").click()
+        page.wait_for_url(re.compile("/login$"))
+        # nothing of it is left to whoever comes next, and the portal has it for bob
+        logs_in_anew(portal, page)
+        page.goto(f"{portal.base_url}/account/appearance")
+        page.locator("input[name=language][value='']").click()
+        expect_language(page, "en")
+        page.reload()
+        expect(page.get_by_role("radio", name="As the browser says")).to_be_checked()
+        expect_language(page, "en")
+    finally:
+        url, origin = f"{portal.base_url}/api/v1/me/preferences", {"Origin": portal.base_url}
+        assert context.request.patch(url, data={"language": None}, headers=origin).ok

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
@@ -57,6 +58,35 @@ def test_no_page_shuts_anybody_out(portal: Live, chromium: Browser, calm: Browse
     finally:
         scenes.end(api, things, CAROL)
         pocket.close()
+    assert not grave, "\n\n".join(grave)
+
+
+# One of each kind: cards, forms, tables, curves, many words, what is for administrators.
+IN_CHINESE = (
+    *("home", "start", "jobs", "job-template", "cluster", "glossary", "account-appearance"),
+    *("admin-people", "admin-status"),
+)
+
+
+def test_pages_in_chinese_shut_nobody_out(portal: Live, chromium: Browser) -> None:
+    """For a browser that speaks it, whose reader has chosen nothing."""
+    context = chromium.new_context(
+        viewport={"width": 1280, "height": 900}, reduced_motion="reduce", locale="zh-CN"
+    )
+    context.set_default_timeout(SLOW_MS)
+    with closing(context):
+        page = context.new_page()
+        page.goto(f"{portal.base_url}/login")
+        settle(page)
+        expect(page.get_by_role("button", name="登录", exact=True)).to_be_visible()
+        grave = in_both_schemes(page, "login")
+        scenes.log_in(context, portal.base_url, CAROL, portal.users[CAROL])
+        for place in (place for place in PLACES if place.name in IN_CHINESE):
+            page.goto(portal.base_url + place.address({}))
+            settle(page)
+            expect(page.locator("html")).to_have_attribute("lang", "zh-CN")
+            expect(page.locator("h1").first).to_have_text(re.compile(r"[\u4e00-\u9fff]"))
+            grave += in_both_schemes(page, place.name)
     assert not grave, "\n\n".join(grave)
 
 
