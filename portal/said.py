@@ -226,7 +226,7 @@ def _first_word(text: str) -> str:
 def _space(before: str, after: str, written: str = "") -> str:
     """What stands between two signs of a translation: Chinese and Latin ones have a space between
     them, two Chinese ones none."""
-    ideographs = sum("\u4e00" <= sign <= "\u9fff" for sign in (before, after))
+    ideographs = sum("\u3400" <= sign <= "\u9fff" for sign in (before, after))
     if ideographs == 2:
         return ""
     latin = any(_LATIN.fullmatch(sign) for sign in (before, after))

@@ -1,7 +1,7 @@
 /** What stands between two texts in Chinese: a space between its own signs and Latin ones, and none
  * behind its own full stops. */
 
-const IDEOGRAPH = /\p{Script=Han}/u;
+const IDEOGRAPH = /[\u3400-\u9fff]/;
 const LATIN = /[\w()]/;
 const CHINESE_END = /[。！？：；，、”）]$/;
 
