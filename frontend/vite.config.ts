@@ -45,7 +45,7 @@ export default defineConfig({
     manifest: true,
   },
   test: {
-    include: ['src/**/*.test.ts', 'lab/src/**/*.test.ts', 'build/*.test.js'],
+    include: ['src/**/*.test.{ts,tsx}', 'lab/src/**/*.test.ts', 'build/*.test.js'],
     setupFiles: ['src/i18n/testing.ts'],
     environment: 'node',
     reporters: ['default'],

@@ -39,10 +39,12 @@ function subscribe(listener: () => void): () => void {
 
 /** Milliseconds since the epoch by the server's clock. */
 export function useNow(): number {
-  return useSyncExternalStore(subscribe, () => now);
+  const current = (): number => now;
+  return useSyncExternalStore(subscribe, current, current);
 }
 
 /** What follows from the time, such as a day: renders again only when that is another. */
 export function useNowAs<T extends string | number>(select: (nowMs: number) => T): T {
-  return useSyncExternalStore(subscribe, () => select(now));
+  const selected = (): T => select(now);
+  return useSyncExternalStore(subscribe, selected, selected);
 }

@@ -63,7 +63,8 @@ export const live = {
 
 /** A part of the live state; renders again only when that part changes. */
 export function useLive<T>(select: (state: LiveState) => T): T {
-  return useSyncExternalStore(subscribe, () => select(state));
+  const selected = (): T => select(state);
+  return useSyncExternalStore(subscribe, selected, selected);
 }
 
 export function useLiveJob(id: string): Job | undefined {

@@ -52,7 +52,8 @@ function subscribe(listener: () => void): () => void {
 
 /** How it is for this person in this browser, in every tab at once. */
 export function useStanding(username: string): Standing {
-  return useSyncExternalStore(subscribe, () => standing(username));
+  const now = (): Standing => standing(username);
+  return useSyncExternalStore(subscribe, now, now);
 }
 
 /** Asks the browser's permission; only after a click. Whether it is given. */

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { limits } from '@/testing/answers/limits';
+import { isLoading, names, textOf } from '@/testing/markup';
+import { page, Refused } from '@/testing/page';
+import { answers, endedSession, FULL, runningJob, runningSession } from '@/testing/recorded';
+
+describe('the home page', () => {
+  it('shows sessions, setups, jobs and what is free', async () => {
+    const markup = await page('/', FULL);
+    const { name } = runningSession;
+    expect(names(markup, 'h2')).toEqual(
+      expect.arrayContaining(['Your sessions', 'Start again', 'Your jobs', 'Earlier sessions']),
+    );
+    expect(names(markup, 'a')).toEqual(
+      expect.arrayContaining([
+        name,
+        'Open JupyterLab',
+        endedSession.name,
+        runningJob.name,
+        'Why broken import failed',
+      ]),
+    );
+    expect(names(markup, 'button')).toEqual(
+      expect.arrayContaining([`More time for ${name}`, 'Stop', 'Start again']),
+    );
+    const text = textOf(markup);
+    expect(text).toContain('It ended with exit code 3.');
+    expect(text).toContain('8 of 8 GPUs');
+    expect(text).toContain('1 session, 1 job');
+    expect(text).toContain('67 GiB of 252 GiB are free');
+    expect(isLoading(markup)).toBe(false);
+  });
+
+  it('offers a start for each setup, by name and by what it is', async () => {
+    const markup = await page('/', FULL);
+    expect(names(markup, 'button')).toContain(
+      'Start a session: Small and quick, Python 3.11, no GPU, 1 CPU, 256 MB, 10 min',
+    );
+    expect(names(markup, 'a')).toContain('Change before starting: Small and quick');
+  });
+
+  it('tells whoever has nothing yet what to do', async () => {
+    const none = { items: [] };
+    const nothing = { ...answers, '/setups': none, '/setups/recent': none };
+    const markup = await page('/', { answers: nothing });
+    expect(names(markup, 'h2')).toContain('Start your first session');
+    expect(names(markup, 'h2')).not.toContain('Start again');
+    expect(names(markup, 'h2')).not.toContain('Earlier sessions');
+    expect(textOf(markup)).toContain('A job runs a script without anybody watching');
+    expect(names(markup, 'a')).toEqual(expect.arrayContaining(['Start a session', 'Submit a job']));
+  });
+
+  it('shows one’s share of what is limited', async () => {
+    const effective = {
+      ...limits.effective,
+      sessions: { value: 2, from: { kind: 'person', name: 'carol' }, otherwise: null },
+    };
+    const mine = { ...answers, '/me/limits': { ...limits, effective } };
+    const markup = await page('/', { ...FULL, answers: mine });
+    expect(textOf(markup)).not.toContain('No limits are set for you');
+    expect(textOf(markup)).toMatch(/Sessions 1 of 2/);
+  });
+
+  it('waits for what has not come yet', async () => {
+    const markup = await page('/', { live: null, early: true });
+    expect(isLoading(markup)).toBe(true);
+    expect(textOf(markup)).not.toContain('Start your first session');
+  });
+
+  it('says of each part why it can’t be shown', async () => {
+    const refused = (detail: string): Refused => new Refused(403, detail);
+    const markup = await page('/', {
+      live: FULL.live,
+      answers: {
+        '/setups': refused('Setups are locked.'),
+        '/setups/recent': refused('Setups are locked.'),
+        '/me/limits': refused('Limits are locked.'),
+        '/files/space': refused('Space is locked.'),
+      },
+    });
+    const text = textOf(markup);
+    expect(text).toContain('Your setups can’t be shown. Setups are locked.');
+    expect(text).toContain('Limits are locked.');
+    expect(text).toContain('Space is locked.');
+    expect(names(markup, 'a')).toContain(runningSession.name);
+    expect(isLoading(markup)).toBe(false);
+  });
+});

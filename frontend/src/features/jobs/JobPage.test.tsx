@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { arrayJob } from '@/testing/answers/arrayJob';
+import { failedJob } from '@/testing/answers/failedJob';
+import { isLoading, names, textOf, withRole } from '@/testing/markup';
+import { page, Refused } from '@/testing/page';
+import { answers, FULL } from '@/testing/recorded';
+
+const FAILED = `/jobs/${failedJob.id}`;
+
+describe('a job’s page', () => {
+  it('says why one failed, with the line of its log', async () => {
+    const markup = await page(FAILED, FULL);
+    expect(names(markup, 'h1')).toEqual([failedJob.name]);
+    const text = textOf(markup);
+    expect(text).toContain('It ended with exit code 3.');
+    expect(text).toContain("ModuleNotFoundError: No module named 'nothing_like_that'");
+    expect(text).toMatch(/Exit code 3/);
+    expect(names(markup, 'button')).toEqual(
+      expect.arrayContaining(['Show it in the log', 'Share TensorBoard', 'Remove']),
+    );
+    expect(names(markup, 'a')).toContain('Run again');
+    expect(names(markup, 'button')).not.toContain('Cancel');
+  });
+
+  it('shows an array’s tasks, each with its parameters and its log', async () => {
+    const markup = await page(`/jobs/${arrayJob.id}`, FULL);
+    const tasks = arrayJob.array.tasks;
+    expect(names(markup, 'a').filter((name) => name.startsWith('Log of task'))).toEqual(
+      tasks.map(({ index }) => `Log of task ${index}`),
+    );
+    expect(textOf(markup)).toContain('4 tasks: 4 completed');
+    expect(textOf(markup)).toContain('learning_rate');
+  });
+
+  it('offers to end one that runs', async () => {
+    const running = { ...failedJob, state: 'running', outcome: null, ended_at: null, reason: null };
+    const markup = await page(FAILED, { answers: { ...answers, [FAILED]: running } });
+    expect(names(markup, 'button')).toContain('Cancel');
+    expect(names(markup, 'button')).not.toContain('Remove');
+    expect(textOf(markup)).not.toContain('It ended with');
+  });
+
+  it('says so when its log can’t be read', async () => {
+    const refused = { [`${FAILED}/log`]: new Refused(403, 'The log is locked.') };
+    const markup = await page(FAILED, { answers: { ...answers, ...refused } });
+    expect(textOf(markup)).toContain('The log is locked.');
+  });
+
+  it('waits, isn’t there, and says what went wrong', async () => {
+    expect(isLoading(await page(FAILED, { early: true }))).toBe(true);
+    expect(names(await page(FAILED), 'h1')).toEqual(['There is nothing at this address']);
+    const markup = await page(FAILED, { answers: { [FAILED]: new Refused(403, 'Not now.') } });
+    expect(withRole(markup, 'alert').join()).toContain('Not now.');
+  });
+});

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { cluster } from '@/testing/answers/cluster';
+import { environments } from '@/testing/answers/environments';
+import { isLoading, names, textOf, withRole } from '@/testing/markup';
+import { page, Refused } from '@/testing/page';
+import { answers, FULL } from '@/testing/recorded';
+
+describe('the page where sessions start', () => {
+  it('has a card for each environment and each preset', async () => {
+    const markup = await page('/start', FULL);
+    const cards = names(markup, 'label');
+    for (const { title } of environments.items)
+      expect(
+        cards.filter((name) => name.startsWith(title)),
+        title,
+      ).not.toEqual([]);
+    for (const { title, description } of cluster.presets)
+      expect(cards.filter((name) => name.startsWith(title)).join()).toContain(description);
+    expect(cards.filter((name) => name.startsWith('My own numbers'))).toHaveLength(1);
+    expect(markup.match(/<input[^>]*type="radio"[^>]*checked/g)?.length).toBe(2);
+  });
+
+  it('says in short what would start, and whether it can', async () => {
+    const markup = await page('/start', FULL);
+    expect(textOf(markup)).toContain('1 GPU · 4 CPUs · 16 GB · 2 h');
+    expect(textOf(markup)).toContain('A node has this free now: it should start at once.');
+    expect(names(markup, 'button')).toEqual(
+      expect.arrayContaining(['Start session', 'Save this setup', 'Copy a link to it']),
+    );
+  });
+
+  it('begins with what its address fills in', async () => {
+    const markup = await page('/start?environment=r&gpus=0&cpus=3&memory_gb=6', FULL);
+    expect(textOf(markup)).toMatch(/Your session R no GPU · 3 CPUs · 6 GB/);
+  });
+
+  it('says why an environment can’t be used', async () => {
+    const reason = 'Its image has not been imported yet.';
+    const items = environments.items.map((one) =>
+      one.name === 'r' ? { ...one, available: false, unavailable_reason: reason } : one,
+    );
+    const markup = await page('/start', {
+      ...FULL,
+      answers: { ...answers, '/environments': { items } },
+    });
+    expect(textOf(markup)).toContain(reason);
+  });
+
+  it('says so where there is no environment, and where Slurm has not answered yet', async () => {
+    const none = { ...answers, '/environments': { items: [] } };
+    expect(textOf(await page('/start', { answers: none }))).toContain('has no environments yet');
+    const unknown = { ...cluster, at: null, nodes: [], partitions: [] };
+    const markup = await page('/start', { answers, live: { cluster: unknown } });
+    expect(textOf(markup)).toContain('Slurm has not answered yet');
+    expect(names(markup, 'button')).not.toContain('Start session');
+  });
+
+  it('waits, and says what went wrong', async () => {
+    expect(isLoading(await page('/start', { live: null, early: true }))).toBe(true);
+    const refused = { '/environments': new Refused(403, 'Not now.') };
+    const markup = await page('/start', { answers: refused });
+    expect(withRole(markup, 'alert').join()).toContain('Not now.');
+  });
+});

@@ -1,0 +1,133 @@
+/** What the portal answered once, recorded by tests/browser/answers.py. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: a shell's variables
+import type { Answer } from '../answer';
+
+export const arrayJob = {
+  id: '09f4fe97-8940-41a3-a026-a8b23798c4ed',
+  name: 'hyperparameter-array',
+  owner: 'carol',
+  template: 'hyperparameter-array',
+  environment: 'python3',
+  environment_title: 'Python 3.11',
+  parameters: {
+    learning_rate: [0.1, 0.5],
+    hidden: [4, 8],
+    epochs: 2,
+    script: null,
+    arguments: [],
+  },
+  resources: {
+    partition: 'cpu',
+    nodes: 1,
+    gpus: 0,
+    gpu_type: null,
+    cpus: 1,
+    memory_gb: 0.25,
+    time_limit_minutes: 10,
+    account: null,
+    qos: null,
+  },
+  state: 'ended',
+  outcome: 'completed',
+  reason: null,
+  advice: null,
+  stale_since: null,
+  job_id: 32,
+  node: 'node03',
+  nodes: ['node03'],
+  submitted_at: '2026-11-22T13:45:26.159902Z',
+  started_at: '2026-11-22T13:45:26Z',
+  ended_at: '2026-11-22T13:45:36Z',
+  expires_at: null,
+  estimated_start: null,
+  exit_code: 0,
+  logdir: '/cluster/home/carol/portal/runs/hyperparameter-array-09f4fe97',
+  external: false,
+  array: {
+    size: 4,
+    counts: {
+      completed: 4,
+    },
+    tasks: [
+      {
+        index: 0,
+        state: 'ended',
+        outcome: 'completed',
+        exit_code: 0,
+        node: 'node03',
+        parameters: {
+          learning_rate: 0.1,
+          hidden: 4,
+        },
+        metrics: {
+          loss: 0.6515169739723206,
+          accuracy: 0.62890625,
+        },
+        so_far: false,
+      },
+      {
+        index: 1,
+        state: 'ended',
+        outcome: 'completed',
+        exit_code: 0,
+        node: 'node03',
+        parameters: {
+          learning_rate: 0.1,
+          hidden: 8,
+        },
+        metrics: {
+          loss: 0.645363986492157,
+          accuracy: 0.5703125,
+        },
+        so_far: false,
+      },
+      {
+        index: 2,
+        state: 'ended',
+        outcome: 'completed',
+        exit_code: 0,
+        node: 'node03',
+        parameters: {
+          learning_rate: 0.5,
+          hidden: 4,
+        },
+        metrics: {
+          loss: 0.5704993605613708,
+          accuracy: 0.62890625,
+        },
+        so_far: false,
+      },
+      {
+        index: 3,
+        state: 'ended',
+        outcome: 'completed',
+        exit_code: 0,
+        node: 'node03',
+        parameters: {
+          learning_rate: 0.5,
+          hidden: 8,
+        },
+        metrics: {
+          loss: 0.5824587345123291,
+          accuracy: 0.62890625,
+        },
+        so_far: false,
+      },
+    ],
+  },
+  usage: {
+    elapsed_s: 37,
+    longest_s: 10,
+    cpu_s: 2.288,
+    cpu_efficiency: 0.0618,
+    max_rss_gb: 0.0455,
+    restarts: 0,
+  },
+  tensorboard: null,
+  script:
+    '#!/bin/bash\n# A job of the template hyperparameter-array.\nexport PORTAL_JOB_DIR=/cluster/home/carol/.local/share/portal/jobs/09f4fe97-8940-41a3-a026-a8b23798c4ed\nexport PORTAL_TASK=${SLURM_ARRAY_TASK_ID:-0}\n# Of two jobs that Slurm made of one only the first runs, and each run of it once.\nportal_id=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}\nln -sT -- "$portal_id" "$PORTAL_JOB_DIR/claimed" 2>/dev/null\n[ "$(readlink -- "$PORTAL_JOB_DIR/claimed")" = "$portal_id" ] || exit 75\nmkdir -- "$PORTAL_JOB_DIR/claimed-$PORTAL_TASK-${SLURM_RESTART_COUNT:-0}" || exit 75\nexport PORTAL_LOGDIR=/cluster/home/carol/portal/runs/hyperparameter-array-09f4fe97\nmkdir -p -- "$PORTAL_LOGDIR" || exit\ncd -- /cluster/home/carol || exit\n# One task for each value, or for each combination.\nportal_learning_rate=(0.1 0.1 0.5 0.5)\nportal_learning_rate=${portal_learning_rate[PORTAL_TASK]}\nportal_hidden=(4 8 4 8)\nportal_hidden=${portal_hidden[PORTAL_TASK]}\nexport PORTAL_LOGDIR="$PORTAL_LOGDIR/task-$PORTAL_TASK"\nmkdir -p -- "$PORTAL_LOGDIR" || exit\n# in_env COMMAND… runs it in the environment python3.\nbecome_in_env() {\n  export PORTAL_ENVIRONMENT=python3 \\\n    PYTHONUSERBASE=/cluster/home/carol/.local/share/portal/packages/python3 \\\n    PIP_USER=1 PIP_BREAK_SYSTEM_PACKAGES=1 PIP_DISABLE_PIP_VERSION_CHECK=1 LC_ALL=C.UTF-8\n  exec /site/runtime/bin/python -I -m spawner.node.kernel --keep \\\n    PORTAL_ENVIRONMENT,PORTAL_LOGDIR,PYTHONUSERBASE,PIP_USER,PIP_BREAK_SYSTEM_PACKAGES,PIP_DISABLE_PIP_VERSION_CHECK,LC_ALL,PORTAL_JOB_DIR,PORTAL_TASK,MASTER_ADDR,MASTER_PORT,PORTAL_NODES,PORTAL_RANKS_PER_NODE \\\n    --make \\\n    /cluster/home/carol/.local/share/portal/packages/python3/lib/python3.11/site-packages \\\n    -- /usr/bin/apptainer -q exec --bind /cluster/home/carol --bind /tmp \\\n    /site/images/python3.sif env \\\n    PATH=/cluster/home/carol/.local/share/portal/packages/python3/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \\\n    "$@"\n}\nin_env() ( become_in_env "$@" )\nexport -f become_in_env\nin_env python3 "$PORTAL_JOB_DIR/train_numpy.py" --epochs=2 \\\n  --learning-rate="$portal_learning_rate" --hidden="$portal_hidden"\n',
+  source: null,
+  workdir: '/cluster/home/carol',
+  shared_with: [],
+  shared_groups: [],
+} satisfies Answer<'/api/v1/jobs/{job_id}'>;

@@ -1,0 +1,14 @@
+/** What the portal answered once, recorded by tests/browser/answers.py. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: a shell's variables
+import type { Answer } from '../answer';
+
+export const me = {
+  id: '6960e0dc-9c4d-4a65-a1f0-0745aec09f5b',
+  username: 'carol',
+  display_name: 'Carol Castillo',
+  email: 'carol@portal.test',
+  role: 'admin',
+  last_login_at: '2026-11-22T13:45:24.814475Z',
+  password_fresh: true,
+  leads: ['portal-users'],
+} satisfies Answer<'/api/v1/me'>;

@@ -1,0 +1,14 @@
+/** What the portal answered once, recorded by tests/browser/answers.py. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: a shell's variables
+import type { Answer } from '../answer';
+
+export const sessionUse = {
+  told_at: null,
+  step_s: null,
+  at: [],
+  memory_mb: [],
+  cpus: [],
+  memory_limit_mb: null,
+  gpus: null,
+  total: null,
+} satisfies Answer<'/api/v1/sessions/{session_id}/use'>;

@@ -1,0 +1,138 @@
+/** What the portal answered once, recorded by tests/browser/answers.py. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: a shell's variables
+import type { Answer } from '../answer';
+
+export const sessions = {
+  items: [
+    {
+      id: 'eb6eb485-cf8a-49f5-8973-9abd08e9765c',
+      name: 'exploring-6a1c',
+      owner: 'carol',
+      environment: 'python3',
+      environment_title: 'Python 3.11',
+      resources: {
+        partition: 'cpu',
+        nodes: 1,
+        gpus: 0,
+        gpu_type: null,
+        cpus: 1,
+        memory_gb: 1.0,
+        time_limit_minutes: 30,
+        account: null,
+        qos: null,
+      },
+      state: 'running',
+      outcome: null,
+      reason: null,
+      advice: null,
+      stale_since: null,
+      job_id: 29,
+      node: 'node03',
+      url: '/user/carol/exploring-6a1c/',
+      opens: null,
+      submitted_at: '2026-11-22T13:45:25.331887Z',
+      started_at: '2026-11-22T13:45:26Z',
+      ready_at: '2026-11-22T13:45:36.292113Z',
+      ended_at: null,
+      expires_at: '2026-11-22T14:15:26Z',
+      estimated_start: null,
+      timeline: [
+        {
+          step: 'submitted',
+          at: '2026-11-22T13:45:25.331887Z',
+        },
+        {
+          step: 'allocated',
+          at: '2026-11-22T13:45:26Z',
+        },
+        {
+          step: 'program',
+          at: '2026-11-22T13:45:29.712000Z',
+        },
+        {
+          step: 'called_home',
+          at: '2026-11-22T13:45:29.746270Z',
+        },
+        {
+          step: 'server',
+          at: '2026-11-22T13:45:30.241576Z',
+        },
+        {
+          step: 'ready',
+          at: '2026-11-22T13:45:36.292113Z',
+        },
+      ],
+      logdir: '/cluster/home/carol/portal/runs/exploring-6a1c-eb6eb485',
+      tensorboard: null,
+      extension: {
+        minutes: 240,
+        reason: null,
+      },
+      idle_since: null,
+    },
+    {
+      id: 'c0a933fb-c242-4571-83cb-1d47df011aba',
+      name: 'over-dff4',
+      owner: 'carol',
+      environment: 'python3',
+      environment_title: 'Python 3.11',
+      resources: {
+        partition: 'cpu',
+        nodes: 1,
+        gpus: 0,
+        gpu_type: null,
+        cpus: 1,
+        memory_gb: 1.0,
+        time_limit_minutes: 30,
+        account: null,
+        qos: null,
+      },
+      state: 'ended',
+      outcome: 'cancelled',
+      reason: null,
+      advice: null,
+      stale_since: null,
+      job_id: 28,
+      node: 'node03',
+      url: null,
+      opens: null,
+      submitted_at: '2026-11-22T13:45:25.195293Z',
+      started_at: '2026-11-22T13:45:25Z',
+      ready_at: '2026-11-22T13:45:35.641589Z',
+      ended_at: '2026-11-22T13:45:36Z',
+      expires_at: '2026-11-22T14:15:25Z',
+      estimated_start: null,
+      timeline: [
+        {
+          step: 'submitted',
+          at: '2026-11-22T13:45:25.195293Z',
+        },
+        {
+          step: 'allocated',
+          at: '2026-11-22T13:45:25.195293Z',
+        },
+        {
+          step: 'program',
+          at: '2026-11-22T13:45:25.631000Z',
+        },
+        {
+          step: 'called_home',
+          at: '2026-11-22T13:45:25.889806Z',
+        },
+        {
+          step: 'server',
+          at: '2026-11-22T13:45:26.403137Z',
+        },
+        {
+          step: 'ready',
+          at: '2026-11-22T13:45:35.641589Z',
+        },
+      ],
+      logdir: '/cluster/home/carol/portal/runs/over-dff4-c0a933fb',
+      tensorboard: null,
+      extension: null,
+      idle_since: null,
+    },
+  ],
+  next_cursor: null,
+} satisfies Answer<'/api/v1/sessions'>;

@@ -1,0 +1,86 @@
+/** What the portal answered once, recorded by tests/browser/answers.py. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: a shell's variables
+import type { Answer } from '../answer';
+
+export const templates = {
+  items: [
+    {
+      name: 'batch-inference',
+      title: 'Batch inference with PyTorch',
+      description:
+        'Lets a trained model answer for all rows of a table or all images of a folder, in batches, and writes the answers to a CSV file. It says how many it does in a second, and goes on where it was if its node fails.',
+      framework: 'PyTorch',
+      environment: 'pytorch',
+      environments: null,
+      tags: ['inference', 'single-gpu'],
+      array: [],
+      requeue: true,
+      starter: null,
+      default_resources: {
+        partition: null,
+        nodes: 1,
+        gpus: 1,
+        gpu_type: null,
+        cpus: 4,
+        memory_gb: 8.0,
+        time_limit_minutes: 60,
+        account: null,
+        qos: null,
+      },
+      available: true,
+      unavailable_reason: null,
+    },
+    {
+      name: 'hyperparameter-array',
+      title: 'Many trainings side by side',
+      description:
+        "One training for each combination of the values you list, as one job with a task each, with all their curves in one TensorBoard. Your own script gets the task's values as --learning-rate=… and --hidden=….",
+      framework: null,
+      environment: 'python3',
+      environments: null,
+      tags: ['training', 'array'],
+      array: ['learning_rate', 'hidden'],
+      requeue: false,
+      starter: null,
+      default_resources: {
+        partition: null,
+        nodes: 1,
+        gpus: 0,
+        gpu_type: null,
+        cpus: 1,
+        memory_gb: 2.0,
+        time_limit_minutes: 60,
+        account: null,
+        qos: null,
+      },
+      available: true,
+      unavailable_reason: null,
+    },
+    {
+      name: 'python-training',
+      title: 'Training with NumPy',
+      description:
+        'Trains a small network written in plain NumPy on made-up data, and logs its loss to TensorBoard: the shortest whole example of a training job. Or runs your own Python script.',
+      framework: null,
+      environment: 'python3',
+      environments: null,
+      tags: ['training', 'example'],
+      array: [],
+      requeue: false,
+      starter: 'python3.ipynb',
+      default_resources: {
+        partition: null,
+        nodes: 1,
+        gpus: 0,
+        gpu_type: null,
+        cpus: 2,
+        memory_gb: 2.0,
+        time_limit_minutes: 60,
+        account: null,
+        qos: null,
+      },
+      available: true,
+      unavailable_reason: null,
+    },
+  ],
+} satisfies Answer<'/api/v1/templates'>;

@@ -1,0 +1,49 @@
+/** All recorded answers by their paths, and what the event stream tells of the same. */
+import type { Job, Session } from '@/api/types';
+import { arrayJob } from './answers/arrayJob';
+import { environments } from './answers/environments';
+import { failedJob } from './answers/failedJob';
+import { failedLog } from './answers/failedLog';
+import { jobCount } from './answers/jobCount';
+import { jobs } from './answers/jobs';
+import { limits } from './answers/limits';
+import { packages } from './answers/packages';
+import { recentSetups } from './answers/recentSetups';
+import { sessions } from './answers/sessions';
+import { sessionUse } from './answers/sessionUse';
+import { setups } from './answers/setups';
+import { space } from './answers/space';
+import { template } from './answers/template';
+import { templates } from './answers/templates';
+import type { Answers, Scene } from './page';
+
+function inState<T extends { state: string }>(all: readonly T[], state: string): T {
+  const found = all.find((one) => one.state === state);
+  if (found === undefined) throw new Error(`Nothing that is ${state} was recorded.`);
+  return found;
+}
+
+export const runningSession: Session = inState(sessions.items, 'running');
+export const endedSession: Session = inState(sessions.items, 'ended');
+export const runningJob: Job = inState(jobs.items, 'running');
+
+export const answers: Answers = {
+  '/me/limits': limits,
+  '/setups': setups,
+  '/setups/recent': recentSetups,
+  '/files/space': space,
+  '/environments': environments,
+  '/environments/python3/packages': packages,
+  '/templates': templates,
+  [`/templates/${template.name}`]: template,
+  '/jobs': jobs,
+  '/jobs/count': jobCount,
+  [`/jobs/${failedJob.id}`]: failedJob,
+  [`/jobs/${failedJob.id}/log`]: failedLog,
+  [`/jobs/${arrayJob.id}`]: arrayJob,
+  [`/sessions/${runningSession.id}`]: runningSession,
+  [`/sessions/${runningSession.id}/use`]: sessionUse,
+};
+
+/** The pages with all that there is. */
+export const FULL: Scene = { answers, live: { sessions: sessions.items, jobs: jobs.items } };
