@@ -44,11 +44,22 @@ class Finding:
 class Inspector(Slurm):
     """A question that only this check asks."""
 
-    async def private_data(self) -> set[str]:
-        """What Slurm hides from ordinary users."""
-        text = await self._ask(["scontrol", "show", "config"])
-        found = re.search(r"^PrivateData\s*=\s*(\S+)", text, re.MULTILINE)
-        return set(found.group(1).split(",")) if found else set()
+    async def config(self) -> str:
+        """slurm.conf as slurmctld has it, a setting on each line."""
+        return await self._ask(["scontrol", "show", "config"])
+
+
+def private_data(config: str) -> set[str]:
+    """What Slurm hides from ordinary users."""
+    found = re.search(r"^PrivateData\s*=\s*(\S+)", config, re.MULTILINE)
+    return set(found.group(1).split(",")) if found else set()
+
+
+def keeps_comments(config: str) -> bool:
+    """Whether accounting keeps a job's comment, by which the portal knows its own jobs again; up to
+    20.11 by a setting of its own (slurm.conf(5))."""
+    flags = r"^AccountingStore(Flags\s*=.*\bjob_comment\b|JobComment\s*=\s*Yes)"
+    return re.search(flags, config, re.MULTILINE | re.IGNORECASE) is not None
 
 
 async def check(settings: Settings) -> AsyncIterator[Finding]:
@@ -106,18 +117,33 @@ async def _slurm(settings: Settings) -> list[Finding]:
     slurm = Inspector(settings.slurm_bin_dir, settings.slurm_conf, settings.slurm_timeout_s)
     try:
         await slurm.jobs()
-        hidden = await slurm.private_data()
+        config = await slurm.config()
         account = getpass.getuser()
         level = await slurm.admin_level(account)
     except SlurmError as error:
         advice = "Look at slurm_bin_dir and slurm_conf, and whether slurmctld and slurmdbd run."
         return [Finding("slurm", f"{error.message} {error.stderr[:300]}", advice)]
+    return [Finding("slurm"), operator(account, level, config), comments(config)]
+
+
+def operator(account: str, level: str, config: str) -> Finding:
+    what = "slurm operator"
     if level in OPERATORS:
-        return [Finding("slurm"), Finding("slurm operator")]
-    what = "hides other users' jobs from it, and it" if "jobs" in hidden else "lets it see jobs but"
-    problem = f"{account} is no Slurm operator: Slurm {what} can't end or extend them"
-    advice = OPERATOR_ADVICE.format(account=account)
-    return [Finding("slurm"), Finding("slurm operator", problem, advice)]
+        return Finding(what)
+    hidden = "jobs" in private_data(config)
+    does = "hides other users' jobs from it, and it" if hidden else "lets it see jobs but"
+    problem = f"{account} is no Slurm operator: Slurm {does} can't end or extend them"
+    return Finding(what, problem, OPERATOR_ADVICE.format(account=account))
+
+
+def comments(config: str) -> Finding:
+    if keeps_comments(config):
+        return Finding("comments in accounting")
+    problem = (
+        "Slurm's accounting keeps no comments, so the portal may lose jobs that end in a restart"
+    )
+    advice = "Add job_comment to AccountingStoreFlags in slurm.conf, then run: scontrol reconfigure"
+    return Finding("comments in accounting", problem, advice)
 
 
 def launcher(settings: Settings) -> Finding:
