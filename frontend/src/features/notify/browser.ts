@@ -12,8 +12,17 @@ const TOLD = 'portal-told';
 const MOST_REMEMBERED = 300;
 const listeners = new Set<() => void>();
 
+/** Where storage is switched off nobody could know who wants to be told, and what of. */
+function remembers(): boolean {
+  try {
+    return window.localStorage !== null;
+  } catch {
+    return false;
+  }
+}
+
 const possible = (): boolean =>
-  'Notification' in window && window.isSecureContext && 'locks' in navigator;
+  'Notification' in window && window.isSecureContext && 'locks' in navigator && remembers();
 
 const switchOf = (username: string): string => `${SWITCH} ${username}`;
 
