@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from tests.browser.clicks import Counted
 from tests.live import Live
@@ -237,6 +237,27 @@ def test_what_is_refused_stands_at_its_field(context: BrowserContext, log_in: Lo
     page.get_by_role("button", name="Submit job").click()
     expect(page.get_by_text(re.compile("^Line 2: "))).to_be_visible()
     expect(script).to_be_focused()
+
+
+def test_the_editor_takes_over_what_is_being_written(
+    context: BrowserContext, log_in: LogIn
+) -> None:
+    """Its program comes while all that stands in the plain field is about to be replaced."""
+    page = context.new_page()
+    log_in(page, "alice")
+    late: list[Route] = []
+    page.route("**/assets/editor-*.js", late.append)
+    with page.expect_request("**/assets/editor-*.js"):
+        page.goto("/jobs/new?own=true")
+    script = page.get_by_label("Script", exact=True)
+    script.fill("echo first\n" * 20)
+    script.press("ControlOrMeta+a")
+    for route in late:
+        route.continue_()
+    page.locator(".cm-editor").wait_for()
+    page.keyboard.insert_text("echo second")
+    expect(script).to_have_text("echo second")
+    page.get_by_role("button", name="Start over").click()
 
 
 HALF = "#!/bin/bash\necho half <written> 数据\n"

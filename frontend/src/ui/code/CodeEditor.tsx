@@ -16,23 +16,16 @@ interface Props {
 const LEAVING = t`Tab indents. To leave the editor with the keyboard, press Escape, then Tab.`;
 const EXACT = { autoComplete: 'off', autoCapitalize: 'none', spellCheck: false } as const;
 
-interface Loaded {
-  open: typeof openEditor;
-  /** where somebody is writing already; null: nowhere */
-  caret: number | null;
-}
-
 /** A field for a script: a plain one at once, which becomes an editor as soon as that is here. */
 export function CodeEditor(props: Props) {
   const plain = useRef<HTMLTextAreaElement>(null);
-  const [loaded, setLoaded] = useState<Loaded | null>(null);
+  const [open, setOpen] = useState<typeof openEditor | null>(null);
+  const [opened, setOpened] = useState(false);
   useEffect(() => {
     let wanted = true;
     void import('./editor').then(
-      ({ openEditor: open }) => {
-        const field = plain.current;
-        const caret = field && document.activeElement === field ? field.selectionEnd : null;
-        if (wanted) setLoaded({ open, caret });
+      ({ openEditor: loaded }) => {
+        if (wanted) setOpen(() => loaded);
       },
       () => undefined, // a script can be written in a plain field as well
     );
@@ -40,10 +33,15 @@ export function CodeEditor(props: Props) {
       wanted = false;
     };
   }, []);
-  return loaded === null ? (
-    <PlainField {...props} field={plain} />
-  ) : (
-    <EditorField {...props} {...loaded} />
+  // The plain field goes only once the editor has taken over its text, its selection and its focus:
+  // between the two a keystroke would go nowhere.
+  return (
+    <>
+      {open && (
+        <EditorField {...props} open={open} plain={plain} onOpened={() => setOpened(true)} />
+      )}
+      {!opened && <PlainField {...props} field={plain} />}
+    </>
   );
 }
 
@@ -65,13 +63,18 @@ function PlainField(props: Props & { field: RefObject<HTMLTextAreaElement | null
   );
 }
 
-function EditorField(props: Props & Loaded) {
-  const { label, description, value, onChange, error, open, caret } = props;
+interface EditorProps extends Props {
+  open: typeof openEditor;
+  /** the field that it comes after */
+  plain: RefObject<HTMLTextAreaElement | null>;
+  onOpened: () => void;
+}
+
+function EditorField(props: EditorProps) {
+  const { label, description, onChange, error, open, plain, onOpened } = props;
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
   const editor = useRef<Editor | null>(null);
-  const change = useRef(onChange);
-  change.current = onChange;
   const wrong = error !== undefined;
   const attributes = {
     'aria-labelledby': `${id}-label`,
@@ -81,20 +84,26 @@ function EditorField(props: Props & Loaded) {
     // What is edited can have the focus anyhow; who checks pages can see it so.
     tabindex: '0',
   };
-  const first = useRef({ value, attributes, caret });
+  const now = useRef({ onChange, onOpened, attributes, value: props.value });
+  now.current = { onChange, onOpened, attributes, value: props.value };
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (box.current === null) return;
-    const { value: text, attributes: named, caret: at } = first.current;
-    const onTyped = (typed: string): void => change.current(typed);
-    const opened = open(box.current, { text, attributes: named, onChange: onTyped });
+    const field = plain.current;
+    const opened = open(box.current, {
+      text: field?.value ?? now.current.value,
+      selection: field ? [field.selectionStart, field.selectionEnd] : [0, 0],
+      attributes: now.current.attributes,
+      onChange: (typed) => now.current.onChange(typed),
+    });
     editor.current = opened;
-    if (at !== null) opened.focus(at);
+    if (field && document.activeElement === field) opened.focus();
+    now.current.onOpened();
     return () => {
       editor.current = null;
       opened.destroy();
     };
-  }, [open]);
+  }, [open, plain]);
   // At once, so that who looks for the field that is wrong finds it.
   // biome-ignore lint/correctness/useExhaustiveDependencies: they follow from whether it is wrong
   useLayoutEffect(() => editor.current?.setAttributes(attributes), [wrong]);

@@ -16,13 +16,14 @@ import { languageOf } from './languages';
 
 export interface Editor {
   setAttributes: (attributes: Record<string, string>) => void;
-  /** puts the caret there, if a place is given */
-  focus: (caret?: number) => void;
+  focus: () => void;
   destroy: () => void;
 }
 
 interface Options {
   text: string;
+  /** from where to where, in `text` */
+  selection: [number, number];
   /** of the element that is written in: its label and what describes it */
   attributes: Record<string, string>;
   onChange: (text: string) => void;
@@ -44,7 +45,10 @@ const FIXED: Extension = [
 ];
 
 /** Puts an editor into `parent`. */
-export function openEditor(parent: HTMLElement, { text, attributes, onChange }: Options): Editor {
+export function openEditor(
+  parent: HTMLElement,
+  { text, selection, attributes, onChange }: Options,
+): Editor {
   const language = new Compartment();
   const named = new Compartment();
   let spoken = languageOf(text);
@@ -52,6 +56,7 @@ export function openEditor(parent: HTMLElement, { text, attributes, onChange }: 
     parent,
     state: EditorState.create({
       doc: text,
+      selection: { anchor: selection[0], head: selection[1] },
       extensions: [
         FIXED,
         language.of(spoken),
@@ -72,10 +77,7 @@ export function openEditor(parent: HTMLElement, { text, attributes, onChange }: 
   return {
     setAttributes: (wanted) =>
       view.dispatch({ effects: named.reconfigure(EditorView.contentAttributes.of(wanted)) }),
-    focus: (caret) => {
-      if (caret !== undefined) view.dispatch({ selection: { anchor: caret } });
-      view.focus();
-    },
+    focus: () => view.focus(),
     destroy: () => view.destroy(),
   };
 }
