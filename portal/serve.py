@@ -8,6 +8,9 @@ from fastapi import FastAPI
 from portal.settings import Settings
 
 GRACE_S = 3
+# Longer than nginx keeps an idle connection to the portal (deploy/templates/nginx.conf): whoever
+# closes first may do so under a request that is on its way, and nginx knows its own requests.
+KEEP_ALIVE_S = 75
 
 
 class Server(uvicorn.Server):
@@ -35,6 +38,7 @@ def server_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
         access_log=False,
         proxy_headers=False,
         server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=GRACE_S,
         h11_max_incomplete_event_size=64 * 1024,
     )

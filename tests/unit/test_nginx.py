@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 
 from deploy.nginx import (
     PAGES,
@@ -20,6 +21,7 @@ from deploy.nginx import (
     render,
     write,
 )
+from portal.serve import server_config
 from portal.settings import Settings
 
 SOME: dict[str, Any] = {
@@ -199,3 +201,11 @@ def test_the_command(
         config.write_text("\n".join([*lines, "nonsense = 1"]), "utf-8")
         assert main(["--settings", str(config), "--out", str(out)]) == 1
     assert "nonsense" in capsys.readouterr().err
+
+
+def test_idle_connections_to_the_portal_are_closed_by_nginx_first() -> None:
+    text = render(door())["nginx.conf"]
+    upstream = text.partition("upstream portal {")[2].partition("}")[0]
+    kept = re.search(r"keepalive_timeout (\d+)s;", upstream)
+    assert kept is not None
+    assert int(kept.group(1)) < server_config(FastAPI(), settings()).timeout_keep_alive
