@@ -19,6 +19,7 @@ FAILING = "browser-failing"
 SLEEP = "#!/bin/bash\nseq 20000\nprintf 'fast \\033[31masleep\\033[0m\\n'\nsleep 600\n"
 FAIL = "#!/bin/bash\necho before\nls /no-such-folder\nexit 3\n"
 SOON_MS = 60_000
+EDITOR = "**/assets/editor-*.js"
 
 
 @pytest.fixture(autouse=True)
@@ -239,16 +240,20 @@ def test_what_is_refused_stands_at_its_field(context: BrowserContext, log_in: Lo
     expect(script).to_be_focused()
 
 
-def test_the_editor_takes_over_what_is_being_written(
-    context: BrowserContext, log_in: LogIn
-) -> None:
+def test_the_editor_takes_over_what_is_written(context: BrowserContext, log_in: LogIn) -> None:
     """Its program comes while all that stands in the plain field is about to be replaced."""
     page = context.new_page()
     log_in(page, "alice")
     late: list[Route] = []
-    page.route("**/assets/editor-*.js", late.append)
-    with page.expect_request("**/assets/editor-*.js"):
-        page.goto("/jobs/new?own=true")
+
+    def hold(route: Route) -> None:
+        late.append(route)
+
+    page.route(EDITOR, hold)
+    open_jobs(page)
+    page.get_by_role("link", name="Submit a job").click()
+    with page.expect_request(EDITOR):
+        page.get_by_text("My own script", exact=True).click()
     script = page.get_by_label("Script", exact=True)
     script.fill("echo first\n" * 20)
     script.press("ControlOrMeta+a")
