@@ -1,6 +1,7 @@
 """A real portal on a free port, in front of a real slapd; no Slurm here."""
 
 import asyncio
+import logging
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
@@ -82,6 +83,17 @@ def settings_in(folder: Path, slapd: Slapd, **changes: Any) -> Settings:
         "image_dir": folder / "images",
     }
     return Settings(**{**values, **changes})
+
+
+@pytest.fixture(autouse=True)
+def logs_as_before() -> Iterator[None]:
+    """`serve` in this process has everything logged to a stderr that ends with its test."""
+    before, level = logging.root.handlers[:], logging.root.level
+    yield
+    for handler in logging.root.handlers[:]:
+        if type(handler) is logging.StreamHandler and handler not in before:
+            logging.root.removeHandler(handler)
+    logging.root.setLevel(level)
 
 
 class _Server(uvicorn.Server):
