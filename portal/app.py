@@ -73,6 +73,7 @@ from portal.metrics import CountRequests, Metrics
 from portal.parts import Parts
 from portal.reconcile import Reconcile
 from portal.services import announcements as announcing
+from portal.services import once
 from portal.services.audit.audit_keeping import AuditKeeping
 from portal.services.catalog.importing import Importer
 from portal.services.catalog.shelf import Shelf, places
@@ -207,6 +208,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
     async with AsyncExitStack() as stack:
         parts = await _open(settings, app.state.metrics, stack)
+        stack.push_async_callback(once.close, parts)
         directory = open_directory(settings, app.state.metrics.directory)
         stack.callback(directory.close)
         app.state.parts = parts

@@ -77,5 +77,14 @@ async def wait(parts: Parts, row_id: str, within_s: float | None = None) -> None
     task = parts.submitting.get(row_id)
     if task is not None:
         done, _ = await asyncio.wait({task}, timeout=within_s)
-        if done and (refused := task.result()) is not None:
+        if done and not task.cancelled() and (refused := task.result()) is not None:
             raise refused
+
+
+async def close(parts: Parts) -> None:
+    """End the submissions under way, before what they use is closed. What Slurm has of them, the
+    loop finds out after the next start."""
+    tasks = [*parts.submitting.values()]
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from portal.errors import LimitReached
+from portal.services import once
 from portal.services.jobs import jobs
 from portal.services.once import Once
 from portal.services.sessions import sessions
@@ -204,3 +205,21 @@ async def test_a_setup_started_twice_is_started_once(world: World) -> None:
     assert [answer.status for answer in (first, again, gone)] == [201, 201, 201]
     assert len({answer.body["id"] for answer in (first, again, gone)}) == 1
     assert (await world.ask("POST", f"{where}/start", key="k8")).status == 404
+
+
+async def test_a_portal_that_ends_leaves_no_submission_behind(world: World) -> None:
+    """Its row stays as it was, for the loop of the next one."""
+    world.agents.go_on.clear()
+    world.agents.mood = "hangs"
+    asked = asyncio.create_task(start(world, "k11"))
+    try:
+        async with asyncio.timeout(30):
+            while not world.agents.hung:
+                await asyncio.sleep(0.01)
+        (task,) = world.parts.submitting.values()
+        await once.close(world.parts)
+        assert task.done()
+        assert world.parts.submitting == {}
+    finally:
+        world.agents.go_on.set()
+    assert (await asked).body["state"] == "submitting"
