@@ -1,7 +1,6 @@
 """A real portal on a free port, in front of a real slapd; no Slurm here."""
 
 import asyncio
-import logging
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
@@ -86,14 +85,10 @@ def settings_in(folder: Path, slapd: Slapd, **changes: Any) -> Settings:
 
 
 @pytest.fixture(autouse=True)
-def logs_as_before() -> Iterator[None]:
-    """`serve` in this process has everything logged to a stderr that ends with its test."""
-    before, level = logging.root.handlers[:], logging.root.level
-    yield
-    for handler in logging.root.handlers[:]:
-        if type(handler) is logging.StreamHandler and handler not in before:
-            logging.root.removeHandler(handler)
-    logging.root.setLevel(level)
+def logging_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command in this process leaves the process' logging alone: its stderr ends with its test,
+    and loggers that were configured once don't forget it."""
+    monkeypatch.setattr("portal.logging.configure", lambda _settings: None)
 
 
 class _Server(uvicorn.Server):
