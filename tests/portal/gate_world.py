@@ -21,7 +21,7 @@ from pathlib import Path
 from deploy.nginx import Certificate, FrontDoor, Listener, command, write
 
 USERS = {"token-of-alice": "alice", "token-of-bob": "bob", "token-of-carol": "carol"}
-WAIT_S = 10.0
+WAIT_S = 60.0
 PAGE = {"Accept": "text/html", "Sec-Fetch-Mode": "navigate"}
 HOME = "/user/alice/s1/"
 
