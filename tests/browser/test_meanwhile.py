@@ -119,6 +119,7 @@ def a_session_stopped_elsewhere(portal: Live, page: Page, api: Api, session: str
 def cut_off(page: Page) -> None:
     """The page hears of nothing any more; what it asks for is answered."""
     page.context.set_offline(True)
+    expect(page.get_by_text("no network connection").first).to_be_visible()  # it is cut off by now
     page.route("**/api/v1/events*", lambda route: route.abort())
     page.context.set_offline(False)
 
