@@ -10,6 +10,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+import structlog
 import uvicorn
 from fastapi import FastAPI
 
@@ -85,10 +86,12 @@ def settings_in(folder: Path, slapd: Slapd, **changes: Any) -> Settings:
 
 
 @pytest.fixture(autouse=True)
-def logging_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def logging_stays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A command in this process leaves the process' logging alone: its stderr ends with its test,
-    and loggers that were configured once don't forget it."""
+    loggers that were configured once don't forget it, and most commands silence them."""
     monkeypatch.setattr("portal.logging.configure", lambda _settings: None)
+    yield
+    structlog.reset_defaults()
 
 
 class _Server(uvicorn.Server):
