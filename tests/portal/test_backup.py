@@ -74,8 +74,8 @@ def serving(place: Place) -> Iterator[subprocess.Popen[str]]:
 @contextmanager
 def writing(database: Path) -> Iterator[None]:
     """Pairs of rows, each pair in one transaction, until it ends: half a pair would be a copy of
-    no moment."""
-    stop, problems = threading.Event(), list[BaseException]()
+    no moment. The first is there when it begins."""
+    begun, stop, problems = threading.Event(), threading.Event(), list[BaseException]()
 
     def write() -> None:
         try:
@@ -86,11 +86,15 @@ def writing(database: Path) -> Iterator[None]:
                     pair = [(f"left {at}",), (f"right {at}",)]
                     out.executemany("INSERT INTO marks VALUES (?, '2026-01-01 00:00:00')", pair)
                     out.commit()
+                    begun.set()
         except sqlite3.Error as error:
             problems.append(error)
+        finally:
+            begun.set()
 
     thread = threading.Thread(target=write)
     thread.start()
+    begun.wait()
     try:
         yield
     finally:
