@@ -10,7 +10,7 @@ CLUSTER := $(PYTHON) -m cluster --state $(STATE)/demo
 export PYTHONDONTWRITEBYTECODE := 1
 
 .PHONY: help demo up down status credentials prepare prepare-tests images test lint test-unit test-portal \
-	test-cluster test-browser test-frontend bench api lock clean python screenshots
+	test-cluster test-browser test-frontend bench api lock clean python screenshots docs
 
 help:            ## what can be made
 	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -43,7 +43,7 @@ images: prepare  ## the images of every framework
 python:
 	@test -x $(PYTHON) || { apt-get update -q && apt-get install -q -y --no-install-recommends python3; }
 
-test: prepare-tests lint test-frontend  ## all tests: lint, then unit, portal, cluster and browser
+test: prepare-tests lint docs test-frontend  ## all tests: lint, then unit, portal, cluster and browser
 	@$(PYTHON) -m cluster.test --state-root $(STATE) --beside tests/unit --beside tests/portal \
 		--second tests/browser -- tests/cluster
 
@@ -69,6 +69,11 @@ lint: prepare-tests          ## ruff, mypy, import-linter, Biome, tsc, freshness
 	@$(DEV)/python -m portal openapi | diff -u openapi.json - || { echo "openapi.json is stale: make api"; exit 1; }
 	@$(NPM) run lint && $(NPM) run typecheck && $(NPM) run api:check
 
+docs: prepare-tests          ## the documentation as a site; a link that leads nowhere is an error
+	@$(STATE)/docs/bin/sphinx-build --quiet --fail-on-warning --keep-going -d $(STATE)/docs-cache \
+		docs $(STATE)/site
+	@echo "$(STATE)/site/index.html"
+
 # The locks leave out rfc3987-syntax (and lark, which only it needs): a second of every start.
 LOCK := pip compile -p 3.11 --universal --generate-hashes --no-header --quiet \
 	--no-emit-index-url --no-emit-find-links \
@@ -80,6 +85,7 @@ lock:            ## the locks of Python packages, from pyproject.toml; needs uv 
 	uv $(LOCK) --group runtime -o requirements-runtime.lock
 	uv $(LOCK) --group science -o requirements-science.lock
 	uv $(LOCK) --group build -o requirements-build.lock
+	uv $(LOCK) --group docs -o requirements-docs.lock
 
 api: prepare-tests           ## openapi.json and the client generated from it
 	@$(DEV)/python -m portal openapi > openapi.json && $(NPM) run api

@@ -143,6 +143,7 @@ def steps(state: Path, *, tests: bool) -> list[Step]:
         build = (*module, "deploy.images", "build", "--all", "--out", str(state / "images"))
         found += [
             virtualenv(state, "dev", "requirements-dev.lock", "test tools"),
+            virtualenv(state, "docs", "requirements-docs.lock", "tools for the documentation"),
             Step("images", "the frameworks' images", (build,), needs=("image",)),
         ]
     return found
