@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { addCommands, EXTEND, fillMenu } from './commands';
-import type { Facts } from './facts';
+import type { Facts, News } from './facts';
 import type { CommandArgs, Commands, Menu, NotebookPanel } from './jupyter';
 import { Refusal } from './server';
 import { MIN, START, session, World } from './testing';
@@ -31,6 +31,19 @@ describe('watching the session', () => {
     world.facts = session(70);
     await world.pass(MIN);
     expect(world.watch.problem).toBeNull();
+  });
+
+  it('believes no news that are older than what was done here', async () => {
+    const old = { facts: session(10), problem: null, use: world.watch.use, kept: false };
+    let answer: (news: News) => void = () => {};
+    world.news = () => new Promise((resolve) => (answer = resolve));
+    const asking = world.watch.ask();
+    world.watch.take(session(120));
+    world.watch.keep();
+    answer(old);
+    await asking;
+    expect([world.watch.leftMs, world.watch.kept]).toEqual([120 * MIN, true]);
+    expect(world.said).toEqual([]);
   });
 
   it('asks no more where the server knows of no session', async () => {

@@ -1,5 +1,5 @@
 /** What is known of the session, kept fresh while somebody looks at the page. */
-import type { Facts, Use } from './facts';
+import type { Facts, News, Use } from './facts';
 import { Refusal, type Server } from './server';
 import { clockOffset } from './time';
 
@@ -25,6 +25,8 @@ export class Watch {
   absent = false;
   #offset = 0;
   #asking = false;
+  /** How often something was done here: an answer to an older question doesn't know of it. */
+  #done = 0;
   #listeners: (() => void)[] = [];
 
   constructor(
@@ -65,12 +67,12 @@ export class Watch {
   async ask(): Promise<void> {
     if (this.#asking || this.absent) return;
     this.#asking = true;
+    const before = this.#done;
     try {
       const news = await this.server.news();
       this.use = news.use;
       this.problem = news.problem;
-      this.kept = news.kept;
-      if (news.facts) this.take(news.facts);
+      if (before === this.#done) this.#believe(news);
     } catch (error) {
       this.absent = error instanceof Refusal && error.status === NOT_HERE;
       this.problem = error instanceof Error ? error.message : null;
@@ -80,17 +82,29 @@ export class Watch {
     this.#tell();
   }
 
-  /** What the portal has just said; the last known stays while it is silent. */
+  /** What the portal has said of something done here. */
   take(facts: Facts): void {
-    this.facts = facts;
-    this.#offset = clockOffset(facts.now, this.around.now());
+    this.#done += 1;
+    this.#know(facts);
     this.#tell();
   }
 
   /** Its owner wants it to go on; until the server says that it has run something again. */
   keep(): void {
+    this.#done += 1;
     this.kept = true;
     this.#tell();
+  }
+
+  /** The last known stays while the portal is silent. */
+  #believe({ kept, facts }: News): void {
+    this.kept = kept;
+    if (facts) this.#know(facts);
+  }
+
+  #know(facts: Facts): void {
+    this.facts = facts;
+    this.#offset = clockOffset(facts.now, this.around.now());
   }
 
   /** A hidden page warns too, and must know whether somebody has extended in another tab. */
