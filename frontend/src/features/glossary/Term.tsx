@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Popover, Text, UnstyledButton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useState } from 'react';
 import { glossaryQuery } from './glossary';
 import { explanation } from './parse';
 import classes from './Term.module.css';
@@ -18,14 +18,20 @@ interface Props {
 export function Term({ word, children }: Props) {
   const [open, setOpen] = useState(false);
   const shown = typeof children === 'string' ? children : word;
+  // The focus stays on the word, so the explanation itself hears of no key; what the word stands in,
+  // such as a node's details, shall not close with it.
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (!open || event.key !== 'Escape') return;
+    event.preventDefault();
+    setOpen(false);
+  };
   return (
     <Popover opened={open} onChange={setOpen} width={300} position="bottom-start" shadow="md">
       <Popover.Target>
         <UnstyledButton
           className={classes.term}
           onClick={() => setOpen(!open)}
-          // the focus stays here, so the explanation itself hears of no key
-          onKeyDown={({ key }) => key === 'Escape' && setOpen(false)}
+          onKeyDown={onKeyDown}
         >
           {children}
         </UnstyledButton>
