@@ -47,7 +47,8 @@ async function words(): Promise<Messages | null> {
 async function portalWords(): Promise<Catalogue | null> {
   try {
     const answer = await fetch(saidAddress, { signal: AbortSignal.timeout(MOST_WAIT_MS) });
-    return answer.ok ? ((await answer.json()) as Catalogue) : null;
+    if (!answer.ok) throw new Error(`${saidAddress} answers ${answer.status}`);
+    return (await answer.json()) as Catalogue;
   } catch (error) {
     reportError(error);
     return null;

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { storage } from '@/testing/storage';
 import {
   chosenBeforeLogin,
   forgetLanguage,
@@ -7,18 +8,6 @@ import {
   keepsChoices,
   keptHere,
 } from './kept';
-
-function storage(): Storage {
-  const stored = new Map<string, string>();
-  return {
-    getItem: (key: string) => stored.get(key) ?? null,
-    setItem: (key: string, value: string) => void stored.set(key, value),
-    removeItem: (key: string) => void stored.delete(key),
-    get length() {
-      return stored.size;
-    },
-  } as Storage;
-}
 
 beforeEach(() => {
   vi.stubGlobal('window', { localStorage: storage(), sessionStorage: storage() });

@@ -1,5 +1,6 @@
 import { i18n } from '@lingui/core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { storage } from '@/testing/storage';
 
 const reported = vi.fn();
 const html = { lang: 'en' };
@@ -17,24 +18,20 @@ async function page(zh: () => object, answer: () => Promise<Response>) {
 const words = () => ({ messages: { greeting: ['你好'] } });
 const portalSays = async () => Response.json({ 'No such job.': '没有这个作业。' });
 const stalled = () => Promise.reject(new DOMException('too late', 'TimeoutError'));
+const refused = async () => new Response('', { status: 502 });
 
 const lost = () => {
   throw new TypeError('Failed to fetch dynamically imported module');
 };
 
 const reload = vi.fn();
-let stored: Map<string, string>;
-
-const storage = {
-  getItem: (key: string) => stored.get(key) ?? null,
-  setItem: (key: string, value: string) => stored.set(key, value),
-  removeItem: (key: string) => stored.delete(key),
-};
+let kept: Map<string, string>;
 
 beforeEach(() => {
-  stored = new Map();
+  const localStorage = storage();
+  kept = localStorage.kept;
   reload.mockReset();
-  vi.stubGlobal('window', { localStorage: storage, location: { reload } });
+  vi.stubGlobal('window', { localStorage, location: { reload } });
   vi.stubGlobal('navigator', { languages: ['zh-CN', 'en-GB'] });
   vi.stubGlobal('document', { documentElement: html });
   vi.stubGlobal('reportError', reported.mockReset());
@@ -53,8 +50,11 @@ describe('a page in Chinese', () => {
     expect(reported).not.toHaveBeenCalled();
   });
 
-  it('does without the portal’s if they do not come', async () => {
-    const { currentLanguage, said } = await page(words, stalled);
+  it.each([
+    ['do not come', stalled],
+    ['are refused', refused],
+  ])('does without the portal’s if they %s', async (_, answer) => {
+    const { currentLanguage, said } = await page(words, answer);
     expect(currentLanguage()).toBe('zh');
     expect(said('No such job.')).toBe('No such job.');
     expect(reported).toHaveBeenCalledOnce();
@@ -77,9 +77,9 @@ describe('another language', () => {
     expect(reload).toHaveBeenCalledTimes(1);
     follow('en');
     expect(reload).toHaveBeenCalledTimes(2);
-    expect([...stored.values()]).toEqual(['en']);
+    expect([...kept.values()]).toEqual(['en']);
     follow(null); // the browser says what the page speaks
-    expect(stored.size).toBe(0);
+    expect(kept.size).toBe(0);
     expect(reload).toHaveBeenCalledTimes(2);
   });
 

@@ -1,21 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { storage } from '@/testing/storage';
 import { keepName, takeName } from './typedName';
-
-function storage() {
-  const stored = new Map<string, string>();
-  return {
-    getItem: (key: string) => stored.get(key) ?? null,
-    setItem: (key: string, value: string) => void stored.set(key, value),
-    removeItem: (key: string) => void stored.delete(key),
-  };
-}
-
-const full = {
-  ...storage(),
-  setItem: () => {
-    throw new DOMException('no room', 'QuotaExceededError');
-  },
-};
 
 describe('the name typed at the login', () => {
   it('is there on the next page, and only there', () => {
@@ -32,7 +17,7 @@ describe('the name typed at the login', () => {
   });
 
   it('is typed again where nothing can be kept', () => {
-    for (const tab of [null, full]) {
+    for (const tab of [null, storage(0)]) {
       keepName(tab, 'alice');
       expect(takeName(tab)).toBe('');
     }
