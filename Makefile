@@ -10,7 +10,7 @@ CLUSTER := $(PYTHON) -m cluster --state $(STATE)/demo
 export PYTHONDONTWRITEBYTECODE := 1
 
 .PHONY: help demo up down status credentials prepare prepare-tests images test lint test-unit test-portal \
-	test-cluster test-browser test-frontend bench api lock clean python screenshots docs
+	test-cluster test-browser test-frontend bench api lock clean python wheel screenshots docs
 
 help:            ## what can be made
 	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -89,6 +89,9 @@ lock:            ## the locks of Python packages, from pyproject.toml; needs uv 
 
 api: prepare-tests           ## openapi.json and the client generated from it
 	@$(DEV)/python -m portal openapi > openapi.json && $(NPM) run api
+
+wheel: prepare   ## the portal as one wheel, with its lock, in STATE/wheel
+	@$(STATE)/build/bin/python -m deploy.wheel --out $(STATE)/wheel
 
 screenshots: prepare-tests   ## every page of the running demo, in pictures
 	@$(DEV)/python -m tests.browser.screenshots --cluster $(STATE)/demo --out $(STATE)/screenshots

@@ -10,6 +10,7 @@ from string import Template
 from cluster.addresses import Addresses
 from cluster.layout import Layout, Node, Partition
 from cluster.paths import Paths
+from deploy import sudoers
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
@@ -72,8 +73,16 @@ def render(cluster: Cluster, nslcd_password: str) -> dict[str, ConfigFile]:
         "nslcd.conf": ConfigFile(
             _fill("nslcd.conf", {**values, "nslcd_password": nslcd_password}), mode=0o600
         ),
-        "sudoers.d/portal": ConfigFile(_fill("sudoers", values), mode=0o440),
+        "sudoers.d/portal": ConfigFile(_sudoers(cluster), mode=0o440),
     }
+
+
+def _sudoers(cluster: Cluster) -> str:
+    everyone, *_ = (group.name for group in cluster.layout.groups)
+    paths = cluster.paths
+    return sudoers.render(
+        "portal", str(paths.launcher), [everyone], as_root=[str(paths.home_directory)]
+    )
 
 
 def _fill(name: str, values: Mapping[str, str]) -> str:
@@ -95,8 +104,6 @@ def _values(cluster: Cluster) -> dict[str, str]:
         "home": str(paths.home),
         "munge_socket": str(paths.munge_socket),
         "mysql_socket": str(paths.mysql_socket),
-        "launcher": str(paths.launcher),
-        "home_directory": str(paths.home_directory),
     }
 
 

@@ -111,6 +111,7 @@ def from_settings(
     `listen` (host:port) is for when browsers reach public_url at another place than where nginx
     stands: behind a load balancer, which then ends TLS, or in a container.
     """
+    certificate = certificate or _certificate(settings)
     front = _front(settings.public_url, listen, certificate)
     cluster = _listener(settings.node_url, certificate)
     if front.port == cluster.port and _overlap(front.addresses, cluster.addresses):
@@ -123,8 +124,13 @@ def from_settings(
         portal=portal_address(settings),
         hub=_upstream(settings.hub_url),
         cookie=settings.cookie_name,
-        assets=settings.frontend_dir,
+        assets=settings.pages_dir,
     )
+
+
+def _certificate(settings: Settings) -> Certificate | None:
+    chain, key = settings.certificate_file, settings.certificate_key_file
+    return Certificate(chain, key) if chain and key else None
 
 
 def _front(public_url: str, listen: str | None, certificate: Certificate | None) -> Listener:
@@ -141,7 +147,8 @@ def _listener(url: str, certificate: Certificate | None) -> Listener:
     secure = parts.scheme == "https"
     if secure and certificate is None:
         raise NginxError(
-            f"{url} needs a certificate (--certificate and --key), or --listen if TLS ends before"
+            f"{url} needs a certificate (certificate_file and certificate_key_file), or --listen if"
+            " TLS ends before"
         )
     port = parts.port or (443 if secure else 80)
     return Listener(_addresses(parts.hostname or ""), port, certificate if secure else None)

@@ -163,7 +163,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.settings = settings
     app.state.metrics = Metrics()
     app.state.checks = Checks()
-    app.state.pages = spa.find_files(settings.frontend_dir)
+    app.state.pages = spa.find_files(settings.pages_dir)
     # The last one added sees a request first.
     app.add_middleware(OriginCheck, settings=settings)
     app.add_middleware(BodyLimit, max_bytes=MAX_BODY_BYTES, max_chunk_bytes=CHUNK_BYTES)

@@ -7,6 +7,7 @@ import grp
 import hashlib
 import os
 import pwd
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -37,6 +38,7 @@ SECRET_FILES = (
     "metrics_token_file",
     "second_factor_key",
 )
+BY_TIME = re.compile(r"portal-\d{4}-\d\d-\d\dT\d{6}Z")
 LEFT_OUT = (
     "people, groups and passwords: the directory keeps them",
     "jobs and accounting: Slurm keeps them; what runs meanwhile is found again",
@@ -88,6 +90,24 @@ def backup(settings: Settings, config: Path | None, file: Path) -> Manifest:
         )
         write(file, manifest, sources, folder)
     return manifest
+
+
+def by_time(folder: Path) -> Path:
+    """A new file's name in this folder, which sorts by time."""
+    return folder / f"portal-{datetime.now(UTC):%Y-%m-%dT%H%M%SZ}"
+
+
+def forget_old(folder: Path, keep: int) -> list[Path]:
+    """Remove all but the newest of the files that `by_time` named; which they were. Raises
+    BackupError."""
+    found = sorted(path for path in folder.iterdir() if BY_TIME.fullmatch(path.name))
+    gone = found[:-keep]
+    for path in gone:
+        try:
+            path.unlink()
+        except OSError as error:
+            raise BackupError(f"{path} can't be removed: {error.strerror}.") from error
+    return gone
 
 
 def _small(settings: Settings, config: Path | None) -> dict[str, tuple[Path, bytes]]:

@@ -276,7 +276,9 @@ def run(settings: Settings) -> list[Finding]:
 
 def pages(settings: Settings) -> Finding:
     """Whether the built frontend is where the settings say."""
-    folder: Path | None = settings.frontend_dir
+    folder = settings.pages_dir
     if folder is not None and (folder / "index.html").is_file():
         return Finding("pages")
-    return Finding("pages", "there is no index.html in frontend_dir", "Build the frontend.")
+    where = f"in {folder}" if folder else "with this installation"
+    advice = "Install the wheel, which brings them, or build the frontend and set frontend_dir."
+    return Finding("pages", f"there is no index.html {where}", advice)

@@ -18,6 +18,7 @@ from portal import (
     cli_backup,
     cli_groups,
     cli_init,
+    cli_install,
     cli_leaving,
     cli_limits,
     cli_usage,
@@ -43,6 +44,9 @@ app.command()(cli_usage.usage)
 app.add_typer(cli_audit.app, name="audit")
 app.add_typer(cli_announcements.app, name="announcements")
 app.command()(cli_init.init)
+app.command()(cli_install.secrets)
+app.command()(cli_install.runtime)
+app.command()(cli_install.system_files)
 app.command()(cli_backup.migrate)
 app.command()(cli_backup.backup)
 app.command()(cli_backup.restore)

@@ -22,14 +22,27 @@ NO_CONFIG = f"{CONFIG} says where the settings file is, or shall be: set it."
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(help="A new file.", show_default=False)],
+    file: Annotated[Path | None, typer.Argument(help="A new file.", show_default=False)] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(help="Or a folder: the file is named by the time.", show_default=False),
+    ] = None,
+    keep: Annotated[
+        int, typer.Option(min=1, help="With --into: how many there are afterwards.")
+    ] = 14,
 ) -> None:
     """Write the database, the secrets and the settings into one file, while the portal runs."""
+    if (file is None) == (into is None):
+        raise typer.BadParameter("Say either a file or --into.")
     settings = load()
+    file = file or backups.by_time(into or Path())
     try:
         made = backups.backup(settings, _config(), file)
+        gone = backups.forget_old(into, keep) if into else []
     except BackupError as error:
         raise _refused(error) from error
+    for old in gone:
+        typer.echo(f"Removed, being older than {keep} others: {old}")
     typer.echo(f"{file}: portal {made.portal}, schema {made.revision}; keep it as a secret.")
     typer.echo("In it:")
     for member in made.members:

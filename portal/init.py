@@ -89,8 +89,6 @@ def _place(found: Found) -> Iterator[Part]:
     for name in ("state_dir", "hub_token_file", "internal_secret_file"):
         why = "by default" if name == "state_dir" else f"by default; {HOW_TO_MAKE}"
         yield Line(name, PLACES[name], why)
-    why = "the built pages; without it there are only the API and the command line"
-    yield Line("frontend_dir", None, why, "/opt/portal/frontend")
 
 
 def _directory(found: Found) -> Iterator[Part]:

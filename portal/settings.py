@@ -37,6 +37,7 @@ from portal.settings_mail import MailSettings
 from portal.settings_types import AbsolutePath, DatabaseUrl, HomeCommand
 from spawner.references import parse_registry
 
+PAGES = Path(__file__).with_name("pages")
 MIN_SECRET_LENGTH = 32
 USERNAME_PATTERN = r"^[a-z_][a-z0-9_.-]{0,31}$"
 
@@ -98,6 +99,8 @@ class Settings(DirectorySettings, FileSettings, MailSettings, BaseSettings):
     public_url: HttpUrl
     extra_origins: list[HttpUrl] = []
     node_url: HttpUrl
+    certificate_file: AbsolutePath | None = None
+    certificate_key_file: AbsolutePath | None = None
     listen_host: str = "127.0.0.1"
     listen_port: int = Field(default=8001, ge=1, le=65535)
     hub_url: HttpUrl = "http://127.0.0.1:8081"
@@ -184,6 +187,13 @@ class Settings(DirectorySettings, FileSettings, MailSettings, BaseSettings):
         return (init_settings, env_settings, *((file,) if file else ()))
 
     @model_validator(mode="after")
+    def _a_certificate_has_its_key(self) -> Self:
+        if (self.certificate_file is None) != (self.certificate_key_file is None):
+            lacking = "certificate_key_file" if self.certificate_file else "certificate_file"
+            raise ValueError(f"{lacking}\tmust be set, too: a certificate and its key")
+        return self
+
+    @model_validator(mode="after")
     def _numbers_are_not_the_systems(self) -> Self:
         if self.ldap_write_dn and self.ldap_uid_range[0] < self.min_uid:
             raise ValueError(f"ldap_uid_range\tmust not begin below min_uid, {self.min_uid}")
@@ -193,6 +203,13 @@ class Settings(DirectorySettings, FileSettings, MailSettings, BaseSettings):
     def database(self) -> str:
         """The database's URL; by default SQLite in the state folder."""
         return self.database_url or f"sqlite+aiosqlite:///{self.state_dir / 'portal.db'}"
+
+    @property
+    def pages_dir(self) -> Path | None:
+        """The built pages: where the setting says, else those that came with this installation."""
+        if self.frontend_dir is not None:
+            return self.frontend_dir
+        return PAGES if (PAGES / "index.html").is_file() else None
 
     @property
     def second_factor_key(self) -> Path:

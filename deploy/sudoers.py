@@ -1,0 +1,44 @@
+"""The sudoers file that lets the portal's account run the launcher as people, and nothing else.
+
+Pure, and the standard library only: `cluster/` renders its own from here too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_PLAIN_PATH = re.compile(r"/[A-Za-z0-9._/+-]+")
+_ACCOUNT = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
+# In sudoers these end or mean something unless a backslash stands before them (sudoers(5)).
+_SPECIAL = re.compile(r'([\s,:=!()\\"#%@])')
+_OPTIONS = "!use_pty, !setenv, !env_keep, !env_check"
+
+
+def render(account: str, launcher: str, groups: Sequence[str], as_root: Sequence[str] = ()) -> str:
+    """`groups`: whose members may be acted as; none: everybody but root, and the launcher refuses
+    uids under its own `min_uid`. `as_root`: programs for home directories. Raises ValueError."""
+    for path in (launcher, *as_root):
+        if not _PLAIN_PATH.fullmatch(path):
+            raise ValueError(f"{path} can't stand in sudoers: letters, digits, and ._/+- only")
+    if not _ACCOUNT.fullmatch(account):
+        raise ValueError(f"{account} is no account")
+    people = ", ".join(f"%{_SPECIAL.sub(_escaped, group)}" for group in groups) or "ALL"
+    lines = [
+        "# the portal's account may run one program as a user of the portal"
+        + (", and those for their homes as root" if as_root else ""),
+        f'Cmnd_Alias PORTAL_LAUNCHER = {launcher} ""',
+        f"Defaults!PORTAL_LAUNCHER {_OPTIONS}, umask=0077, umask_override, runcwd=/",
+        f"{account} ALL=({people}, !#0) NOPASSWD:NOSETENV: PORTAL_LAUNCHER",
+    ]
+    if as_root:
+        lines += [
+            f"Cmnd_Alias PORTAL_HOMES = {', '.join(as_root)}",
+            f"Defaults!PORTAL_HOMES {_OPTIONS}, umask=0022, umask_override, runcwd=/",
+            f"{account} ALL=(root) NOPASSWD:NOSETENV: PORTAL_HOMES",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\{found[1]}"

@@ -1,0 +1,261 @@
+"""What an installation needs beside the package: systemd units, sudoers, the launcher with its
+configuration, and what JupyterHub and nginx read. All of it follows from the settings.
+
+`files` and `folders` are pure but for reading this package's own files; `put` writes. `portal
+system-files` is the command.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from deploy import launcher, nginx, sudoers
+from portal.services.sessions.gate import portal_address
+from portal.settings import Settings
+
+HERE = Path(__file__).resolve().parent
+UNITS = Path("/etc/systemd/system")
+SUDOERS = Path("/etc/sudoers.d/portal")
+UNIT_NAMES = (
+    "portal.target",
+    "portal.service",
+    "portal-hub.service",
+    "portal-nginx.service",
+    "portal-backup.service",
+    "portal-backup.timer",
+)
+HOME_SETTINGS = ("home_command", "home_archive_command", "home_delete_command")
+
+
+class SystemFilesRefused(Exception):
+    """These settings can't become an installation, or it can't be written; one sentence."""
+
+
+@dataclass(frozen=True)
+class Accounts:
+    """Whom portal, hub and nginx run as."""
+
+    portal: str = "portal"
+    hub: str = "portalhub"
+    nginx: str = "www-data"
+
+
+@dataclass(frozen=True)
+class Site:
+    """The settings, the file that they are in, and where the rest goes. `prefix` is the virtualenv
+    that the units start."""
+
+    settings: Settings
+    config: Path
+    accounts: Accounts = Accounts()
+    prefix: Path = Path(sys.prefix)
+    hub_dir: Path = Path("/var/lib/portal-hub")
+    nginx_dir: Path = Path("/var/lib/portal-nginx")
+    backup_dir: Path = Path("/var/backups/portal")
+    listen: str | None = None
+
+
+@dataclass(frozen=True)
+class File:
+    text: str = field(repr=False)
+    mode: int = 0o644
+
+
+def files(site: Site) -> dict[Path, File]:
+    """Every file by its absolute path. Raises SystemFilesRefused."""
+    settings = site.settings
+    try:
+        door = nginx.from_settings(settings, site.nginx_dir, listen=site.listen)
+        front = {site.nginx_dir / name: File(text) for name, text in nginx.render(door).items()}
+        rule = sudoers.render(
+            site.accounts.portal,
+            str(settings.launcher_path),
+            settings.ldap_user_groups,
+            as_root(settings),
+        )
+    except (nginx.NginxError, ValueError) as error:
+        raise SystemFilesRefused(f"{error}.") from error
+    return {
+        **{UNITS / name: File(text) for name, text in units(site, door).items()},
+        SUDOERS: File(rule, 0o440),
+        settings.launcher_path: File(launcher.program(), 0o755),
+        settings.launcher_path.with_name("launcher.conf"): File(launcher_conf(settings)),
+        hub_config(site): File(_toml(hub_values(site))),
+        **front,
+    }
+
+
+def folders(site: Site) -> list[tuple[Path, str, int]]:
+    """Each service's own, with its owner's name and its mode."""
+    accounts, settings = site.accounts, site.settings
+    found = [
+        (settings.state_dir, accounts.portal, 0o700),
+        (site.backup_dir, accounts.portal, 0o700),
+        (site.hub_dir, accounts.hub, 0o700),
+        (site.nginx_dir, accounts.nginx, 0o700),
+        *((site.nginx_dir / name, accounts.nginx, 0o700) for name in nginx.FOLDERS),
+    ]
+    if settings.image_import_dir is not None:
+        found.append((settings.image_import_dir, accounts.portal, 0o755))
+    return found
+
+
+def units(site: Site, door: nginx.FrontDoor) -> dict[str, str]:
+    """systemd's files by their names. Raises SystemFilesRefused."""
+    low = min(door.front.port, door.cluster.port) < 1024
+    program = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin") or "/usr/sbin/nginx"
+    values = {
+        "accounts": site.accounts,
+        "config": site.config,
+        "prefix": site.prefix,
+        "hub_dir": site.hub_dir,
+        "hub_config": hub_config(site),
+        "jupyterhub_config": HERE / "jupyterhub_config.py",
+        "nginx_dir": site.nginx_dir,
+        "nginx": " ".join([program, *nginx.command(door)[1:]]),
+        "low_port": low,
+        "as_root": as_root(site.settings),
+        "backup_dir": site.backup_dir,
+        "state_dir": site.settings.state_dir,
+    }
+    for name, value in values.items():
+        # systemd reads spaces, percents, quotes and backslashes of a path in its own way
+        if (
+            isinstance(value, Path)
+            and not str(value)
+            .replace("/", "")
+            .replace("-", "")
+            .replace("_", "")
+            .replace(".", "")
+            .isalnum()
+        ):
+            raise SystemFilesRefused(
+                f"{value} ({name}) can't stand in a unit: letters, digits, and -_. only."
+            )
+    environment = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - no HTML
+    )
+    return {name: environment.get_template(f"systemd/{name}").render(values) for name in UNIT_NAMES}
+
+
+def as_root(settings: Settings) -> list[str]:
+    """Programs that the settings run by sudo as root: those for home directories."""
+    found = []
+    for name in HOME_SETTINGS:
+        program, *arguments = getattr(settings, name) or [""]
+        if Path(program).name == "sudo":
+            found += [word for word in arguments if not word.startswith("-")][:1]
+    return list(dict.fromkeys(found))
+
+
+def launcher_conf(settings: Settings) -> str:
+    fields = {
+        "min_uid": settings.min_uid,
+        "slurm_bin_dir": str(settings.slurm_bin_dir),
+        "slurm_conf": str(settings.slurm_conf or ""),
+        "umask": "0022",
+    }
+    return json.dumps(fields) + "\n"
+
+
+def hub_config(site: Site) -> Path:
+    return site.config.with_name("hub.toml")
+
+
+def hub_values(site: Site) -> dict[str, str]:
+    """What deploy/jupyterhub_config.py asks for."""
+    settings = site.settings
+    return {
+        "public_url": settings.public_url,
+        "hub_bind_url": settings.hub_url,
+        "node_url": settings.node_url,
+        "portal_url": f"http://{portal_address(settings)}",
+        "hub_token_file": str(settings.hub_token_file),
+        "internal_secret_file": str(settings.internal_secret_file),
+        "cookie_secret_file": str(site.hub_dir / "cookie_secret"),
+        "db_url": f"sqlite:///{site.hub_dir}/hub.db",
+        "cookie_name": settings.cookie_name,
+    }
+
+
+def _toml(values: Mapping[str, str]) -> str:
+    lines = [f"{name} = {json.dumps(value)}" for name, value in values.items()]
+    head = "# Rendered by `portal system-files`: change the settings, and render again."
+    return "\n".join([head, *lines]) + "\n"
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def put(made: Mapping[Path, File], root: Path = Path("/")) -> list[Path]:
+    """Write the files below `root`, each whole or not at all, with its mode; those that are as they
+    should be are left. Returns what was written. Raises SystemFilesRefused."""
+    if SUDOERS in made:
+        check_sudoers(made[SUDOERS].text)
+    return [path for path, file in made.items() if _put(root / path.relative_to("/"), file)]
+
+
+def _put(path: Path, file: File) -> bool:
+    try:
+        same = path.read_text(encoding="utf-8") == file.text
+        if same and path.stat().st_mode & 0o7777 == file.mode:
+            return False
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise SystemFilesRefused(f"{path} can't be read: {error.strerror}.") from error
+    # a name with a dot in it: sudo reads no such file in sudoers.d
+    fresh = path.with_name(f".{path.name}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh.unlink(missing_ok=True)
+        handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            out.write(file.text)
+        fresh.chmod(file.mode)
+        fresh.replace(path)
+    except OSError as error:
+        raise SystemFilesRefused(f"{path} can't be written: {error.strerror}.") from error
+    return True
+
+
+def check_sudoers(text: str) -> None:
+    """A file that sudo can't read would shut everybody out of it: visudo looks first."""
+    program = shutil.which("visudo", path="/usr/sbin:/usr/bin:/usr/local/sbin")
+    if program is None:
+        return
+    with tempfile.NamedTemporaryFile("w", prefix="portal-sudoers-") as file:
+        file.write(text)
+        file.flush()
+        asked = [program, "--check", "--quiet", f"--file={file.name}"]
+        done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemFilesRefused(f"sudo wouldn't take these rules: {done.stderr.strip()[:300]}.")
+
+
+def make_folders(wanted: Sequence[tuple[Path, str, int]]) -> None:
+    """Each with its owner. Raises SystemFilesRefused."""
+    for path, owner, mode in wanted:
+        try:
+            account = pwd.getpwnam(owner)
+            path.mkdir(parents=True, exist_ok=True)
+            os.chown(path, account.pw_uid, account.pw_gid)
+            path.chmod(mode)
+        except KeyError as error:
+            raise SystemFilesRefused(f"There is no account {owner}: make it first.") from error
+        except OSError as error:
+            raise SystemFilesRefused(f"{path} can't be made: {error.strerror}.") from error

@@ -1,0 +1,81 @@
+"""Packs the portal into one wheel: code, migrations, pages, and what the nodes need.
+
+    STATE/build/bin/python -m deploy.wheel --out DIR
+
+It packs a copy, so that nothing is left in the checkout. Beside the wheel comes requirements.lock,
+which names every package that it needs, with hashes. Needs pip and setuptools, and no network.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+LOCK = "requirements.lock"
+# what is packed, by where it lies in the copy (pyproject.toml says what of it goes along)
+PARTS: Mapping[str, str] = {
+    **{name: name for name in ("portal", "spawner", "deploy", "migrations")},
+    "pyproject.toml": "pyproject.toml",
+    "README.md": "README.md",
+    "portal/pages": "frontend/dist",
+    "deploy/lab": "frontend/lab/dist",
+    "deploy/requirements-runtime.lock": "requirements-runtime.lock",
+}
+BUILT = {"portal/pages": "index.html", "deploy/lab": "package.json"}
+
+
+class NotBuilt(Exception):
+    """Something that goes along hasn't been built; the message says what."""
+
+
+def stage(checkout: Path, folder: Path) -> None:
+    """The copy that is packed. Raises NotBuilt."""
+    for target, file in BUILT.items():
+        if not (checkout / PARTS[target] / file).is_file():
+            raise NotBuilt(f"there is no {PARTS[target]}/{file}: `make prepare` builds it")
+    ignore = shutil.ignore_patterns("__pycache__", "*.pyc")
+    for target, source in PARTS.items():
+        if (checkout / source).is_dir():
+            shutil.copytree(checkout / source, folder / target, ignore=ignore)
+        else:
+            shutil.copyfile(checkout / source, folder / target)
+
+
+def build(out: Path, checkout: Path = CHECKOUT) -> Path:
+    """The wheel's path; the folder holds this wheel alone. Raises NotBuilt, CalledProcessError."""
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="portal-wheel-") as place:
+        source, made = Path(place) / "source", Path(place) / "made"
+        source.mkdir()
+        stage(checkout, source)
+        pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-index", "--no-deps"]
+        subprocess.run([*pip, "--no-build-isolation", "-w", made, source], check=True)
+        (wheel,) = made.glob("*.whl")
+        for old in out.glob("data_scientist_portal-*.whl"):
+            old.unlink()
+        target = out / wheel.name
+        shutil.copyfile(wheel, target)
+    shutil.copyfile(checkout / LOCK, out / LOCK)
+    return target
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m deploy.wheel", description=__doc__)
+    parser.add_argument("--out", type=Path, required=True, help="the folder that it is put into")
+    try:
+        wheel = build(parser.parse_args().out)
+    except (NotBuilt, subprocess.CalledProcessError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(wheel)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,207 @@
+"""What an installation consists of: units, sudoers, configurations, from the settings alone."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deploy import sudoers, system
+from deploy.jupyterhub_config import KEYS
+from deploy.system import File, Site, SystemFilesRefused, files, folders, put
+from portal.settings import Settings
+
+SECURITY = shutil.which("systemd-analyze")
+# What systemd refuses a service with User= unless it sets no_new_privs, which would end sudo:
+# systemd.exec(5), "NoNewPrivileges=yes is implied".
+IMPLY_NO_NEW_PRIVILEGES = (
+    "SystemCallFilter", "SystemCallArchitectures", "RestrictAddressFamilies",
+    "RestrictNamespaces", "PrivateDevices", "ProtectKernelTunables", "ProtectKernelModules",
+    "ProtectKernelLogs", "ProtectClock", "ProtectHostname", "MemoryDenyWriteExecute",
+    "RestrictRealtime", "RestrictSUIDSGID", "LockPersonality", "DynamicUser",
+)  # fmt: skip
+
+
+def site(tmp_path: Path, **changes: Any) -> Site:
+    values: dict[str, Any] = {
+        "public_url": "http://portal.example.org",
+        "node_url": "http://head.cluster:8002",
+        "state_dir": Path("/var/lib/portal"),
+        "hub_token_file": Path("/etc/portal/hub.token"),
+        "internal_secret_file": Path("/etc/portal/internal.secret"),
+        "ldap_urls": ["ldaps://ldap.example.org"],
+        "ldap_user_base": "ou=people,dc=example,dc=org",
+        "ldap_group_base": "ou=groups,dc=example,dc=org",
+        "ldap_user_groups": ["portal users", "staff"],
+        "runtime_dir": Path("/opt/portal/runtime"),
+        "image_dir": Path("/opt/portal/images"),
+        **changes,
+    }
+    return Site(Settings(**values), Path("/etc/portal/portal.toml"), prefix=Path("/opt/portal/v"))
+
+
+def unit(made: dict[Path, File], name: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for key, value in re.findall(r"^(\w+)=(.*)$", made[system.UNITS / name].text, re.MULTILINE):
+        found.setdefault(key, []).append(value)
+    return found
+
+
+def test_every_file_follows_from_the_settings(tmp_path: Path) -> None:
+    made = files(site(tmp_path))
+    assert {str(path) for path in made} >= {
+        *(f"/etc/systemd/system/{name}" for name in system.UNIT_NAMES),
+        "/etc/sudoers.d/portal",
+        "/usr/local/libexec/portal/launcher",
+        "/usr/local/libexec/portal/launcher.conf",
+        "/etc/portal/hub.toml",
+        "/var/lib/portal-nginx/nginx.conf",
+    }
+    hub = tomllib.loads(made[Path("/etc/portal/hub.toml")].text)
+    assert set(hub) >= set(KEYS)
+    conf = json.loads(made[Path("/usr/local/libexec/portal/launcher.conf")].text)
+    assert conf["min_uid"] == 1000
+    assert made[system.SUDOERS].mode == 0o440
+    assert made[Path("/usr/local/libexec/portal/launcher")].mode == 0o755
+    assert "{{" not in "".join(file.text for file in made.values() if "launcher" not in file.text)
+
+
+def test_the_portal_can_sudo_whatever_else_it_can_not(tmp_path: Path) -> None:
+    portal = unit(files(site(tmp_path)), "portal.service")
+    assert portal["NoNewPrivileges"] == ["no"]
+    assert not set(IMPLY_NO_NEW_PRIVILEGES) & set(portal)
+    assert portal["ProtectHome"] == ["no"]
+    assert portal["ProtectSystem"] == ["full"]
+    assert {"CAP_SETUID", "CAP_SETGID"} <= set(portal["CapabilityBoundingSet"][0].split())
+    assert "CAP_CHOWN" not in portal["CapabilityBoundingSet"][0]
+    assert portal["KillMode"] == ["process"]
+
+
+def test_programs_for_homes_are_in_sudoers_and_may_be_root(tmp_path: Path) -> None:
+    program = "/usr/local/libexec/portal/home-directory"
+    command = ["sudo", "-n", program, "create", "{username}"]
+    made = files(site(tmp_path, home_command=command, home_delete_command=[*command[:3], "x"]))
+    assert f"Cmnd_Alias PORTAL_HOMES = {program}\n" in made[system.SUDOERS].text
+    assert "CAP_CHOWN" in unit(made, "portal.service")["CapabilityBoundingSet"][0]
+
+
+def test_hub_and_front_door_have_every_protection(tmp_path: Path) -> None:
+    made = files(site(tmp_path))
+    for name in ("portal-hub.service", "portal-nginx.service", "portal-backup.service"):
+        found = unit(made, name)
+        assert found["NoNewPrivileges"] == ["yes"]
+        assert found["ProtectSystem"] == ["strict"]
+        assert "SystemCallFilter" in found
+    # the public address has port 80 here
+    nginx = unit(made, "portal-nginx.service")
+    assert nginx["AmbientCapabilities"] == ["CAP_NET_BIND_SERVICE"]
+    high = files(site(tmp_path, public_url="http://portal.example.org:8000"))
+    assert "AmbientCapabilities" not in unit(high, "portal-nginx.service")
+
+
+def test_only_members_of_the_portals_groups_are_acted_for(tmp_path: Path) -> None:
+    rule = files(site(tmp_path))[system.SUDOERS].text
+    assert r"portal ALL=(%portal\ users, %staff, !#0) NOPASSWD:NOSETENV: PORTAL_LAUNCHER" in rule
+    assert "PORTAL_HOMES" not in rule
+    everybody = sudoers.render("portal", "/x/launcher", [])
+    assert "portal ALL=(ALL, !#0) NOPASSWD" in everybody
+
+
+@pytest.mark.parametrize("path", ["/x y", "/x,y", "/x=*", "relative", '/x"', "/x\\y"])
+def test_what_sudo_would_read_otherwise_is_refused(path: str) -> None:
+    with pytest.raises(ValueError, match="can't stand in sudoers"):
+        sudoers.render("portal", path, [])
+
+
+def test_a_place_that_a_unit_can_not_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SystemFilesRefused, match="can't stand in a unit"):
+        files(site(tmp_path, state_dir=Path("/var/lib/the portal%i")))
+
+
+def test_tls_needs_a_certificate(tmp_path: Path) -> None:
+    with pytest.raises(SystemFilesRefused, match="certificate_file"):
+        files(site(tmp_path, public_url="https://portal.example.org"))
+    made = files(
+        site(
+            tmp_path,
+            public_url="https://portal.example.org",
+            certificate_file=Path("/etc/portal/tls.pem"),
+            certificate_key_file=Path("/etc/portal/tls.key"),
+        )
+    )
+    assert (
+        'ssl_certificate "/etc/portal/tls.pem";'
+        in made[Path("/var/lib/portal-nginx/nginx.conf")].text
+    )
+
+
+def test_what_is_written_is_whole_has_its_mode_and_is_left_alone_then(tmp_path: Path) -> None:
+    made = files(site(tmp_path))
+    root = tmp_path / "root"
+    assert put(made, root) == list(made)
+    for path, file in made.items():
+        there = root / path.relative_to("/")
+        assert there.read_text() == file.text
+        assert there.stat().st_mode & 0o777 == file.mode
+    assert put(made, root) == []
+    (root / "etc/sudoers.d/portal").chmod(0o644)
+    assert put(made, root) == [system.SUDOERS]
+    assert not list(root.rglob(".*.new"))
+
+
+def test_every_folder_belongs_to_one_of_the_accounts(tmp_path: Path) -> None:
+    found = {str(path): (owner, mode) for path, owner, mode in folders(site(tmp_path))}
+    assert found["/var/lib/portal"] == ("portal", 0o700)
+    assert found["/var/lib/portal-hub"] == ("portalhub", 0o700)
+    assert found["/var/lib/portal-nginx/cache"] == ("www-data", 0o700)
+
+
+@pytest.mark.skipif(not shutil.which("visudo"), reason="sudo isn't installed")
+def test_sudo_takes_the_rules_and_refuses_broken_ones(tmp_path: Path) -> None:
+    system.check_sudoers(files(site(tmp_path))[system.SUDOERS].text)
+    with pytest.raises(SystemFilesRefused, match="sudo wouldn't take"):
+        system.check_sudoers("portal ALL=(ALL NOPASSWD\n")
+
+
+@pytest.fixture
+def on_disk(tmp_path: Path) -> Path:
+    """The units, with programs that exist: systemd-analyze looks for them."""
+    put(files(site(tmp_path)), tmp_path / "root")
+    folder = tmp_path / "root/etc/systemd/system"
+    for path in folder.glob("*.service"):
+        text = re.sub(r"(?m)^(Exec\w+=)(?!/bin/kill)\S+", r"\1/bin/true", path.read_text())
+        path.write_text(re.sub(r"(?m)^Documentation=.*\n", "", text))
+    return folder
+
+
+@pytest.mark.skipif(SECURITY is None, reason="systemd isn't installed")
+class TestBySystemd:
+    def test_it_finds_no_fault_in_the_units(self, on_disk: Path) -> None:
+        units = [str(on_disk / name) for name in system.UNIT_NAMES]
+        done = subprocess.run(
+            [str(SECURITY), "verify", "--man=no", *units],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        ours = [
+            line for line in done.stderr.splitlines() if str(on_disk) in line or "portal" in line
+        ]
+        assert (done.returncode, ours) == (0, [])
+
+    @pytest.mark.parametrize(
+        ("name", "most"),
+        [("portal", 80), ("portal-hub", 25), ("portal-nginx", 25), ("portal-backup", 25)],
+    )
+    def test_its_figure_of_exposure_stays_low(self, on_disk: Path, name: str, most: int) -> None:
+        """In tenths, as systemd-analyze counts; the portal's is high because it may sudo."""
+        argv = ["security", "--offline=yes", f"--threshold={most}", "--no-pager"]
+        done = subprocess.run(
+            [str(SECURITY), *argv, str(on_disk / f"{name}.service")],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout[-300:] + done.stderr
