@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,7 @@ PYTHON = "/usr/bin/python3"
 CHECKOUT = Path(__file__).resolve().parent.parent
 FIRST = "test"
 SECOND = "test2"
+TERMINATED = 128 + signal.SIGTERM
 
 
 @dataclass
@@ -61,7 +63,7 @@ class Lane:
                 self.cluster(name, "down")
 
     def end(self) -> None:
-        """End what runs; nothing but clusters going down is begun any more."""
+        """End what runs, but for a cluster going down; nothing but that is begun any more."""
         self._ended = True
         if self._running is not None:
             self._running.terminate()
@@ -77,15 +79,21 @@ class Lane:
         sys.stdout.flush()
 
     def _run(self, argv: list[str], env: dict[str, str] | None = None) -> int:
-        if self._ended and argv[-1] != "down":
+        going_down = argv[-1] == "down"
+        if self._ended and not going_down:
             return 1
         # not in this terminal's input: a debugger beside would wait for ever
         errors = subprocess.STDOUT if self.output else None
         stdin = subprocess.DEVNULL if self.output else None
         with subprocess.Popen(
             argv, cwd=CHECKOUT, env=env, stdin=stdin, stdout=self.output, stderr=errors
-        ) as self._running:
-            return self._running.wait()
+        ) as process:
+            self._running = None if going_down else process
+            if self._ended:  # meanwhile
+                self.end()
+            code = process.wait()
+            self._running = None
+            return code
 
 
 def side_by_side(asked: argparse.Namespace) -> int:
@@ -94,6 +102,7 @@ def side_by_side(asked: argparse.Namespace) -> int:
     with tempfile.TemporaryFile() as output:
         other = Lane(asked.state_root, output)
         thread = threading.Thread(target=_others, args=(other, asked))
+        told = _end_on_term(first, other)
         thread.start()
         try:
             first.in_cluster(FIRST, asked.program, asked.arguments, keep=asked.keep)
@@ -103,7 +112,20 @@ def side_by_side(asked: argparse.Namespace) -> int:
         finally:
             thread.join()
             other.show()
-    return first.code or other.code
+    return TERMINATED if told.is_set() else first.code or other.code
+
+
+def _end_on_term(*lanes: Lane) -> threading.Event:
+    """Set once there was a TERM, which ends these lanes."""
+    told = threading.Event()
+
+    def end(*_: object) -> None:
+        told.set()
+        for lane in lanes:
+            lane.end()
+
+    signal.signal(signal.SIGTERM, end)
+    return told
 
 
 def _others(lane: Lane, asked: argparse.Namespace) -> None:
