@@ -9,11 +9,12 @@ function fetchAppEarly(): Plugin {
     name: 'fetch-app-early',
     transformIndexHtml: {
       order: 'post',
-      handler(html, { bundle = {} }) {
+      handler(html, { bundle }) {
+        if (bundle === undefined) return []; // nothing is built
         const app = Object.values(bundle).find(
           (each) => each.type === 'chunk' && each.facadeModuleId?.endsWith('/src/app/show.tsx'),
         );
-        if (app?.type !== 'chunk') return [];
+        if (app?.type !== 'chunk') throw new Error('the build has no src/app/show.tsx');
         const early = [app.fileName, ...app.imports].filter((file) => !html.includes(file));
         return early.map((file) => ({
           tag: 'link',
