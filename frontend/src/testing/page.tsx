@@ -61,7 +61,7 @@ export interface Scene {
 }
 
 const QUIET: Snapshot = { kind: 'snapshot', sessions: [], jobs: [], cluster, announcements: [] };
-/** A page that asks for more after each answer asks for ever. */
+/** Of questions that follow from answers; a page that has more of them asks for ever. */
 const MOST_ROUNDS = 10;
 
 /** Asked by what was drawn, which may have no use for it yet. */
@@ -120,11 +120,11 @@ export async function page(
         </MantineProvider>
       </I18nProvider>,
     );
+  const asked = (): Query[] => (early ? [] : queryClient.getQueryCache().getAll().filter(isOpen));
   let markup = draw();
-  for (let round = 0; !early && round < MOST_ROUNDS; round++) {
-    const asked = queryClient.getQueryCache().getAll().filter(isOpen);
-    if (asked.length === 0) break;
-    await Promise.allSettled(asked.map((query) => query.fetch()));
+  for (let round = 0; asked().length > 0; round++) {
+    if (round === MOST_ROUNDS) throw new Error(`${address} asks for more after each answer.`);
+    await Promise.allSettled(asked().map((query) => query.fetch()));
     markup = draw();
   }
   queryClient.clear();

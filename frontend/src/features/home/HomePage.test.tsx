@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { sizeText } from '@/features/files/sizes';
 import { limits } from '@/testing/answers/limits';
+import { space } from '@/testing/answers/space';
 import { isLoading, names, textOf } from '@/testing/markup';
 import { page, Refused } from '@/testing/page';
 import { answers, endedSession, FULL, runningJob, runningSession } from '@/testing/recorded';
@@ -27,7 +29,10 @@ describe('the home page', () => {
     expect(text).toContain('It ended with exit code 3.');
     expect(text).toContain('8 of 8 GPUs');
     expect(text).toContain('1 session, 1 job');
-    expect(text).toContain('67 GiB of 252 GiB are free');
+    const rooms = space.items.map(({ free_bytes, total_bytes }) => {
+      return `${sizeText(free_bytes)} of ${sizeText(total_bytes)} are free`;
+    });
+    expect(text).toContain(rooms[0]);
     expect(isLoading(markup)).toBe(false);
   });
 
