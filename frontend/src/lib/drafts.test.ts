@@ -42,10 +42,11 @@ describe('a draft', () => {
 
   it('is not kept where there is no storage, or no room in it', () => {
     expect(readDraft(null, 'alice', 'start')).toEqual({});
-    expect(() => writeDraft(null, 'alice', 'start', { name: 'a' })).not.toThrow();
-    const tab = storage(30);
-    writeDraft(tab, 'alice', 'script', { script: 'short' });
-    writeDraft(tab, 'alice', 'script', { script: 'x'.repeat(100) });
+    expect(writeDraft(null, 'alice', 'start', { name: 'a' })).toBe(false);
+    const tab = storage(60);
+    const write = (script: string): boolean => writeDraft(tab, 'alice', 'script', { script });
+    expect(write('')).toBe(true);
+    expect(write('x'.repeat(100))).toBe(false);
     expect(readDraft(tab, 'alice', 'script')).toEqual({});
   });
 });
@@ -72,7 +73,7 @@ describe('drafts', () => {
   it('make room for the next with those of links first, then with the oldest', () => {
     const tab = storage();
     let time = 0;
-    const write = (form: string): void =>
+    const write = (form: string): boolean =>
       writeDraft(tab, 'alice', form, { form }, () => {
         time += 1;
         return time;

@@ -44,21 +44,24 @@ function found(storage: Keeper | null, key: string): Written | null {
   }
 }
 
+/** Answers whether it is kept now. */
 export function writeDraft(
   storage: Keeper | null,
   username: string,
   form: string,
   parts: Parts,
   now = Date.now,
-): void {
-  if (storage === null) return;
+): boolean {
+  if (storage === null) return false;
   const key = keyOf(username, form);
   makeRoom(storage, key);
   try {
     storage.setItem(key, JSON.stringify({ at: now(), parts } satisfies Written));
+    return true;
   } catch {
     // full: the form goes on without, and what was kept of it before is old
     storage.removeItem(key);
+    return false;
   }
 }
 
@@ -100,6 +103,13 @@ type Is<T> = (value: unknown) => value is T;
 export const isText: Is<string> = (value) => typeof value === 'string';
 
 export const isTexts: Is<string[]> = (value) => Array.isArray(value) && value.every(isText);
+
+export const isOneOf =
+  <T extends string>(...names: readonly T[]): Is<T> =>
+  (value): value is T =>
+    names.some((name) => name === value);
+
+export const isBoolean: Is<boolean> = (value) => typeof value === 'boolean';
 
 export const orNull =
   <T>(is: Is<T>): Is<T | null> =>

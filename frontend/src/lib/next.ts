@@ -1,6 +1,6 @@
 /** Where to go after login. The parameter is anyone's to write, so only paths of our own origin count. */
 
-const NODE_CONTENT = /^\/(user|hub|tensorboard)\//;
+const NODE_CONTENT = /^\/(user|hub|tensorboard|content)\//;
 
 /** The path, if `next` leads to a page of this origin; else the home page. */
 export function safeNext(next: unknown, origin: string): string {
@@ -18,5 +18,5 @@ export function safeNext(next: unknown, origin: string): string {
   return url.pathname + url.search + url.hash;
 }
 
-/** Pages served by nodes or the hub need a full load; our own are routes of this application. */
+/** Pages served by nodes or the hub, and the way to them, need a full load; our own are routes of this application. */
 export const needsFullLoad = (path: string): boolean => NODE_CONTENT.test(path);

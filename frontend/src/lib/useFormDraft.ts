@@ -15,8 +15,8 @@ import {
 export interface FormDraft {
   /** what was left here before, by part; nothing of it is checked */
   left: Parts;
-  /** whether anything is kept */
-  kept: boolean;
+  /** whether anything is kept, and since when: an earlier visit, or this one */
+  since: 'before' | 'now' | null;
   put: (part: string, value: unknown) => void;
   /** it was sent, or is to begin anew */
   drop: () => void;
@@ -38,21 +38,28 @@ export function useFormDraft(form: string, filled: boolean): FormDraft {
     return { storage, form: name, left: readDraft(storage, username, name) };
   });
   const [parts] = useState(() => new Map(Object.entries(draft.left)));
-  const [kept, setKept] = useState(parts.size > 0);
+  const [since, setSince] = useState<FormDraft['since']>(parts.size > 0 ? 'before' : null);
   return {
     left: draft.left,
-    kept,
+    since,
     put: (part, value) => {
       parts.set(part, value);
-      writeDraft(draft.storage, username, draft.form, Object.fromEntries(parts));
-      setKept(true);
+      const kept = writeDraft(draft.storage, username, draft.form, Object.fromEntries(parts));
+      setSince(kept ? (since ?? 'now') : null);
     },
     drop: () => {
       parts.clear();
       dropDraft(draft.storage, username, draft.form);
-      setKept(false);
+      setSince(null);
     },
   };
+}
+
+/** Whether a form was left in this tab with something in it. */
+export function useIsLeft(form: string): boolean {
+  const { username } = useMe();
+  const [left] = useState(() => readDraft(tabStorage(), username, form));
+  return Object.keys(left).length > 0;
 }
 
 /** A state of a form's that its draft keeps: it begins with what was left, if that is still right. */
@@ -73,4 +80,21 @@ export function useKept<T>(
       draft.put(part, next);
     },
   ];
+}
+
+export interface Draft<T> {
+  draft: T;
+  setDraft: (draft: T) => void;
+  kept: FormDraft;
+}
+
+/** For a form whose state is one thing: it begins as it was left, if that is still right. */
+export function useDraft<T>(
+  form: string,
+  initial: () => T,
+  isRight: (value: unknown) => value is T,
+): Draft<T> {
+  const kept = useFormDraft(form, false);
+  const [draft, setDraft] = useKept(kept, 'whole', initial, isRight);
+  return { draft, setDraft, kept };
 }

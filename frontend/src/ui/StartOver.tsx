@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Text } from '@mantine/core';
-import { useState } from 'react';
+import { Fragment, type ReactNode, useState } from 'react';
 import type { FormDraft } from '@/lib/useFormDraft';
 import { ConfirmDialog } from './ConfirmDialog';
 import { focusPageIfLost } from './focus';
@@ -16,7 +16,7 @@ interface Props {
 /** Above a form that is filled in with what was left in it: says so, and offers to begin anew. */
 export function AsYouLeftIt(props: Props) {
   const { draft } = props;
-  if (!draft.kept || Object.keys(draft.left).length === 0) return null;
+  if (draft.since !== 'before') return null;
   return (
     <Notice tone="info">
       <Trans>
@@ -29,7 +29,7 @@ export function AsYouLeftIt(props: Props) {
 /** The same at the foot of a form that was filled in just now. */
 export function StartOver(props: Props) {
   const { draft } = props;
-  if (!draft.kept || Object.keys(draft.left).length > 0) return null;
+  if (draft.since !== 'now') return null;
   return <Begin {...props} />;
 }
 
@@ -65,4 +65,10 @@ function Begin({ draft, onStartOver }: Props) {
       </ConfirmDialog>
     </>
   );
+}
+
+/** Shows a form, and anew whenever one starts over. */
+export function Anew({ children }: { children: (startOver: () => void) => ReactNode }) {
+  const [round, setRound] = useState(0);
+  return <Fragment key={round}>{children(() => setRound(round + 1))}</Fragment>;
 }

@@ -22,6 +22,7 @@ export function CodeForm({ text, button, onCode, onCancel }: Props) {
 
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
+    if (busy) return;
     if (code.trim() === '') return setRefusal(t`Enter a code.`);
     setBusy(true);
     try {

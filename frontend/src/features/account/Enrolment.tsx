@@ -33,6 +33,7 @@ export function Enrolment({ onCodes, onCancel }: Props) {
 
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
+    if (busy) return;
     if (code.trim() === '') return setRefusal(t`Enter the code that your app shows.`);
     setBusy(true);
     try {

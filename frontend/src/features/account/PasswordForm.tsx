@@ -1,10 +1,11 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Group, PasswordInput, Stack, Text } from '@mantine/core';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useRef, useState } from 'react';
 import { api, unwrap } from '@/api/client';
 import { fieldMessage, sentence, wrongPassword } from '@/api/problem';
 import { Cancelled } from '@/ui/complain';
+import { focusFirstProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
 import { useWithPassword } from './reauth';
 import { useMe } from './useMe';
@@ -27,6 +28,7 @@ function check(current: string, fresh: string, again: string): Errors {
 export function PasswordForm({ onDone, onCancel }: Props) {
   const me = useMe();
   const withPassword = useWithPassword();
+  const form = useRef<HTMLFormElement>(null);
   const [busy, setBusy] = useState(false);
   const [errors, setErrors] = useState<Errors>({});
   const [refusal, setRefusal] = useState<string | null>(null);
@@ -37,16 +39,18 @@ export function PasswordForm({ onDone, onCancel }: Props) {
     const fresh = fieldMessage(reason, 'new_password');
     setErrors({ ...(current && { current }), ...(fresh && { fresh }) });
     setRefusal(current || fresh ? null : sentence(reason));
+    focusFirstProblem(form);
   };
 
   const submit = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const [current, fresh, again] = ['current', 'fresh', 'again'].map((n) => String(form.get(n)));
+    if (busy) return;
+    const typed = new FormData(event.currentTarget);
+    const [current, fresh, again] = ['current', 'fresh', 'again'].map((n) => String(typed.get(n)));
     const found = check(current ?? '', fresh ?? '', again ?? '');
     setErrors(found);
     setRefusal(null);
-    if (Object.keys(found).length > 0) return;
+    if (Object.keys(found).length > 0) return focusFirstProblem(form);
     setBusy(true);
     const body = { current_password: current ?? '', new_password: fresh ?? '' };
     try {
@@ -61,7 +65,7 @@ export function PasswordForm({ onDone, onCancel }: Props) {
 
   const toggle = { 'aria-label': t`Show or hide the password` };
   return (
-    <form onSubmit={(event) => void submit(event)} noValidate>
+    <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
       <Stack>
         <Text size="sm" c="dimmed">
           <Trans>This changes it in your organisation's directory, not only here.</Trans>

@@ -107,6 +107,7 @@ function TokenForm({ maxDays, onMade, onCancel }: FormProps) {
 
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
+    if (busy) return;
     setBusy(true);
     setError(null);
     const body = { name, scopes: scopes as Scope[], expires_in_days: Number(days) };

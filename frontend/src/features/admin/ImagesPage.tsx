@@ -9,6 +9,7 @@ import { mayChange } from '@/features/account/roles';
 import { useMe } from '@/features/account/useMe';
 import { said } from '@/i18n/said';
 import { Notice } from '@/ui/Notice';
+import { Anew } from '@/ui/StartOver';
 import { AdminFrame } from './AdminFrame';
 import { ImageRow } from './ImageRow';
 import classes from './ImagesPage.module.css';
@@ -41,7 +42,7 @@ function Images() {
       {images.data?.off && <Notice tone="info">{said(images.data.off)}</Notice>}
       {images.data && !images.data.off && imports.data && (
         <div className={classes.sections}>
-          {change && <ImportForm />}
+          {change && <Anew>{(startOver) => <ImportForm onStartOver={startOver} />}</Anew>}
           <Imports title={t`Under way`} rows={imports.data.filter(isLiveImport)} />
           <Files images={images.data.items} />
           <Imports

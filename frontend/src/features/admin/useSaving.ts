@@ -37,6 +37,7 @@ export function useSaving({ check, save, failed }: Asked): Saving {
   const [busy, setBusy] = useState(false);
 
   const submit = async (event: FormEvent): Promise<void> => {
+    if (event.target !== event.currentTarget) return; // of a dialog within
     event.preventDefault();
     if (busy) return;
     const found = check();

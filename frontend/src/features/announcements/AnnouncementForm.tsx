@@ -1,16 +1,16 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Checkbox, Group, Stack, Textarea, TextInput } from '@mantine/core';
-import { useState } from 'react';
 import { ApiError, fieldMessage, sentence } from '@/api/problem';
 import type { AdminAnnouncement } from '@/api/types';
 import { meanwhileText } from '@/features/admin/meanwhile';
 import { useSaving } from '@/features/admin/useSaving';
 import { clock } from '@/lib/clock';
 import { localTime } from '@/lib/time';
-import { useDraft } from '@/lib/useDraft';
+import { useDraft } from '@/lib/useFormDraft';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import { Notice } from '@/ui/Notice';
+import { AsYouLeftIt } from '@/ui/StartOver';
 import { AnnouncementCard } from './AnnouncementCard';
 import classes from './Announcements.module.css';
 import type { Level } from './current';
@@ -19,6 +19,7 @@ import {
   type Draft,
   draftOf,
   formErrors,
+  isWriting,
   LEVELS,
   MAX_TITLE,
   newDraft,
@@ -31,42 +32,48 @@ interface Props {
   /** the one to edit; null for a new one */
   before: AdminAnnouncement | null;
   onDone: () => void;
+  onStartOver: () => void;
 }
 
 const FIELDS = ['title', 'text', 'level', 'starts_at', 'ends_at', 'public'];
 
 /** Writes an announcement, and shows it as everyone will see it. */
-export function AnnouncementForm({ before, onDone }: Props) {
-  const [base, setBase] = useState(before);
-  const { draft, setDraft, refused } = useDraft<Draft>(`announcement/${before?.id ?? 'new'}`, () =>
-    before === null ? newDraft() : draftOf(before),
+export function AnnouncementForm({ before, onDone, onStartOver }: Props) {
+  const writing = useDraft(
+    `announcement ${before?.id ?? 'new'}`,
+    () => ({ base: before, draft: before === null ? newDraft() : draftOf(before) }),
+    isWriting,
   );
+  const { base, draft } = writing.draft;
+  const done = (): void => {
+    writing.kept.drop();
+    onDone();
+  };
 
   const save = async (): Promise<void> => {
     const body = base === null ? null : changes(base, draft);
     if (base === null) await announce(toBody(draft));
     else if (body && Object.keys(body).length > 0)
       await editAnnouncement(base.id, base.version, body);
-    onDone();
+    done();
   };
 
   const failed = async (error: unknown): Promise<void> => {
-    refused(error);
     const meanwhile = error instanceof ApiError && error.slug === 'changed-meanwhile';
     const now = base !== null && meanwhile ? await freshAnnouncement(base.id) : undefined;
     if (base === null || now === undefined) return;
-    setDraft(rebased(base, now, draft));
-    setBase(now);
+    writing.setDraft({ base: now, draft: rebased(base, now, draft) });
   };
 
   const saving = useSaving({ check: () => formErrors(draft), save, failed });
   const set = (change: Partial<Draft>): void => {
     saving.typed();
-    setDraft({ ...draft, ...change });
+    writing.setDraft({ base, draft: { ...draft, ...change } });
   };
   return (
     <form ref={saving.form} onSubmit={(event) => void saving.submit(event)} noValidate>
       <Stack>
+        <AsYouLeftIt draft={writing.kept} onStartOver={onStartOver} />
         <Refusal error={saving.refusal} />
         <Words draft={draft} set={set} error={saving.error} />
         <Levels level={draft.level} onChoose={(level) => set({ level })} />
@@ -80,7 +87,7 @@ export function AnnouncementForm({ before, onDone }: Props) {
           />
         </section>
         <Group justify="flex-end">
-          <Button variant="default" onClick={onDone}>
+          <Button variant="default" onClick={done}>
             <Trans>Cancel</Trans>
           </Button>
           <Button type="submit" loading={saving.busy}>

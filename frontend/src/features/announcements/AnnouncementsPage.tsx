@@ -11,6 +11,7 @@ import { AdminFrame } from '@/features/admin/AdminFrame';
 import { useNow } from '@/lib/useNow';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
+import { Anew } from '@/ui/StartOver';
 import { AnnouncementForm } from './AnnouncementForm';
 import { AnnouncementRow } from './AnnouncementRow';
 import classes from './Announcements.module.css';
@@ -44,7 +45,15 @@ export function AnnouncementsPage() {
         closeButtonProps={{ 'aria-label': t`Close` }}
       >
         {editing !== null && (
-          <AnnouncementForm before={editing === 'new' ? null : editing} onDone={close} />
+          <Anew>
+            {(startOver) => (
+              <AnnouncementForm
+                before={editing === 'new' ? null : editing}
+                onDone={close}
+                onStartOver={startOver}
+              />
+            )}
+          </Anew>
         )}
       </Modal>
     </AdminFrame>

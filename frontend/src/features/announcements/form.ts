@@ -1,5 +1,6 @@
 /** The form of an announcement: what was typed, what is wrong with it, what the API gets. Pure. */
 import { t } from '@lingui/core/macro';
+import { isBoolean, isLike, isNumber, isOneOf, isText, orNull } from '@/lib/drafts';
 import type { Level, Announcement as Shown } from './current';
 
 export type Announcement = Shown & { public: boolean };
@@ -33,6 +34,40 @@ export const LEVELS: Record<Level, { label: string; what: string }> = {
 };
 
 export const MAX_TITLE = 200;
+
+/** The one that is edited, as it was when that began. */
+export type Base = Announcement & { version: number };
+
+/** What a form holds; `base` is null for a new one. */
+export interface Writing {
+  base: Base | null;
+  draft: Draft;
+}
+
+const isLevel = isOneOf<Level>('info', 'warning', 'critical');
+
+export const isWriting = isLike<Writing>({
+  base: orNull(
+    isLike<Base>({
+      id: isText,
+      version: isNumber,
+      level: isLevel,
+      title: isText,
+      text: isText,
+      starts_at: isText,
+      ends_at: orNull(isText),
+      public: isBoolean,
+    }),
+  ),
+  draft: isLike<Draft>({
+    level: isLevel,
+    title: isText,
+    text: isText,
+    starts: isText,
+    ends: isText,
+    public: isBoolean,
+  }),
+});
 
 const two = (n: number): string => String(n).padStart(2, '0');
 

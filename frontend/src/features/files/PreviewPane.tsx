@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { sentence } from '@/api/problem';
+import { useIsLeft } from '@/lib/useFormDraft';
 import { focusPageIfLost } from '@/ui/focus';
 import { Time } from '@/ui/Time';
 import { Contents } from './Contents';
@@ -14,7 +15,7 @@ import { downloadAddress, entryQuery, previewQuery } from './queries';
 import { showing } from './search';
 import { type At, type Entry, isFile } from './shapes';
 import { sizeText } from './sizes';
-import { TextEditor } from './TextEditor';
+import { fileDraft, TextEditor } from './TextEditor';
 import { TryAgain } from './TryAgain';
 
 interface Props {
@@ -73,7 +74,7 @@ function Facts({ entry }: { entry: Entry }) {
 }
 
 function Inside({ at, entry, maxTextBytes }: Props & { entry: Entry }) {
-  const [editing, edit] = useState(false);
+  const [editing, edit] = useState(useIsLeft(fileDraft(at)));
   const looked = useQuery({
     ...previewQuery(at, entry.version),
     enabled: isFile(entry) && entry.readable && !editing,

@@ -2,11 +2,13 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Group, Skeleton, Stack, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useBlocker } from '@tanstack/react-router';
 import { type KeyboardEvent, useState } from 'react';
 import { ApiError, sentence } from '@/api/problem';
-import { useDraft } from '@/lib/useDraft';
+import { isLike, isOneOf, isText } from '@/lib/drafts';
+import { useDraft } from '@/lib/useFormDraft';
+import { useStay } from '@/lib/useStay';
 import { Notice } from '@/ui/Notice';
+import { Anew, AsYouLeftIt } from '@/ui/StartOver';
 import { readText, saveText } from './actions';
 import { Plain } from './Contents';
 import { forField, forFile, lineEnds } from './lines';
@@ -19,6 +21,9 @@ interface Props {
   close: () => void;
 }
 
+/** The name of what is kept of a file while it is edited. */
+export const fileDraft = ({ root, path }: At): string => `file ${root} ${path}`;
+
 /** Edits a small text file as it is now. */
 export function TextEditor({ at, close }: Props) {
   const asked = useQuery({
@@ -28,7 +33,13 @@ export function TextEditor({ at, close }: Props) {
     gcTime: 0,
     retry: false,
   });
-  if (asked.data) return <Editor at={at} close={close} read={asked.data} />;
+  const { data: read } = asked;
+  if (read)
+    return (
+      <Anew>
+        {(startOver) => <Editor at={at} close={close} read={read} onStartOver={startOver} />}
+      </Anew>
+    );
   if (asked.error)
     return <TryAgain error={sentence(asked.error)} again={() => void asked.refetch()} />;
   return <Skeleton height={200} mt="md" aria-label={t`Loading`} />;
@@ -51,15 +62,31 @@ const begin = (read: FileText): Draft => ({
   before: forField(read.text),
 });
 
-function Editor({ at, close, read }: Props & { read: FileText }) {
-  const { draft, setDraft, refused } = useDraft<Draft>(`files/${at.root}/${at.path}`, () =>
-    begin(read),
-  );
+const isDraft = isLike<Draft>({
+  text: isText,
+  version: isText,
+  encoding: isText,
+  ends: isOneOf('\n', '\r\n', 'mixed'),
+  before: isText,
+});
+
+interface EditorProps extends Props {
+  read: FileText;
+  onStartOver: () => void;
+}
+
+function Editor({ at, close, read, onStartOver }: EditorProps) {
+  const { draft, setDraft, kept } = useDraft(fileDraft(at), () => begin(read), isDraft);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
   const [theirs, setTheirs] = useState<FileText | null>(null);
   const changed = draft.text !== draft.before;
-  useStay(changed && !busy);
+  const question = t`What you changed in this file isn’t saved. Leave it?`;
+  useStay(changed && !busy, question, kept.drop);
+  const done = (): void => {
+    kept.drop();
+    close();
+  };
 
   const save = async (version: string): Promise<void> => {
     if (busy) return;
@@ -69,9 +96,8 @@ function Editor({ at, close, read }: Props & { read: FileText }) {
       const text = forFile(draft.text, draft.ends);
       const encoding = draft.encoding as TextIn['encoding'];
       await saveText({ ...at, text, encoding, version });
-      close();
+      done();
     } catch (error) {
-      refused(error);
       setProblem(error);
       if (error instanceof ApiError && error.slug === 'file-changed')
         setTheirs(await readText(at).catch(() => null));
@@ -86,6 +112,7 @@ function Editor({ at, close, read }: Props & { read: FileText }) {
   };
   return (
     <Stack gap="sm" mt="md" onKeyDown={keys}>
+      <AsYouLeftIt draft={kept} onStartOver={onStartOver} />
       {draft.ends === 'mixed' && (
         <Notice tone="warning">
           <Trans>
@@ -125,7 +152,7 @@ function Editor({ at, close, read }: Props & { read: FileText }) {
         data-autofocus
       />
       <Group justify="flex-end">
-        <Button variant="default" onClick={close}>
+        <Button variant="default" onClick={done}>
           {changed ? t`Don’t save` : t`Close`}
         </Button>
         <Button
@@ -165,15 +192,4 @@ function Quicker({ theirs, busy, take, keep }: QuickerProps) {
       </Group>
     </div>
   );
-}
-
-/** Asks before typed text is left behind. A login that ends keeps it elsewhere (`useDraft`). */
-function useStay(unsaved: boolean): void {
-  useBlocker({
-    shouldBlockFn: ({ next }) =>
-      unsaved &&
-      next.pathname !== '/login' &&
-      !window.confirm(t`What you changed in this file isn’t saved. Leave it?`),
-    enableBeforeUnload: unsaved,
-  });
 }

@@ -7,9 +7,12 @@ import { fieldMessage, sentence } from '@/api/problem';
 import { useWithPassword } from '@/features/account/reauth';
 import { Chips } from '@/features/people/Chips';
 import { PersonPick } from '@/features/people/SearchPick';
+import { isLike, isText, isTexts } from '@/lib/drafts';
+import { useDraft } from '@/lib/useFormDraft';
 import { Cancelled } from '@/ui/complain';
 import { focusFirstProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
+import { Anew, AsYouLeftIt } from '@/ui/StartOver';
 import { createGroup } from './actions';
 
 interface Props {
@@ -26,19 +29,37 @@ export function NewGroupDialog({ opened, onClose }: Props) {
       closeButtonProps={{ 'aria-label': t`Close` }}
       closeOnClickOutside={false}
     >
-      <Form onClose={onClose} />
+      <Anew>{(startOver) => <Form onClose={onClose} onStartOver={startOver} />}</Anew>
     </Modal>
   );
 }
 
-function Form({ onClose }: { onClose: () => void }) {
+interface Draft {
+  name: string;
+  gid: string;
+  description: string;
+  members: string[];
+}
+
+const EMPTY: Draft = { name: '', gid: '', description: '', members: [] };
+const isDraft = isLike<Draft>({ name: isText, gid: isText, description: isText, members: isTexts });
+
+interface FormProps {
+  onClose: () => void;
+  onStartOver: () => void;
+}
+
+function Form({ onClose, onStartOver }: FormProps) {
   const navigate = useNavigate();
   const withPassword = useWithPassword();
   const form = useRef<HTMLFormElement>(null);
-  const [name, setName] = useState('');
-  const [gid, setGid] = useState('');
-  const [description, setDescription] = useState('');
-  const [members, setMembers] = useState<string[]>([]);
+  const { draft, setDraft, kept } = useDraft('new-group', () => EMPTY, isDraft);
+  const { name, gid, description, members } = draft;
+  const set = (change: Partial<Draft>): void => setDraft({ ...draft, ...change });
+  const done = (): void => {
+    kept.drop();
+    onClose();
+  };
   const [tried, setTried] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
@@ -55,7 +76,7 @@ function Form({ onClose }: { onClose: () => void }) {
     };
     try {
       await withPassword(() => createGroup(body));
-      onClose();
+      done();
       await navigate({ to: '/admin/groups/$group', params: { group } });
     } catch (refusal) {
       if (refusal instanceof Cancelled) return;
@@ -65,6 +86,7 @@ function Form({ onClose }: { onClose: () => void }) {
   };
 
   const submit = async (event: FormEvent): Promise<void> => {
+    if (event.target !== event.currentTarget) return; // of a dialog within
     event.preventDefault();
     if (busy) return;
     setTried(true);
@@ -80,11 +102,12 @@ function Form({ onClose }: { onClose: () => void }) {
   return (
     <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
       <Stack>
+        <AsYouLeftIt draft={kept} onStartOver={onStartOver} />
         {elsewhere && <Notice tone="error">{sentence(error)}</Notice>}
         <TextInput
           label={t`Name`}
           value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
+          onChange={(event) => set({ name: event.currentTarget.value })}
           error={(tried && nameMissing) || fieldMessage(error, 'name')}
           autoComplete="off"
           autoCapitalize="none"
@@ -94,7 +117,7 @@ function Form({ onClose }: { onClose: () => void }) {
         <TextInput
           label={t`What it is for, optional`}
           value={description}
-          onChange={(event) => setDescription(event.currentTarget.value)}
+          onChange={(event) => set({ description: event.currentTarget.value })}
           error={fieldMessage(error, 'description')}
           autoComplete="off"
         />
@@ -104,7 +127,7 @@ function Form({ onClose }: { onClose: () => void }) {
           inputWrapperOrder={['label', 'input', 'error', 'description']}
           inputMode="numeric"
           value={gid}
-          onChange={(event) => setGid(event.currentTarget.value)}
+          onChange={(event) => set({ gid: event.currentTarget.value })}
           error={(tried && gidWrong) || fieldMessage(error, 'gid')}
           autoComplete="off"
         />
@@ -113,18 +136,20 @@ function Form({ onClose }: { onClose: () => void }) {
           placeholder={t`Type to find someone`}
           without={members}
           error={fieldMessage(error, 'members')}
-          onPick={(username) => setMembers([...members, username])}
+          onPick={(username) => set({ members: [...members, username] })}
         />
         {members.length > 0 && (
           <Chips
             label={t`Chosen members`}
             names={members}
-            onRemove={async (username) => setMembers(members.filter((one) => one !== username))}
+            onRemove={async (username) =>
+              set({ members: members.filter((one) => one !== username) })
+            }
             removeLabel={(username) => t`Leave out ${username}`}
           />
         )}
         <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
+          <Button variant="default" onClick={done}>
             <Trans>Cancel</Trans>
           </Button>
           <Button type="submit" loading={busy}>

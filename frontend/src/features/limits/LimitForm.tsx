@@ -1,16 +1,17 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Stack, TextInput, type TextInputProps } from '@mantine/core';
-import { type ReactNode, useEffect, useState } from 'react';
+import type { ReactNode } from 'react';
 import { ApiError, fieldMessage, sentence } from '@/api/problem';
 import { meanwhileText } from '@/features/admin/meanwhile';
 import { useSaving } from '@/features/admin/useSaving';
 import { clock } from '@/lib/clock';
 import { localTime } from '@/lib/time';
-import { useDraft } from '@/lib/useDraft';
+import { useDraft } from '@/lib/useFormDraft';
 import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
-import { type Draft, draftOf, formErrors, rebased, toValues } from './draft';
+import { Anew, AsYouLeftIt } from '@/ui/StartOver';
+import { type Draft, draftOf, formErrors, isTyped, rebased, toValues } from './draft';
 import classes from './Limits.module.css';
 import { limitsChanged } from './queries';
 import {
@@ -66,30 +67,45 @@ const COMMON = {
 
 /** Limits of one person, group or everybody. An empty field says nothing of its own. */
 export function LimitForm(props: Props) {
+  return <Anew>{(startOver) => <Form {...props} onStartOver={startOver} />}</Anew>;
+}
+
+function Form({ onStartOver, ...props }: Props & { onStartOver: () => void }) {
   const { whose, before, hint = () => '', offered = () => true, onSave, onCancel } = props;
   const types = useLive((s) => s.cluster?.gpus)?.map((gpu) => gpu.type) ?? [];
-  const { draft, setDraft, refused } = useDraft<Draft>(`limits/${whose.scope}/${whose.name}`, () =>
-    draftOf(before, types),
-  );
-  const base = useBase(before, types, draft, setDraft);
+  const {
+    draft: typed,
+    setDraft: setTyped,
+    kept,
+  } = useDraft(`limits ${whose.scope} ${whose.name}`, () => null, isTyped);
+  // When somebody else has saved, theirs comes in where nothing was typed.
+  const written = draftOf(before, types);
+  const draft = typed === null ? written : rebased(typed.before, written, typed.now);
+  const forget = (): void => {
+    setTyped(null);
+    kept.drop();
+  };
   const saving = useSaving({
     check: () => formErrors(draft),
-    save: () => onSave(toValues(draft, base), base?.version ?? null),
+    save: async () => {
+      await onSave(toValues(draft, before), before?.version ?? null);
+      forget();
+    },
     failed: async (error) => {
-      refused(error);
       if (error instanceof ApiError && error.status === 409) await limitsChanged();
     },
   });
   const { error, refusal } = saving;
   const set = (change: Partial<Draft>): void => {
     saving.typed();
-    setDraft({ ...draft, ...change });
+    setTyped({ before: written, now: { ...draft, ...change } });
   };
   const part: PartProps = { draft, set, error, hint };
 
   return (
     <form ref={saving.form} onSubmit={(event) => void saving.submit(event)} noValidate>
       <Stack>
+        <AsYouLeftIt draft={kept} onStartOver={onStartOver} />
         {refusal !== null && <Refusal error={refusal} shown={Object.keys(draft.types)} />}
         <Numbers fields={NUMBERS.filter(offered)} {...part} />
         <Types types={types} {...part} />
@@ -100,7 +116,13 @@ export function LimitForm(props: Props) {
             <Trans>Save</Trans>
           </Button>
           {onCancel && (
-            <Button variant="default" onClick={onCancel}>
+            <Button
+              variant="default"
+              onClick={() => {
+                forget();
+                onCancel();
+              }}
+            >
               <Trans>Cancel</Trans>
             </Button>
           )}
@@ -111,24 +133,6 @@ export function LimitForm(props: Props) {
       </Stack>
     </form>
   );
-}
-
-/** What the form began with. When somebody else has saved, theirs takes its place, in the form too
- * where nothing was typed. */
-function useBase(
-  before: Written | null,
-  types: readonly string[],
-  draft: Draft,
-  setDraft: (draft: Draft) => void,
-): Written | null {
-  const [base, setBase] = useState(before);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new version is what calls for it
-  useEffect(() => {
-    if (before?.version === base?.version) return;
-    setDraft(rebased(draftOf(base, types), draftOf(before, types), draft));
-    setBase(before);
-  }, [before?.version]);
-  return base;
 }
 
 interface PartProps {

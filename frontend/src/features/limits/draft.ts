@@ -1,5 +1,6 @@
 /** The form of limits: what was typed, what is wrong with it, what the API gets. Pure. */
 import { t } from '@lingui/core/macro';
+import { isLike, isRecordOf, isText, orNull } from '@/lib/drafts';
 import { LISTS, type ListField, NUMBERS, type NumberField, type Values } from './shapes';
 
 /** Everything as typed; an empty text says nothing about its field. */
@@ -9,7 +10,25 @@ export interface Draft {
   lists: Record<ListField, string>;
 }
 
+/** What was typed, and what the form had in it before. */
+export interface Typed {
+  before: Draft;
+  now: Draft;
+}
+
 const MINUTES_IN_HOUR = 60;
+
+function record<K extends string, V>(keys: readonly K[], of: (key: K) => V): Record<K, V> {
+  return Object.fromEntries(keys.map((key) => [key, of(key)])) as Record<K, V>;
+}
+
+const isDraft = isLike<Draft>({
+  numbers: isLike(record(NUMBERS, () => isText)),
+  types: isRecordOf(isText),
+  lists: isLike(record(LISTS, () => isText)),
+});
+
+export const isTyped = orNull(isLike<Typed>({ before: isDraft, now: isDraft }));
 
 /** Hours, as short as they come: 90 → "1.5", 100 → "1.67". */
 function hoursText(minutes: number): string {
@@ -20,9 +39,6 @@ function numberText(field: NumberField, value: number | null | undefined): strin
   if (value === null || value === undefined) return '';
   return field === 'time_limit_minutes' ? hoursText(value) : String(value);
 }
-
-const record = <K extends string, V>(keys: readonly K[], of: (key: K) => V): Record<K, V> =>
-  Object.fromEntries(keys.map((key) => [key, of(key)])) as Record<K, V>;
 
 /** `types`: the GPU types of the cluster; those that the limits name are there anyhow. */
 export function draftOf(values: Partial<Values> | null, types: readonly string[]): Draft {

@@ -9,18 +9,22 @@ import { useWithPassword } from '@/features/account/reauth';
 import { sentences, together } from '@/i18n/lists';
 import { clock } from '@/lib/clock';
 import { localTime } from '@/lib/time';
+import { useDraft } from '@/lib/useFormDraft';
 import { Cancelled } from '@/ui/complain';
 import { focusFirstProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
+import { Anew, AsYouLeftIt } from '@/ui/StartOver';
 import { editPerson } from './actions';
 import classes from './EditDialog.module.css';
 import {
+  baseOf,
   changes,
-  type Draft,
   draftOf,
+  type Editing,
   FIELDS,
   type Field,
   formErrors,
+  isEditing,
   LABELS,
   type Merged,
   merge,
@@ -47,7 +51,9 @@ export function EditDialog({ person, opened, onClose }: Props) {
       closeButtonProps={{ 'aria-label': t`Close` }}
       closeOnClickOutside={false}
     >
-      <EditForm person={person} onClose={onClose} />
+      <Anew>
+        {(startOver) => <EditForm person={person} onClose={onClose} onStartOver={startOver} />}
+      </Anew>
     </Modal>
   );
 }
@@ -57,42 +63,55 @@ const HINTS: Partial<Record<Field, string>> = {
   display_name: t`The whole name.`,
 };
 
-function EditForm({ person, onClose }: Omit<Props, 'opened'>) {
+interface FormProps extends Omit<Props, 'opened'> {
+  onStartOver: () => void;
+}
+
+function EditForm({ person, onClose, onStartOver }: FormProps) {
   const queries = useQueryClient();
   const withPassword = useWithPassword();
   const form = useRef<HTMLFormElement>(null);
-  // What the form began with: the page behind it may be brought up to date meanwhile.
-  const [base, setBase] = useState(person);
-  const [draft, setDraft] = useState(() => draftOf(person));
-  const [conflicts, setConflicts] = useState<Partial<Draft>>({});
+  const {
+    draft: editing,
+    setDraft: edit,
+    kept,
+  } = useDraft(
+    `person ${person.username}`,
+    (): Editing => ({ base: baseOf(person), draft: draftOf(person), conflicts: {} }),
+    isEditing,
+  );
+  const { base, draft, conflicts } = editing;
   const [told, setTold] = useState<string | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
 
-  const set = (field: Field, value: string): void => setDraft({ ...draft, [field]: value });
+  const set = (field: Field, value: string): void =>
+    edit({ ...editing, draft: { ...draft, [field]: value } });
   const settle = (field: Field, value: string): void => {
-    set(field, value);
-    setConflicts(Object.fromEntries(Object.entries(conflicts).filter(([name]) => name !== field)));
+    const others = Object.entries(conflicts).filter(([name]) => name !== field);
+    edit({ base, draft: { ...draft, [field]: value }, conflicts: Object.fromEntries(others) });
+  };
+  const done = (): void => {
+    kept.drop();
+    onClose();
   };
 
   /** Somebody else saved first: their values come in beside what was typed here. */
   const meet = async (refusal: ApiError): Promise<void> => {
     const fresh = await queries.fetchQuery({ ...personQuery(person.username), staleTime: 0 });
     const merged = merge(base, draft, fresh);
-    setBase(fresh);
-    setDraft(merged.draft);
-    setConflicts(merged.conflicts);
+    edit({ base: baseOf(fresh), draft: merged.draft, conflicts: merged.conflicts });
     setTold(meetingText(refusal, merged));
   };
 
   const save = async (): Promise<void> => {
     const wanted = changes(base, draft);
-    if (Object.keys(wanted).length === 0) return onClose();
+    if (Object.keys(wanted).length === 0) return done();
     try {
       await withPassword(() => editPerson(person.username, wanted, base.version));
       const name = nameOf(person);
       notifications.show({ message: t`${name} is changed in the directory.` });
-      onClose();
+      done();
     } catch (refusal) {
       if (refusal instanceof Cancelled) return;
       if (isMeeting(refusal)) return meet(refusal);
@@ -102,6 +121,7 @@ function EditForm({ person, onClose }: Omit<Props, 'opened'>) {
   };
 
   const submit = async (event: FormEvent): Promise<void> => {
+    if (event.target !== event.currentTarget) return; // of a dialog within
     event.preventDefault();
     if (busy) return;
     setError(null);
@@ -118,6 +138,7 @@ function EditForm({ person, onClose }: Omit<Props, 'opened'>) {
   return (
     <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
       <Stack>
+        <AsYouLeftIt draft={kept} onStartOver={onStartOver} />
         {told && (
           <Notice tone="warning" urgent>
             {told}
@@ -155,7 +176,7 @@ function EditForm({ person, onClose }: Omit<Props, 'opened'>) {
           ))}
         </div>
         <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
+          <Button variant="default" onClick={done}>
             <Trans>Cancel</Trans>
           </Button>
           <Button type="submit" loading={busy}>

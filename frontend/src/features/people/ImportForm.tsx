@@ -8,9 +8,11 @@ import { fieldMessage, sentence } from '@/api/problem';
 import { useWithPassword } from '@/features/account/reauth';
 import { said } from '@/i18n/said';
 import { download } from '@/lib/download';
-import { useDraft } from '@/lib/useDraft';
+import { isText } from '@/lib/drafts';
+import { useDraft } from '@/lib/useFormDraft';
 import { Cancelled } from '@/ui/complain';
 import { Notice } from '@/ui/Notice';
+import { AsYouLeftIt } from '@/ui/StartOver';
 import { TEMPLATE, textProblem } from './csv';
 import classes from './Import.module.css';
 import { ImportProgress } from './ImportProgress';
@@ -19,10 +21,10 @@ import { importQuery, startImport } from './imports';
 import type { PeopleImport } from './shapes';
 
 /** A file, what would come of it, and the button that makes it so. */
-export function ImportForm() {
+export function ImportForm({ onStartOver }: { onStartOver: () => void }) {
   const navigate = useNavigate();
   const withPassword = useWithPassword();
-  const { draft: text, setDraft: setText, refused } = useDraft('people/import', () => '');
+  const { draft: text, setDraft: setText, kept } = useDraft('people', () => '', isText);
   const [checked, setChecked] = useState<string | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState<'checking' | 'creating' | null>(null);
@@ -43,10 +45,12 @@ export function ImportForm() {
     try {
       const started = await withPassword(() => startImport(text, dryRun));
       if (dryRun) setChecked(started.id);
-      else await navigate({ to: '/admin/new/people', search: { import: started.id } });
+      else {
+        kept.drop();
+        await navigate({ to: '/admin/new/people', search: { import: started.id } });
+      }
     } catch (error) {
       if (error instanceof Cancelled) return;
-      refused(error);
       setProblem(fieldMessage(error, 'csv') ?? sentence(error));
     } finally {
       setBusy(null);
@@ -60,10 +64,12 @@ export function ImportForm() {
         className={classes.form}
         noValidate
         onSubmit={(event: FormEvent) => {
+          if (event.target !== event.currentTarget) return; // of a dialog within
           event.preventDefault();
           void start(true);
         }}
       >
+        <AsYouLeftIt draft={kept} onStartOver={onStartOver} />
         <Choosing onText={change} />
         <Textarea
           ref={field}

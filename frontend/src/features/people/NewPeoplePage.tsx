@@ -5,6 +5,7 @@ import { mayChange } from '@/features/account/roles';
 import { useMe } from '@/features/account/useMe';
 import { AdminFrame } from '@/features/admin/AdminFrame';
 import { Notice } from '@/ui/Notice';
+import { Anew } from '@/ui/StartOver';
 import { ImportForm } from './ImportForm';
 import { ImportRun } from './ImportRun';
 
@@ -22,7 +23,7 @@ function Body() {
   const { import: id } = useSearch({ from: '/member/admin/new/people' });
   if (id !== undefined) return <ImportRun key={id} id={id} />;
   return mayChange(me) ? (
-    <ImportForm />
+    <Anew>{(startOver) => <ImportForm onStartOver={startOver} />}</Anew>
   ) : (
     <Notice tone="info">
       <Trans>Only administrators can import people. You may look at them.</Trans>

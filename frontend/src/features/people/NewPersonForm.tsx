@@ -5,17 +5,18 @@ import { Link } from '@tanstack/react-router';
 import { type FormEvent, useRef, useState } from 'react';
 import { fieldMessage, sentence } from '@/api/problem';
 import { useWithPassword } from '@/features/account/reauth';
-import { useDraft } from '@/lib/useDraft';
+import { useDraft } from '@/lib/useFormDraft';
 import { Cancelled } from '@/ui/complain';
 import { focusFirstProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
+import { AsYouLeftIt } from '@/ui/StartOver';
 import { createPerson } from './actions';
 import { Chips } from './Chips';
 import classes from './NewPerson.module.css';
 import {
   draftErrors,
   EMPTY,
-  type NewDraft,
+  isNewDraft,
   RARE,
   requestOf,
   TEXTS,
@@ -27,6 +28,7 @@ import type { OneTimePassword, Person } from './shapes';
 
 interface Props {
   onMade: (made: { person: Person; password: OneTimePassword }) => void;
+  onStartOver: () => void;
 }
 
 const LABELS: Record<TextField, string> = {
@@ -50,10 +52,10 @@ const HINTS: Partial<Record<TextField, string>> = {
   shell: t`As the settings say, if empty.`,
 };
 
-export function NewPersonForm({ onMade }: Props) {
+export function NewPersonForm({ onMade, onStartOver }: Props) {
   const withPassword = useWithPassword();
   const form = useRef<HTMLFormElement>(null);
-  const { draft, setDraft, refused } = useDraft<NewDraft>('people/new', () => EMPTY);
+  const { draft, setDraft, kept } = useDraft('new-person', () => EMPTY, isNewDraft);
   const [tried, setTried] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
@@ -64,16 +66,18 @@ export function NewPersonForm({ onMade }: Props) {
 
   const create = async (): Promise<void> => {
     try {
-      onMade(await withPassword(() => createPerson(requestOf(draft))));
+      const made = await withPassword(() => createPerson(requestOf(draft)));
+      kept.drop();
+      onMade(made);
     } catch (refusal) {
       if (refusal instanceof Cancelled) return;
-      refused(refusal);
       setError(refusal);
       focusFirstProblem(form);
     }
   };
 
   const submit = async (event: FormEvent): Promise<void> => {
+    if (event.target !== event.currentTarget) return; // of a dialog within
     event.preventDefault();
     if (busy) return;
     setTried(true);
@@ -112,6 +116,7 @@ export function NewPersonForm({ onMade }: Props) {
       aria-label={t`New person`}
       onSubmit={(event: FormEvent) => void submit(event)}
     >
+      <AsYouLeftIt draft={kept} onStartOver={onStartOver} />
       {elsewhere && <Notice tone="error">{sentence(error)}</Notice>}
       <div className={classes.fields}>
         {field('given_name')}
@@ -146,7 +151,7 @@ export function NewPersonForm({ onMade }: Props) {
         <div className={classes.fields}>{RARE.map(field)}</div>
       </details>
       <Group justify="flex-end">
-        <Button component={Link} to="/admin/people" variant="default">
+        <Button component={Link} to="/admin/people" variant="default" onClick={kept.drop}>
           <Trans>Cancel</Trans>
         </Button>
         <Button type="submit" loading={busy}>

@@ -8,6 +8,7 @@ import { useMe } from '@/features/account/useMe';
 import { AdminFrame } from '@/features/admin/AdminFrame';
 import { listed } from '@/i18n/lists';
 import { Notice } from '@/ui/Notice';
+import { Anew } from '@/ui/StartOver';
 import { NewPersonForm } from './NewPersonForm';
 import { PasswordBox } from './PasswordBox';
 import classes from './Person.module.css';
@@ -40,7 +41,7 @@ function Body() {
   return made ? (
     <Welcome made={made} onAnother={() => setMade(null)} />
   ) : (
-    <NewPersonForm onMade={setMade} />
+    <Anew>{(startOver) => <NewPersonForm onMade={setMade} onStartOver={startOver} />}</Anew>
   );
 }
 

@@ -1,5 +1,6 @@
 /** Editing a person while others may do the same: what was changed, by whom, and what to keep. Pure. */
 import { t } from '@lingui/core/macro';
+import { isLike, isNumber, isRecordOf, isText, orNull } from '@/lib/drafts';
 import type { Person } from './shapes';
 
 export const FIELDS = [
@@ -50,6 +51,52 @@ export function changes(base: Base, draft: Draft): Changes {
 export function formErrors(draft: Draft): Partial<Record<Field, string>> {
   return /^\d*$/.test(draft.gid.trim()) ? {} : { gid: t`Enter a number.` };
 }
+
+/** What the form holds. */
+export interface Editing {
+  /** what it began with: the page behind it may be brought up to date meanwhile */
+  base: Base;
+  draft: Draft;
+  /** of what somebody else changed too, their values */
+  conflicts: Partial<Draft>;
+}
+
+const orNoText = orNull(isText);
+
+export const isEditing = isLike<Editing>({
+  base: isLike<Base>({
+    given_name: orNoText,
+    surname: orNoText,
+    display_name: isText,
+    email: orNoText,
+    gid: orNull(isNumber),
+    home: orNoText,
+    shell: orNoText,
+    version: isText,
+  }),
+  draft: isLike<Draft>({
+    given_name: isText,
+    surname: isText,
+    display_name: isText,
+    email: isText,
+    gid: isText,
+    home: isText,
+    shell: isText,
+  }),
+  conflicts: isRecordOf(isText),
+});
+
+/** Of a person, what the form begins with. */
+export const baseOf = (person: Base): Base => ({
+  given_name: person.given_name,
+  surname: person.surname,
+  display_name: person.display_name,
+  email: person.email,
+  gid: person.gid,
+  home: person.home,
+  shell: person.shell,
+  version: person.version,
+});
 
 export interface Merged {
   /** what was typed, with the other's values where nothing was typed */

@@ -1,5 +1,6 @@
 /** The form for somebody new, as what is typed into it and as what is asked for. Pure. */
 import { t } from '@lingui/core/macro';
+import { isLike, isText, isTexts, orNull } from '@/lib/drafts';
 import type { NewPerson } from './shapes';
 import { suggestedUsername } from './suggest';
 
@@ -29,6 +30,19 @@ export const EMPTY: NewDraft = {
   shell: '',
   groups: [],
 };
+
+export const isNewDraft = isLike<NewDraft>({
+  given_name: isText,
+  surname: isText,
+  username: orNull(isText),
+  email: isText,
+  display_name: isText,
+  uid: isText,
+  gid: isText,
+  home: isText,
+  shell: isText,
+  groups: isTexts,
+});
 
 /** What a line of text is in; the rest may be left to the portal's settings. */
 export const RARE = ['display_name', 'uid', 'gid', 'home', 'shell'] as const;

@@ -70,6 +70,7 @@ function Form({ of }: { of: Parent }) {
   const name = kind === 'person' ? person.trim() : (group ?? groups[0] ?? '');
   const add = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
+    if (busy) return;
     if (name === '') return setProblem(t`Enter a user name.`);
     setBusy(true);
     try {
