@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { said, setSaid } from './said';
+import { said, setSaid, written } from './said';
 
 const SOME = {
   'Slurm is asked only so often. Please try again in {0} seconds.': '请在 {0} 秒后重试。',
@@ -97,5 +97,18 @@ describe('said', () => {
       '节点 $& {0}\nb 已宕机（见 a.b+c）。',
     );
     expect(said('The node n is down (see aXb+c).')).toBe('The node n is down (see aXb+c).');
+  });
+});
+
+describe('what people write', () => {
+  it('is translated only where the whole of it is the portal’s own', () => {
+    expect(written('It was cancelled.')).toBe('已取消。');
+    expect(written('Start it again. It was cancelled.')).toBe('Start it again. It was cancelled.');
+    expect(written('5 minutes')).toBe('5 minutes');
+    expect(written('toString')).toBe('toString');
+    expect(written(null)).toBeNull();
+    expect(written('')).toBe('');
+    setSaid(null);
+    expect(written('It was cancelled.')).toBe('It was cancelled.');
   });
 });

@@ -130,11 +130,13 @@ function reader(catalogue: Catalogue): Reader {
 }
 
 let read: Reader | null = null;
+let whole: Catalogue = {};
 let kept = new Map<string, string>();
 
 /** Who reads Chinese has the catalogue (portal/said.zh.json) set here once; null is English. */
 export function setSaid(catalogue: Catalogue | null): void {
   read = catalogue && reader(catalogue);
+  whole = catalogue ?? {};
   kept = new Map();
 }
 
@@ -151,4 +153,15 @@ export function said(text: string | null | undefined): string | null | undefined
   if (kept.size >= MAX_KEPT) kept.clear();
   kept.set(text, words);
   return words;
+}
+
+/** What a person may have written for others to read, as a title in the site's catalog or why a node
+ * is out of service: in the reader's language if all of it is known as it stands, which is then the
+ * portal's or Slurm's own. Anything else stays as it was written. */
+export function written(text: string): string;
+export function written(text: string | null): string | null;
+export function written(text: string | undefined): string | undefined;
+export function written(text: string | null | undefined): string | null | undefined;
+export function written(text: string | null | undefined): string | null | undefined {
+  return text && Object.hasOwn(whole, text) ? whole[text] : text;
 }

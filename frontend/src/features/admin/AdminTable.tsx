@@ -5,7 +5,7 @@ import type { Session } from '@/api/types';
 import { mayChange } from '@/features/account/roles';
 import { useMe } from '@/features/account/useMe';
 import { gpuText, stateWords } from '@/features/sessions/words';
-import { said } from '@/i18n/said';
+import { said, written } from '@/i18n/said';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './AdminPage.module.css';
@@ -59,7 +59,7 @@ function AdminRow({ session }: { session: Session }) {
       <Table.Td>
         {session.name}
         <div className={classes.quiet}>
-          {said(session.environment_title)}
+          {written(session.environment_title)}
           {job !== null && ` · ${t`job ${job}`}`}
         </div>
       </Table.Td>

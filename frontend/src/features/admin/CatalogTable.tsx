@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Paper, Table, Title } from '@mantine/core';
 import { useId } from 'react';
 import type { CatalogFile } from '@/api/types';
-import { said } from '@/i18n/said';
+import { said, written } from '@/i18n/said';
 import { StateChip } from '@/ui/StateChip';
 import classes from './CatalogPage.module.css';
 import { usable } from './catalog';
@@ -50,7 +50,7 @@ function Row({ item }: { item: CatalogFile }) {
   return (
     <Table.Tr>
       <Table.Td>
-        <span className={classes.title}>{said(item.title)}</span>{' '}
+        <span className={classes.title}>{written(item.title)}</span>{' '}
         <code className={classes.name}>{item.name}</code>
         {site && <div className={classes.path}>{item.file}</div>}
       </Table.Td>

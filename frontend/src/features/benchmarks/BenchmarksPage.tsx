@@ -9,7 +9,7 @@ import type { Template } from '@/api/types';
 import { PageTitle } from '@/app/PageTitle';
 import { templatesQuery } from '@/features/jobs/queries';
 import { sentences } from '@/i18n/lists';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import { clock } from '@/lib/clock';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
@@ -98,7 +98,7 @@ function Benchmark({ name, known, wanted, cluster }: Props) {
           {template === undefined && <option value={name}>{name}</option>}
           {known.map((one) => (
             <option key={one.name} value={one.name}>
-              {said(one.title)}
+              {written(one.title)}
             </option>
           ))}
         </NativeSelect>
@@ -107,7 +107,7 @@ function Benchmark({ name, known, wanted, cluster }: Props) {
             label={t`Figure`}
             value={measure}
             onChange={(event) => go({ template: name, measure: event.currentTarget.value })}
-            data={[...measures.keys()].map((value) => ({ value, label: said(value) }))}
+            data={[...measures.keys()].map((value) => ({ value, label: written(value) }))}
           />
         )}
         {template && (
@@ -120,7 +120,7 @@ function Benchmark({ name, known, wanted, cluster }: Props) {
           </Button>
         )}
       </div>
-      {template && <p className={classes.lead}>{said(template.description)}</p>}
+      {template && <p className={classes.lead}>{written(template.description)}</p>}
       {query.error && <Notice tone="error">{sentence(query.error)}</Notice>}
       {query.isPending && <Skeleton height={320} radius="lg" aria-label={t`Loading`} />}
       {query.data && measure === undefined && <Nothing runs={runs} />}
@@ -153,7 +153,7 @@ function Nothing({ runs }: { runs: BenchmarkRun[] }) {
 
 /** A measure with its unit, where its name doesn't say it already. */
 function titleText(measure: string, unit: string): string {
-  const name = said(measure);
+  const name = written(measure);
   return measure.includes(unit) ? name : t`${name}, in ${unit}`;
 }
 

@@ -2,7 +2,7 @@
 import { plural, t } from '@lingui/core/macro';
 import { locale } from '@/i18n';
 import { listed } from '@/i18n/lists';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import { localTime } from '@/lib/time';
 import type { BenchmarkRun, ClusterFigure, Labels } from './queries';
 
@@ -141,7 +141,7 @@ export function sameText(lines: readonly Line[]): string {
 export const labelText = (value: Label | undefined): string => {
   if (value === undefined) return '–';
   if (typeof value === 'boolean') return value ? t`yes` : t`no`;
-  return typeof value === 'number' ? value.toLocaleString(locale()) : said(value);
+  return typeof value === 'number' ? value.toLocaleString(locale()) : written(value);
 };
 
 /** A figure as one reads it: four digits that mean something. */
@@ -196,7 +196,7 @@ export function facetsOf(lines: readonly Line[]): Facet[] {
 
 /** A word speaks for itself; a number or a flag wants its name. */
 export const namedText = (name: string, value: Label | undefined): string =>
-  typeof value === 'string' ? said(value) : `${name} ${labelText(value)}`;
+  typeof value === 'string' ? written(value) : `${name} ${labelText(value)}`;
 
 /** The benchmark to begin with: of the newest run, else one that somebody has run, else the first. */
 export function firstTemplate(

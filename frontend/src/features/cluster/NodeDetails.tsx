@@ -6,7 +6,7 @@ import { type ReactNode, useEffect } from 'react';
 import { MaybeTerm } from '@/features/glossary/Term';
 import { memoryText } from '@/features/sessions/words';
 import { listed } from '@/i18n/lists';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import { isForDialog } from '@/ui/focus';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
@@ -50,7 +50,7 @@ export function NodeDetails({ node, seen, close }: Props) {
         <p className={classes.quiet}>{words.means}</p>
         {node.reason && (
           <p className={classes.reason}>
-            {said(node.reason)}
+            {written(node.reason)}
             {node.since && (
               <span className={classes.quiet}>
                 {' '}

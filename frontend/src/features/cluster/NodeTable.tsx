@@ -5,7 +5,7 @@ import { type ReactNode, useRef } from 'react';
 import { useWindowed } from '@/features/files/useWindowed';
 import { Term } from '@/features/glossary/Term';
 import { listed } from '@/i18n/lists';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './NodeTable.module.css';
@@ -136,7 +136,7 @@ interface RowProps {
 
 function Row({ node, row, chosen, choose, addresses }: RowProps) {
   const words = conditionWords(node);
-  const reason = said(node.reason);
+  const reason = written(node.reason);
   return (
     <tr aria-rowindex={row} data-chosen={chosen}>
       <th scope="row">

@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Paper } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './Cluster.module.css';
@@ -52,7 +52,7 @@ function Out({ node }: { node: SeenNode }) {
   return (
     <li>
       <strong>{node.name}</strong> <StateChip tone={words.tone} label={words.label} />{' '}
-      <span>{said(node.reason) ?? words.means}</span>
+      <span>{written(node.reason) ?? words.means}</span>
       {node.reason && node.since && (
         <span className={classes.quiet}>
           {' '}

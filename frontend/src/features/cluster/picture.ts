@@ -1,5 +1,5 @@
 /** Nodes as a picture and as a table: what each GPU is, which nodes are alike, in which order. Pure. */
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import { type ClusterSearch, type Column, NO_GPU, type Show } from './search';
 import type { Reservation, SeenNode } from './shapes';
 
@@ -108,7 +108,7 @@ function text(node: SeenNode): string {
     node.name,
     node.state,
     node.reason,
-    said(node.reason),
+    written(node.reason),
     ...node.partitions,
     ...node.gpus.map((gpus) => gpus.type),
     ...(users ?? []).map((user) => user.username),

@@ -3,7 +3,7 @@ import { plural, t } from '@lingui/core/macro';
 import { gpuText, memoryText, type StateWords } from '@/features/sessions/words';
 import { locale } from '@/i18n';
 import { listed, sentences } from '@/i18n/lists';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import type { Counts, Square } from './picture';
 import type {
   Condition,
@@ -93,7 +93,7 @@ export const memoryFreeText = (node: Memory): string =>
 /** All of a node in one sentence, for who hears the picture. */
 export function nodeSentence(node: SeenNode): string {
   const parts: string[] = [];
-  const reason = said(node.reason);
+  const reason = written(node.reason);
   if (!node.takes_work && reason) parts.push(reason);
   for (const gpus of node.gpus) parts.push(gpusText(gpus));
   if (node.takes_work && node.gpus.length === 0) parts.push(cpusText(node));

@@ -10,7 +10,7 @@ import { PageTitle } from '@/app/PageTitle';
 import { templatesQuery } from '@/features/jobs/queries';
 import { jobReason, jobStateWords } from '@/features/jobs/words';
 import { TensorboardLink } from '@/features/sessions/TensorboardLink';
-import { said } from '@/i18n/said';
+import { said, written } from '@/i18n/said';
 import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
 import { ScrollBox } from '@/ui/ScrollBox';
@@ -90,7 +90,7 @@ function Runs({ runs, all }: { runs: Run[]; all: boolean }) {
   const navigate = useNavigate();
   const templates = useQuery(templatesQuery);
   const titles = useMemo(
-    () => new Map(templates.data?.map(({ name, title }) => [name, said(title)])),
+    () => new Map(templates.data?.map(({ name, title }) => [name, written(title)])),
     [templates.data],
   );
   const found = useMemo(() => sections(runs, titles, all), [runs, titles, all]);

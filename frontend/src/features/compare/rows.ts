@@ -4,7 +4,7 @@ import type { Job, Resources } from '@/api/types';
 import { metricText, valueText } from '@/features/jobs/words';
 import { gpuText, memoryText } from '@/features/sessions/words';
 import { listed } from '@/i18n/lists';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import { duration, minutesAsTime } from '@/lib/time';
 import type { Run } from './queries';
 
@@ -118,7 +118,7 @@ function course(jobs: Job[], titles: ReadonlyMap<string, string>): Row[] {
     ),
     row(
       t`Environment`,
-      jobs.map((job) => said(job.environment_title)),
+      jobs.map((job) => written(job.environment_title)),
     ),
     row(t`Node`, jobs.map(nodes)),
     row(

@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Link, useSearch } from '@tanstack/react-router';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import classes from './Files.module.css';
 import { readable, steps } from './paths';
 import { EXACT, goTo } from './search';
@@ -9,7 +9,7 @@ import type { Root } from './shapes';
 /** The way from the root to here. */
 export function Crumbs({ root, path }: { root: Root; path: string }) {
   const search = useSearch({ from: '/member/files' });
-  const way = [{ name: said(root.title), path: '' }, ...steps(path)];
+  const way = [{ name: written(root.title), path: '' }, ...steps(path)];
   return (
     <nav aria-label={t`Folder`}>
       <ol className={classes.crumbs}>

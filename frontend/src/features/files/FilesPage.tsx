@@ -7,7 +7,7 @@ import { useEffect } from 'react';
 import { sentence } from '@/api/problem';
 import { PageTitle } from '@/app/PageTitle';
 import { useMe } from '@/features/account/useMe';
-import { said } from '@/i18n/said';
+import { said, written } from '@/i18n/said';
 import { Notice } from '@/ui/Notice';
 import classes from './Files.module.css';
 import { FolderView } from './FolderView';
@@ -105,7 +105,7 @@ function Places({ roots, root }: { roots: Roots; root: Root | undefined }) {
               {...here(name, false)}
               preload={false}
             >
-              {said(title)}
+              {written(title)}
             </Link>
           </li>
         ))}

@@ -6,7 +6,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo, useState } from 'react';
 import { sentence } from '@/api/problem';
 import { locale } from '@/i18n';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import { Notice } from '@/ui/Notice';
 import { SearchField } from '@/ui/SearchField';
 import { Crumbs } from './Crumbs';
@@ -118,7 +118,7 @@ function Listing(props: Props) {
               search={search}
               entries={entries}
               total={first?.total ?? entries.length}
-              label={path === '' ? said(root.title) : readable(nameOf(path))}
+              label={path === '' ? written(root.title) : readable(nameOf(path))}
               selection={selection}
               select={select}
               more={more}

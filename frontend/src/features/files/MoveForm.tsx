@@ -4,7 +4,7 @@ import { NativeSelect, Skeleton, Text, UnstyledButton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ApiError, sentence } from '@/api/problem';
-import { said } from '@/i18n/said';
+import { said, written } from '@/i18n/said';
 import { ConfirmForm } from '@/ui/ConfirmDialog';
 import { Notice } from '@/ui/Notice';
 import { move } from './actions';
@@ -59,7 +59,7 @@ export function MoveForm({ from, roots, entries, close, done }: Props) {
           label={t`Place`}
           value={to.root}
           onChange={(event) => setTo({ root: event.currentTarget.value, path: '' })}
-          data={roots.items.map(({ name, title }) => ({ value: name, label: said(title) }))}
+          data={roots.items.map(({ name, title }) => ({ value: name, label: written(title) }))}
         />
       )}
       <Text size="sm">

@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Progress } from '@mantine/core';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import classes from './SpaceLeft.module.css';
 import type { Space } from './shapes';
 import { type Measure, roomOf } from './sizes';
@@ -15,7 +15,7 @@ const COLORS: Record<Measure['level'], string> = {
 export function SpaceLeft({ title, space }: { title: string; space: Space }) {
   const room = roomOf(space);
   if (!room) return null;
-  const place = said(title);
+  const place = written(title);
   return (
     <div className={classes.room}>
       <p className={classes.text}>{room.quotaText}</p>

@@ -4,7 +4,7 @@ import { Button, Paper, Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
@@ -28,7 +28,7 @@ export function TrashView({ root, days }: { root: Root; days: number }) {
   const [asking, ask] = useState<readonly TrashItem[] | 'all' | null>(null);
   const { data, error } = asked;
   const items = data?.items ?? [];
-  const place = said(root.title);
+  const place = written(root.title);
   return (
     <>
       <div className={classes.head}>
@@ -93,7 +93,7 @@ function Line({ root, item, forever }: { root: Root; item: TrashItem; forever: (
   const { busy, change } = useChange();
   const name = readable(nameOf(item.path));
   const folder = folderOf(item.path);
-  const place = folder === '' ? said(root.title) : readable(folder);
+  const place = folder === '' ? written(root.title) : readable(folder);
   return (
     <li className={classes.line}>
       <FileIcon entry={{ kind: item.kind, target_kind: null }} />

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Paper, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useRef, useState, useSyncExternalStore } from 'react';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
@@ -117,7 +117,7 @@ function Line({ upload, roots, drop }: LineProps) {
 function placeText({ root, path }: Upload, roots: Roots): string {
   const found = roots.items.find(({ name }) => name === root);
   if (!found) return t`Its place isn’t shown here any more.`;
-  const place = said(found.title);
+  const place = written(found.title);
   const folder = readable(folderOf(path));
   return folder === '' ? t`in ${place}` : t`in ${place}, ${folder}`;
 }

@@ -12,7 +12,7 @@ import { myLimitsQuery } from '@/features/limits/queries';
 import { UseBars } from '@/features/limits/UseBars';
 import { bars } from '@/features/limits/use';
 import { useText as textOfUse } from '@/features/limits/words';
-import { said } from '@/i18n/said';
+import { said, written } from '@/i18n/said';
 import classes from './MyShare.module.css';
 
 /** What one uses now of what one may use. */
@@ -80,13 +80,13 @@ function Place({ place }: { place: components['schemas']['RoomOut'] }) {
   const room = roomOf(place);
   return (
     <li>
-      <p className={classes.name}>{said(place.title)}</p>
+      <p className={classes.name}>{written(place.title)}</p>
       {place.problem !== null || room === null ? (
         <p className={classes.quiet}>
           {said(place.problem) ?? t`It isn’t known how much room there is.`}
         </p>
       ) : (
-        <SpaceLeft title={said(place.title)} space={place} />
+        <SpaceLeft title={written(place.title)} space={place} />
       )}
       {room?.level === 'full' && (
         <p className={classes.full}>

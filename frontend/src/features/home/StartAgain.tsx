@@ -11,7 +11,7 @@ import { useAct } from '@/features/sessions/useAct';
 import { resourceTexts } from '@/features/sessions/words';
 import { toStartLink } from '@/features/start/link';
 import { notSaved, recentSetupsQuery, setupsQuery, startSetup } from '@/features/start/setups';
-import { said } from '@/i18n/said';
+import { said, written } from '@/i18n/said';
 import { Icon } from '@/ui/icons';
 import { Time } from '@/ui/Time';
 import classes from './StartAgain.module.css';
@@ -49,7 +49,7 @@ export function StartAgain() {
           <Tile
             key={JSON.stringify([setup.environment, setup.resources])}
             setup={setup}
-            name={said(setup.environment_title)}
+            name={written(setup.environment_title)}
             usedAt={setup.used_at}
             start={() => startAgain(setup)}
           />
@@ -84,7 +84,7 @@ function Tile({ setup, name, usedAt, start }: TileProps) {
   // A second click comes before the button is drawn busy.
   const started = useRef(false);
   const { environment, resources, problem } = setup;
-  const title = said(setup.environment_title);
+  const title = written(setup.environment_title);
   const about = [...(name === title ? [] : [title]), ...resourceTexts(resources)];
 
   const onStart = async (): Promise<void> => {

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import type { JobDetail } from '@/api/types';
 import { MaybeTerm } from '@/features/glossary/Term';
 import { listed } from '@/i18n/lists';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import classes from './JobPage.module.css';
 import { askedTexts, valueText } from './words';
 
@@ -47,7 +47,7 @@ function aboutFacts(job: JobDetail, title: string | undefined): Fact[] {
       ? [{ word: 'Template', label: t`Template`, value: title ?? job.template }]
       : []),
     ...(job.environment_title
-      ? [{ word: 'Environment', label: t`Environment`, value: said(job.environment_title) }]
+      ? [{ word: 'Environment', label: t`Environment`, value: written(job.environment_title) }]
       : []),
     ...(job.external ? [{ word: 'Origin', label: t`Origin`, value: t`outside the portal` }] : []),
     ...(job.workdir

@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Job } from '@/api/types';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import { useLive } from '@/live/store';
 import { jobRows, unplaced } from './list';
 import { JOBS_KEY, jobsQuery, templatesQuery } from './queries';
@@ -86,7 +86,7 @@ export function useJobs(search: JobsSearch): Jobs {
   );
   useAskForPlaces(isPending ? [] : unplaced(read, live ?? [], removed, search), again);
   const titles = useMemo(
-    () => new Map(templates.data?.map(({ name, title }) => [name, said(title)])),
+    () => new Map(templates.data?.map(({ name, title }) => [name, written(title)])),
     [templates.data],
   );
   return {

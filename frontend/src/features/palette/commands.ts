@@ -6,7 +6,7 @@ import { SECTIONS } from '@/features/account/sections';
 import { ADMIN_PARTS } from '@/features/admin/nav';
 import { jobStateWords } from '@/features/jobs/words';
 import { stateWords } from '@/features/sessions/words';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import { isLive } from '@/live/reducer';
 
 export type Act = 'shortcuts' | 'light' | 'dark' | 'auto' | 'log-out';
@@ -81,7 +81,7 @@ const ledGroups = (me: Me): Command[] =>
 
 function ofSession(session: Session): Command[] {
   const { id, name, url, environment_title } = session;
-  const words = `${said(environment_title)} ${t`session notebook`} ${session.node ?? ''}`;
+  const words = `${written(environment_title)} ${t`session notebook`} ${session.node ?? ''}`;
   const state = stateWords(session).label;
   const own = page(`/sessions/${id}`, name, words, t`Session, ${state}`);
   if (session.state !== 'running' || url === null) return [own];

@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { Session } from '@/api/types';
 import { useAct } from '@/features/sessions/useAct';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
@@ -52,7 +52,7 @@ export function Packages({ session }: { session: Of }) {
 
 function Installed({ found, session }: { found: Found; session: Of }) {
   const none = found.items.length === 0;
-  const environment = said(session.environment_title);
+  const environment = written(session.environment_title);
   const { folder } = found;
   return (
     <>
@@ -96,7 +96,7 @@ function List({ found }: { found: Found }) {
 /** Moves all of them to the trash, after a question. */
 function Remove({ session, count }: { session: Of; count: number }) {
   const [asking, setAsking] = useState(false);
-  const environment = said(session.environment_title);
+  const environment = written(session.environment_title);
   const client = useQueryClient();
   const act = async (): Promise<void> => {
     const after = await resetPackages(session.environment);

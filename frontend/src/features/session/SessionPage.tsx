@@ -10,7 +10,7 @@ import logClasses from '@/features/log/LogPage.module.css';
 import { Notebooks } from '@/features/sessions/Notebooks';
 import { StartSteps } from '@/features/sessions/StartSteps';
 import { stateWords } from '@/features/sessions/words';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import { Fold } from '@/ui/Fold';
 import { Notice } from '@/ui/Notice';
 import { StateChip } from '@/ui/StateChip';
@@ -43,7 +43,7 @@ function Detail({ session }: { session: Session }) {
       </Link>
       <div className={logClasses.top}>
         <PageTitle tab={t`Session ${{ name: session.name }}`}>{session.name}</PageTitle>
-        <span className={classes.quiet}>{said(session.environment_title)}</span>
+        <span className={classes.quiet}>{written(session.environment_title)}</span>
         <span aria-live="polite">
           <StateChip {...stateWords(session)} />
         </span>

@@ -2,7 +2,7 @@
 import { t } from '@lingui/core/macro';
 import type { Session } from '@/api/types';
 import { gpuText, memoryText, nodesText } from '@/features/sessions/words';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import { minutesAsTime } from '@/lib/time';
 
 export interface Fact {
@@ -19,7 +19,7 @@ function fact(label: string, value: string | number | null | undefined): Fact[] 
 
 export function resourceFacts({ resources, environment_title }: Session): Fact[] {
   return [
-    ...fact(t`Environment`, said(environment_title)),
+    ...fact(t`Environment`, written(environment_title)),
     ...fact(t`GPUs`, resources.gpus > 0 ? gpuText(resources) : t`none`),
     ...fact(t`CPUs`, resources.cpus),
     ...fact(

@@ -3,7 +3,7 @@ import { Paper } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { memo, type ReactNode } from 'react';
 import type { Session } from '@/api/types';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import { EndedBody } from './EndedBody';
@@ -42,7 +42,7 @@ export const SessionCard = memo(function SessionCard({ session }: { session: Ses
             {session.name}
           </Link>
         </h3>
-        <span className={classes.environment}>{said(session.environment_title)}</span>
+        <span className={classes.environment}>{written(session.environment_title)}</span>
         <span className={classes.chip}>
           <StateChip {...stateWords(session)} />
         </span>

@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { ActionIcon } from '@mantine/core';
 import type { Environment } from '@/api/types';
-import { said } from '@/i18n/said';
+import { said, written } from '@/i18n/said';
 import choice from '@/ui/ChoiceCard.module.css';
 import { Icon } from '@/ui/icons';
 import classes from './EnvironmentCard.module.css';
@@ -25,7 +25,7 @@ function technical({ language, version, cuda, packages }: Environment): string {
 /** One environment to choose, to make a favourite of, and to look into. */
 export function EnvironmentCard({ environment, checked, favourite, onChoose, onFavour }: Props) {
   const { name, available } = environment;
-  const title = said(environment.title);
+  const title = written(environment.title);
   return (
     <div
       className={`${choice.frame} ${classes.card}`}
@@ -44,7 +44,7 @@ export function EnvironmentCard({ environment, checked, favourite, onChoose, onF
         />
         <span className={choice.text}>
           <span className={`${choice.title} ${classes.title}`}>{title}</span>
-          <span>{said(environment.description)}</span>
+          <span>{written(environment.description)}</span>
           {available ? (
             <span className={classes.quiet}>{technical(environment)}</span>
           ) : (

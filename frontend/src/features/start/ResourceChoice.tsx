@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import type { Cluster, Environment } from '@/api/types';
 import { resourceTexts } from '@/features/sessions/words';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import type { Draft, Problems } from './check';
 import { toDraft } from './draft';
@@ -31,12 +31,12 @@ export function ResourceChoice({ cluster, environment, check, chosen, onChoose }
             key={preset.name}
             group="preset"
             value={preset.name}
-            title={said(preset.title)}
+            title={written(preset.title)}
             checked={preset.name === chosen}
             disabled={problem !== undefined}
             onChoose={onChoose}
           >
-            {preset.description && <span>{said(preset.description)}</span>}
+            {preset.description && <span>{written(preset.description)}</span>}
             <span className={classes.quiet}>{resourceTexts(draft).join(' · ')}</span>
             {problem && <span className={classes.why}>{problem}</span>}
           </ChoiceCard>

@@ -7,7 +7,7 @@ import { sentence } from '@/api/problem';
 import type { Setup } from '@/api/types';
 import { resourceTexts } from '@/features/sessions/words';
 import { sentences } from '@/i18n/lists';
-import { said } from '@/i18n/said';
+import { said, written } from '@/i18n/said';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
@@ -40,7 +40,7 @@ export function SetupList({ onUse }: { onUse: (given: Given) => void }) {
 function SetupItem({ setup, onUse }: { setup: Setup; onUse: (given: Given) => void }) {
   const [asking, ask] = useState<'rename' | 'delete' | null>(null);
   const { name, resources, problem } = setup;
-  const title = said(setup.environment_title);
+  const title = written(setup.environment_title);
   return (
     <li className={classes.setup}>
       <button type="button" onClick={() => onUse(setup)}>

@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Paper } from '@mantine/core';
 import { gpuText } from '@/features/sessions/words';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { StartOver } from '@/ui/StartOver';
@@ -22,7 +22,7 @@ interface Props {
 /** What is about to be started, when it would run, and the button. */
 export function StartSummary({ start, busy, onStartOver }: Props & { onStartOver: () => void }) {
   const { environment, draft, starter } = start;
-  const title = said(environment?.title);
+  const title = written(environment?.title);
   const refusal = generalRefusal(start.refusal);
   return (
     <Paper component="section" className={classes.summary} aria-labelledby="summary">
@@ -77,7 +77,7 @@ export function StartBar({ start, busy }: Props) {
   return (
     <div className={classes.bar}>
       <p>
-        <strong>{said(environment?.title)}</strong>
+        <strong>{written(environment?.title)}</strong>
         <span className={classes.quiet}>{draftText(draft)}</span>
       </p>
       <Button type="submit" loading={busy} disabled={environment === undefined}>

@@ -7,7 +7,7 @@ import { plural, t } from '@lingui/core/macro';
 import type { Cluster, ClusterNode, Environment, Partition } from '@/api/types';
 import { cpusText, gpusText, memoryText } from '@/features/sessions/words';
 import { listed } from '@/i18n/lists';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import { minutesAsTime } from '@/lib/time';
 
 /** Numbers are null while their field is empty. */
@@ -116,7 +116,7 @@ export function checkResources(
   if (!/^up$/i.test(partition.state))
     shape.partition = t`${{ name: partition.name }} takes no jobs just now (it is ${{ state: partition.state.toLowerCase() }}).`;
   if (environment?.gpu === 'required' && draft.gpus === 0)
-    shape.gpus = t`${{ title: said(environment.title) }} needs at least one GPU.`;
+    shape.gpus = t`${{ title: written(environment.title) }} needs at least one GPU.`;
   const nodes = nodesOf(cluster, partition);
   const time = timeProblem(draft, partition);
   const gpu = gpuProblem(draft, partition, nodes);

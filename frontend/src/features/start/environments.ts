@@ -3,7 +3,7 @@ import { t } from '@lingui/core/macro';
 import type { Environment } from '@/api/types';
 import { locale } from '@/i18n';
 import { listed } from '@/i18n/lists';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 
 type Known = Pick<Environment, 'title' | 'framework' | 'available' | 'gpu'>;
 
@@ -14,7 +14,8 @@ function place({ available, framework, gpu }: Known): number {
 
 /** What serves everybody first, then the frameworks by name, and at last what can't be used. */
 export function inEnvironmentOrder<T extends Known>(all: readonly T[]): T[] {
-  const byTitle = (a: T, b: T): number => said(a.title).localeCompare(said(b.title), locale());
+  const byTitle = (a: T, b: T): number =>
+    written(a.title).localeCompare(written(b.title), locale());
   return [...all].sort((a, b) => place(a) - place(b) || byTitle(a, b));
 }
 
@@ -55,7 +56,7 @@ export function missingText(all: readonly Named[], asked: Asked | null): string 
     return by === 'link'
       ? t`The link asks for the environment “${name}”, which this site hasn't got. Another one is chosen below.`
       : t`The setup asks for the environment “${name}”, which this site hasn't got any more. Another one is chosen below.`;
-  const title = said(found.title);
+  const title = written(found.title);
   return by === 'link'
     ? t`The link asks for ${title}, which can't be used now. Another one is chosen below.`
     : t`The setup asks for ${title}, which can't be used now. Another one is chosen below.`;
@@ -70,7 +71,7 @@ type Findable = Pick<
 export function isFound(environment: Findable, typed: string): boolean {
   const { name, title, description, language, framework, version, packages } = environment;
   // Who reads it in Chinese may still type the English words.
-  const about = [title, description].flatMap((text) => [text, said(text)]);
+  const about = [title, description].flatMap((text) => [text, written(text)]);
   const whole = [name, ...about, `${language} ${version}`, framework, ...packages]
     .join('\n')
     .toLowerCase();

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { NativeSelect } from '@mantine/core';
 import type { Environment } from '@/api/types';
 import startClasses from '@/features/start/StartPage.module.css';
-import { said } from '@/i18n/said';
+import { said, written } from '@/i18n/said';
 
 interface Props {
   choices: readonly Environment[];
@@ -27,7 +27,7 @@ export function EnvironmentSelect({ choices, chosen, problem, onChoose }: Props)
         value={chosen}
         onChange={(event) => onChoose(event.currentTarget.value)}
         error={problem}
-        data={choices.map(({ name, title }) => ({ value: name, label: said(title) }))}
+        data={choices.map(({ name, title }) => ({ value: name, label: written(title) }))}
       />
     </fieldset>
   );

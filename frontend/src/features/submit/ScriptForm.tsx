@@ -4,7 +4,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import type { Cluster, Environment, JobDetail } from '@/api/types';
 import startClasses from '@/features/start/StartPage.module.css';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import { isText } from '@/lib/drafts';
 import { useFormDraft, useKept } from '@/lib/useFormDraft';
 import { CodeEditor } from '@/ui/code/CodeEditor';
@@ -110,7 +110,7 @@ export function ScriptForm({ environments, cluster, from, onStartOver }: Props) 
           error={refusal.others.environment}
           data={[
             { value: '', label: t`None: with what the node has` },
-            ...available.map(({ name, title }) => ({ value: name, label: said(title) })),
+            ...available.map(({ name, title }) => ({ value: name, label: written(title) })),
           ]}
         />
       </div>

@@ -13,7 +13,7 @@ import { isKnown } from '@/features/cluster/nodes';
 import { jobQuery, templateQuery, templatesQuery } from '@/features/jobs/queries';
 import logClasses from '@/features/log/LogPage.module.css';
 import startClasses from '@/features/start/StartPage.module.css';
-import { said } from '@/i18n/said';
+import { written } from '@/i18n/said';
 import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
 import type { Filled } from './link';
@@ -134,8 +134,8 @@ function FromTemplate({
   if (data === undefined || environments.data === undefined) return <Loading />;
   return (
     <WithPanel
-      title={from ? runAgain(from) : said(data.title)}
-      about={said(data.description)}
+      title={from ? runAgain(from) : written(data.title)}
+      about={written(data.description)}
       back={
         <Link to="/jobs/new" className={logClasses.back}>
           <Trans>← All templates</Trans>

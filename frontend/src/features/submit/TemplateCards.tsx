@@ -5,7 +5,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Template } from '@/api/types';
 import { resourceTexts } from '@/features/sessions/words';
-import { said } from '@/i18n/said';
+import { said, written } from '@/i18n/said';
 import classes from './SubmitPage.module.css';
 import { findTemplates } from './templates';
 
@@ -46,7 +46,7 @@ export function TemplateCards({ templates }: { templates: Template[] }) {
 
 function TemplateCard({ template }: { template: Template }) {
   const { name, available } = template;
-  const title = said(template.title);
+  const title = written(template.title);
   return (
     <Paper className={classes.template} data-available={available}>
       <h2 className={classes.title}>
@@ -58,7 +58,7 @@ function TemplateCard({ template }: { template: Template }) {
           title
         )}
       </h2>
-      <p>{said(template.description)}</p>
+      <p>{written(template.description)}</p>
       {available ? (
         <p className={classes.quiet}>{resourceTexts(template.default_resources).join(' · ')}</p>
       ) : (
