@@ -96,6 +96,9 @@ wheel: prepare   ## the portal as one wheel, with its lock, in STATE/wheel
 screenshots: prepare-tests   ## every page of the running demo, in pictures
 	@$(DEV)/python -m tests.browser.screenshots --cluster $(STATE)/demo --out $(STATE)/screenshots
 
+pictures: prepare-tests      ## the documentation's pictures, of the running demo
+	@$(DEV)/python -m tests.browser.pictures --cluster $(STATE)/demo
+
 bench: prepare-tests         ## speed and memory, beside the alternatives
 	@$(PYTHON) -m cluster.test --state-root $(STATE) --program bench
 

@@ -52,7 +52,7 @@ def log_in(context: BrowserContext, base_url: str, username: str, password: str)
 
 def begin(api: Api) -> dict[str, str]:
     """Start and submit what the pages show; what `finish` waits for. Answers names to ids."""
-    resources = {"cpus": 1, "memory_gb": 1, "time_limit_minutes": 30}
+    resources = {"gpus": 1, "cpus": 1, "memory_gb": 1, "time_limit_minutes": 30}
     session = {"environment": "python3", "resources": resources}
     job = {"resources": SMALL}
     # a name is free again only when what had it has ended

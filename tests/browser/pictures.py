@@ -1,0 +1,107 @@
+"""The documentation's pictures, taken of a running cluster.
+
+    python -m tests.browser.pictures --cluster DIR [--out docs/pictures]
+
+DIR is the state folder of a running cluster, such as the demo's. It starts and ends what
+`scenes` has, as the screenshots of every page do; a notebook in carol's home directory, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
+
+from tests.browser import jupyterlab as jl
+from tests.browser import scenes
+from tests.browser.chromium import launch
+from tests.browser.places import PLACES, READY_MS, Place, settle
+from tests.browser.screenshots import FULL, Look, Wanted, opened, with_scene
+from tests.live import Live
+
+OUT = Path(__file__).resolve().parent.parent.parent / "docs/pictures"
+LOOK = Look("docs", size=(1200, 760))
+KERNEL = "Python 3.11"
+CELL = (
+    "import os, socket\n"
+    'print("on", socket.gethostname(), "as Slurm job", os.environ["SLURM_JOB_ID"])\n'
+    'print("GPUs:", os.environ.get("CUDA_VISIBLE_DEVICES", "none"))'
+)
+SHOWN = (
+    "home",
+    "start",
+    "session",
+    "job-template",
+    "jobs",
+    "job",
+    "job-failed",
+    "cluster",
+    "files",
+    "admin-people",
+    "admin-group",
+    "admin-status",
+)
+# What comes later than the page, and belongs into its picture.
+SHOWS = {"session": (".uplot",), "job-failed": ("text=ModuleNotFoundError",)}
+
+
+def places() -> list[Place]:
+    """The pages that the documentation shows, in its order."""
+    known = {place.name: place for place in PLACES}
+    return [known[name] for name in SHOWN]
+
+
+def take(live: Live, browser: Browser, out: Path, things: Mapping[str, str]) -> None:
+    """One picture of each page as one looks at it, and one of JupyterLab."""
+    context = opened(browser, LOOK)
+    page = context.new_page()
+    page.goto(f"{live.base_url}/login")
+    settle(page)
+    page.screenshot(path=out / "login.png")
+    api = scenes.log_in(context, live.base_url, FULL, live.users[FULL])
+    for place in places():
+        page.goto(live.base_url + place.address(things))
+        settle(page)
+        for there in SHOWS.get(place.name, ()):
+            page.locator(there).first.wait_for(timeout=READY_MS)
+        page.screenshot(path=out / f"{place.name}.png")
+    url = api.ask("GET", f"/sessions/{things['session']}")["url"]
+    jupyterlab(context, live.base_url + url, out / "jupyterlab.png")
+    context.close()
+
+
+def jupyterlab(context: BrowserContext, url: str, file: Path) -> None:
+    """A notebook with one cell that has run."""
+    lab = context.new_page()
+    jl.open_launcher(lab, url)
+    jl.open_notebook(lab, KERNEL)
+    jl.run_cell(lab, CELL)
+    jl.output(lab, "as Slurm job")
+    jl.idle(lab, KERNEL)
+    lab.get_by_role("button", name=re.compile("left$")).wait_for(timeout=READY_MS)
+    lab.screenshot(path=file)
+    lab.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.browser.pictures")
+    parser.add_argument("--cluster", type=Path, required=True, help="a running cluster's folder")
+    parser.add_argument("--out", type=Path, default=OUT, help="where the pictures go")
+    asked = parser.parse_args()
+    asked.out.mkdir(parents=True, exist_ok=True)
+    live = Live.of(asked.cluster)
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        wanted = Wanted(live, asked.out, (), (LOOK,))
+        try:
+            with_scene(wanted, browser, lambda things: take(live, browser, asked.out, things))
+        finally:
+            live.exec_as(FULL, ["/bin/sh", "-c", "rm -f Untitled*.ipynb"])
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
