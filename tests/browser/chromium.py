@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Browser, Playwright
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, Playwright
+
+PATIENCE_MS = 120_000
+"""For what a page or a server on a busy machine does; nothing waits for it in vain."""
 
 CHROMIUM = "/usr/bin/chromium"
 QUIET = [
@@ -14,6 +19,13 @@ QUIET = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+
+def window(browser: Browser, **options: Any) -> BrowserContext:
+    """With cookies of its own, and patience; `options` are those of `new_context`."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE_MS)
+    return context
 
 
 def launch(playwright: Playwright) -> Browser:

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from tests.browser.chromium import launch
+from tests.browser.chromium import PATIENCE_MS, launch, window
 from tests.live import Live
 
-PATIENCE_MS = 30_000
-expect.set_options(timeout=120_000)  # however busy the machine is
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +27,7 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture
 def context(chromium: Browser, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
     """A browser of its own for each test; what a failed one shows is kept as a picture."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(PATIENCE_MS)
+    context = window(chromium, viewport={"width": 1280, "height": 900})
     yield context
     pictures = os.environ.get("PORTAL_TEST_PICTURES")
     if pictures:

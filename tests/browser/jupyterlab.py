@@ -6,17 +6,13 @@ import re
 
 from playwright.sync_api import Locator, Page
 
-SLOW_MS = 120_000
-"""For what a kernel or a server on a busy machine does; nothing waits for it in vain."""
-
-
 NOTEBOOK_CARD = ".jp-LauncherCard[data-category=Notebook]"
 
 
 def open_launcher(lab: Page, url: str) -> None:
     """JupyterLab with its launcher alone; what was open before is left."""
     lab.goto(f"{url}lab?reset")
-    lab.locator(NOTEBOOK_CARD).first.wait_for(timeout=SLOW_MS)
+    lab.locator(NOTEBOOK_CARD).first.wait_for()
 
 
 def kernels(lab: Page) -> list[str]:
@@ -39,7 +35,7 @@ def open_notebook(lab: Page, kernel: str) -> None:
 def idle(lab: Page, kernel: str) -> None:
     """Wait until the status bar says that the kernel has nothing to do."""
     words = re.compile(rf"^{re.escape(kernel)} \| Idle$")
-    lab.get_by_text(words).first.wait_for(timeout=SLOW_MS)
+    lab.get_by_text(words).first.wait_for()
 
 
 def run_cell(lab: Page, code: str) -> None:
@@ -53,7 +49,7 @@ def run_cell(lab: Page, code: str) -> None:
 def output(lab: Page, text: str | re.Pattern[str]) -> str:
     """The last output with this text, once it is there."""
     found = front(lab).locator(".jp-OutputArea-output", has_text=text).last
-    found.wait_for(timeout=SLOW_MS)
+    found.wait_for()
     return found.inner_text()
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState
 
 from tests.browser.axe import findings
+from tests.browser.chromium import window
 from tests.browser.places import settle
 
 WIDTH, HEIGHT = 390, 844
-SLOW_MS = 120_000
 
 
 def phone(chromium: Browser, login: StorageState | None = None) -> BrowserContext:
     """One that holds still and is light; `login`: the cookies of another browser."""
-    context = chromium.new_context(
+    return window(
+        chromium,
         viewport={"width": WIDTH, "height": HEIGHT},
         is_mobile=True,
         has_touch=True,
@@ -21,8 +22,6 @@ def phone(chromium: Browser, login: StorageState | None = None) -> BrowserContex
         color_scheme="light",
         storage_state=login,
     )
-    context.set_default_timeout(SLOW_MS)
-    return context
 
 
 def ill_fitting(page: Page, name: str) -> list[str]:

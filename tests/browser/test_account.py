@@ -11,9 +11,9 @@ from contextlib import closing
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from tests.browser.chromium import window
 from tests.live import Live
 
-SLOW_MS = 120_000
 CHINESE = "简体中文"
 # The browser's own, which also write down what they show.
 RECORDER = """
@@ -52,7 +52,7 @@ def submit(portal: Live, context: BrowserContext, name: str, script: str) -> Non
 
 def hears(page: Page, title: str) -> list[str]:
     """Wait until a tab tells this; all it has told about what this test made."""
-    page.wait_for_function("title => told.includes(title)", arg=title, timeout=SLOW_MS)
+    page.wait_for_function("title => told.includes(title)", arg=title)
     return told_by(page)
 
 
@@ -133,7 +133,7 @@ def test_a_language_is_kept_for_every_login(portal: Live, reader: Page, chromium
         expect(reader.get_by_role("heading", level=1)).to_have_text("您的账户")
         reader.reload()
         expect(reader.get_by_role("radio", name=CHINESE)).to_be_checked()
-        with closing(chromium.new_context()) as elsewhere:
+        with closing(window(chromium)) as elsewhere:
             logs_in_anew(portal, elsewhere.new_page())
     finally:
         choose(portal, reader, "English")

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from tests.browser.chromium import window
 from tests.live import Live
 
 LogIn = Callable[[Page, str], None]
-SLOW_MS = 120_000
 GONE = re.compile("switched off|locked|disabled")
 NEWS = "Maintenance on Monday"
 PARTS = ("Database", "Directory", "Slurm", "Slurm's accounting", "JupyterHub", "Front door")
@@ -21,8 +21,7 @@ PARTS = ("Database", "Directory", "Slurm", "Slurm's accounting", "JupyterHub", "
 @pytest.fixture
 def newcomer(chromium: Browser) -> Iterator[Page]:
     """The browser of somebody who joins."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(SLOW_MS)
+    context = window(chromium, viewport={"width": 1280, "height": 900})
     yield context.new_page()
     context.close()
 
@@ -30,7 +29,6 @@ def newcomer(chromium: Browser) -> Iterator[Page]:
 @pytest.fixture
 def admin(portal: Live, context: BrowserContext, log_in: LogIn) -> Iterator[Page]:
     """carol's browser; what the test announces goes with it."""
-    context.set_default_timeout(SLOW_MS)
     page = context.new_page()
     log_in(page, "carol")
     yield page
@@ -117,7 +115,7 @@ def announce(portal: Live, admin: Page, newcomer: Page) -> None:
     dialog.get_by_label("Text").fill("<b>Jobs</b> wait until it is over.")
     dialog.get_by_role("button", name="Announce").click()
     banners = newcomer.get_by_role("region", name="Announcements")
-    expect(banners).to_contain_text(NEWS, timeout=SLOW_MS)
+    expect(banners).to_contain_text(NEWS)
     expect(banners).to_contain_text("<b>Jobs</b> wait")
 
 
@@ -134,7 +132,7 @@ def look_at_audit_and_status(portal: Live, admin: Page, username: str) -> None:
         item = admin.get_by_role("listitem").filter(
             has=admin.get_by_role("heading", name=re.compile(f"^{part}( ldap.*)?$"))
         )
-        expect(item.first).to_contain_text("Works", timeout=SLOW_MS)
+        expect(item.first).to_contain_text("Works")
 
 
 def leave(portal: Live, admin: Page, newcomer: Page, username: str, password: str) -> None:

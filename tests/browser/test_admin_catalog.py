@@ -51,7 +51,6 @@ def name(portal: Live) -> Iterator[str]:
 
 @pytest.fixture
 def admin(context: BrowserContext, log_in: LogIn) -> Page:
-    context.set_default_timeout(120_000)
     page = context.new_page()
     log_in(page, "carol")
     return page

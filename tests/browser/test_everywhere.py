@@ -12,21 +12,23 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser import scenes
 from tests.browser.axe import findings
+from tests.browser.chromium import window
 from tests.browser.phone import ill_fitting, phone
 from tests.browser.places import PLACES, settle
 from tests.live import Live
 
-SLOW_MS = 120_000
 CAROL = "carol"
 
 
 @pytest.fixture
 def calm(chromium: Browser) -> Iterator[BrowserContext]:
     """A browser of somebody who wants nothing to move: nothing is half faded in when looked at."""
-    context = chromium.new_context(
-        viewport={"width": 1280, "height": 900}, reduced_motion="reduce", color_scheme="light"
+    context = window(
+        chromium,
+        viewport={"width": 1280, "height": 900},
+        reduced_motion="reduce",
+        color_scheme="light",
     )
-    context.set_default_timeout(SLOW_MS)
     yield context
     context.close()
 
@@ -70,10 +72,9 @@ IN_CHINESE = (
 
 def test_pages_in_chinese_shut_nobody_out(portal: Live, chromium: Browser) -> None:
     """For a browser that speaks it, whose reader has chosen nothing."""
-    context = chromium.new_context(
-        viewport={"width": 1280, "height": 900}, reduced_motion="reduce", locale="zh-CN"
+    context = window(
+        chromium, viewport={"width": 1280, "height": 900}, reduced_motion="reduce", locale="zh-CN"
     )
-    context.set_default_timeout(SLOW_MS)
     with closing(context):
         page = context.new_page()
         page.goto(f"{portal.base_url}/login")

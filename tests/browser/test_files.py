@@ -17,7 +17,6 @@ from playwright.sync_api import BrowserContext, Locator, Page, Request, Route, e
 from tests.live import Live
 
 LogIn = Callable[[Page, str], None]
-SLOW_MS = 120_000
 CHUNK = 8 << 20
 LARGE = 2 * CHUNK - 100
 MARKUP = "<script>document.title = 'caught'</script><b>bold?</b>"
@@ -47,7 +46,6 @@ def folder() -> str:
 @pytest.fixture
 def page(portal: Live, context: BrowserContext, log_in: LogIn, folder: str) -> Iterator[Page]:
     """alice, who leaves nothing behind."""
-    context.set_default_timeout(SLOW_MS)
     page = context.new_page()
     page.on("dialog", lambda dialog: dialog.accept())  # that leaving ends an upload
     log_in(page, "alice")

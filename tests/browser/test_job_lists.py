@@ -13,7 +13,6 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from tests.live import Live
 
 LogIn = Callable[[Page, str], None]
-SOON_MS = 120_000
 NAME = f"lists{uuid4().hex[:6]}"  # of this run's jobs alone
 SMALL = {"cpus": 1, "memory_gb": 1}
 LEARNING = {"template": "python-training", "resources": SMALL}
@@ -67,7 +66,7 @@ def filter_and_return(portal: Live, page: Page) -> None:
     page.get_by_label("State", exact=True).select_option("Completed")
     page.get_by_label("Template", exact=True).select_option("Training with NumPy")
     page.get_by_label("Order").select_option("By name, A to Z")
-    expect(page.get_by_role("article")).to_have_count(2, timeout=SOON_MS)
+    expect(page.get_by_role("article")).to_have_count(2)
     page.reload()
     names = page.get_by_role("article").get_by_role("heading")
     expect(names).to_have_text([f"{NAME}-rate 0.01", f"{NAME}-rate 0.1"])
@@ -101,8 +100,8 @@ def cancel_and_remove(portal: Live, page: Page) -> None:
     expect(dialog).to_contain_text("The other one stays as it is")
     dialog.get_by_role("button", name="Cancel them").click()
     expect(page.get_by_text("1 job cancelled.")).to_be_visible()
-    expect(sleeper).to_contain_text("Cancelled", timeout=SOON_MS)
-    expect(jobs_called(page, f"{NAME}-storage")).to_contain_text("Completed", timeout=SOON_MS)
+    expect(sleeper).to_contain_text("Cancelled")
+    expect(jobs_called(page, f"{NAME}-storage")).to_contain_text("Completed")
     page.get_by_label("Find by name or Slurm job number").fill(f"{NAME}-rate")
     expect(page.get_by_role("article")).to_have_count(2)
     page.get_by_role("checkbox", name="Choose all that are shown").check()
@@ -118,7 +117,7 @@ def look_at_the_benchmark(portal: Live, page: Page) -> None:
     page.get_by_role("link", name="Benchmarks").click()
     page.get_by_label("Benchmark").select_option("Benchmark: storage")
     table = page.get_by_role("region", name="read MB/s")
-    expect(table.get_by_role("link", name=f"{NAME}-storage").first).to_be_visible(timeout=SOON_MS)
+    expect(table.get_by_role("link", name=f"{NAME}-storage").first).to_be_visible()
     expect(table.get_by_role("row", name="sequential")).to_be_visible()
     page.get_by_label("Figure").select_option("write MB/s")
     expect(page.get_by_role("region", name="write MB/s")).to_be_visible()

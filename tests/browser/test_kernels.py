@@ -129,7 +129,7 @@ def test_a_kernel_runs_plots_and_obeys(
     assert re.search(f"where {language.version}", jl.output(lab, "where"))
 
     jl.run_cell(lab, language.plot)
-    jl.front(lab).locator(".jp-RenderedImage img").wait_for(timeout=jl.SLOW_MS)
+    jl.front(lab).locator(".jp-RenderedImage img").wait_for()
 
     jl.run_cell(lab, language.endless)
     jl.output(lab, "asleep")
@@ -167,7 +167,7 @@ def test_a_slider_moves_a_value_of_python(lab: Page) -> None:
     jl.open_notebook(lab, "Python 3.11")
     jl.run_cell(lab, "import ipywidgets; s = ipywidgets.IntSlider(value=3, description='speed'); s")
     slider = jl.front(lab).locator(".widget-slider .noUi-handle")
-    slider.wait_for(timeout=jl.SLOW_MS)
+    slider.wait_for()
     expect(jl.front(lab).locator(".widget-readout")).to_have_text("3")
     slider.focus()
     lab.keyboard.press("ArrowRight")
@@ -204,9 +204,7 @@ def test_a_terminal_is_one_click_away_on_the_node_and_in_each_environment(
 
 def say_in_terminal(terminal: Page, file: Path) -> None:
     """Type a command that writes down where it runs."""
-    terminal.locator(".jp-Terminal .xterm-helper-textarea").first.wait_for(
-        state="attached", timeout=jl.SLOW_MS
-    )
+    terminal.locator(".jp-Terminal .xterm-helper-textarea").first.wait_for(state="attached")
     terminal.locator(".jp-Terminal").first.click()
     terminal.keyboard.type(
         'echo "$(hostname) $PORTAL_ENVIRONMENT $([ -e /.singularity.d ] && echo yes || echo no)"'
@@ -234,7 +232,7 @@ def test_a_notebook_of_the_session_is_run_as_a_job_by_one_click(
     page.get_by_label("Parameters", exact=True).fill("count=21")
     page.get_by_role("button", name="Submit job").click()
     page.get_by_role("heading", name="notebook", level=1).wait_for()
-    expect(page.get_by_text("Completed", exact=True)).to_be_visible(timeout=jl.SLOW_MS)
+    expect(page.get_by_text("Completed", exact=True)).to_be_visible()
     expect(page.locator("section pre").first).to_contain_text("answer 42")
 
 

@@ -114,12 +114,12 @@ def test_the_session_is_looked_after_from_within_jupyterlab(
     now = session.now()
     jl.open_launcher(lab, f"{portal.base_url}{now['url']}")
 
-    expect(left(lab)).to_have_attribute("data-urgency", "soon", timeout=jl.SLOW_MS)
+    expect(left(lab)).to_have_attribute("data-urgency", "soon")
     expect(lab.get_by_role("note")).to_contain_text(now["node"])
     warning = lab.get_by_role("alert").filter(has_text="Save your work")
     expect(warning).to_be_visible()
     warning.get_by_role("button", name="Extend by 1 Hour").click()
-    expect(left(lab)).to_have_attribute("data-urgency", "calm", timeout=jl.SLOW_MS)
+    expect(left(lab)).to_have_attribute("data-urgency", "calm")
     expect(left(lab)).to_have_text(re.compile(r"^1 h 1\d min left$"))
     expect(warning).to_be_hidden()
     ends = datetime.fromisoformat(now["expires_at"]) + timedelta(hours=1)
@@ -142,14 +142,14 @@ def test_the_session_is_looked_after_from_within_jupyterlab(
 
     with context.expect_page() as opened:
         choose(lab, "Open TensorBoard")
-    opened.value.wait_for_url(re.compile(r"/tensorboard/[0-9a-f-]{36}/"), timeout=jl.SLOW_MS)
+    opened.value.wait_for_url(re.compile(r"/tensorboard/[0-9a-f-]{36}/"))
     opened.value.close()
 
     jl.open_notebook(lab, "Python 3.11")
     with context.expect_page() as opened:
         choose(lab, "Run This Notebook as a Job")
     form = opened.value
-    form.get_by_role("heading", name="Run a notebook", level=1).wait_for(timeout=jl.SLOW_MS)
+    form.get_by_role("heading", name="Run a notebook", level=1).wait_for()
     path = re.compile(r"^~/Untitled\d*\.ipynb$")
     expect(form.get_by_label("Notebook", exact=True)).to_have_value(path)
     expect(form.get_by_role("combobox", name="Environment")).to_have_value("python3")
@@ -159,7 +159,7 @@ def test_the_session_is_looked_after_from_within_jupyterlab(
     page.get_by_role("button", name=f"More time for {SESSION}").click()
     page.get_by_role("menuitem", name="1 h more").click()
     card = page.get_by_role("article").filter(has_text=SESSION).first
-    expect(card.get_by_text(re.compile(r"^2 h \d+ min left"))).to_be_visible(timeout=jl.SLOW_MS)
+    expect(card.get_by_text(re.compile(r"^2 h \d+ min left"))).to_be_visible()
     assert session.expires_at() == ends + timedelta(hours=1)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from tests.browser.chromium import window
 from tests.live import Live
 
 LogIn = Callable[[Page, str], None]
@@ -118,7 +119,7 @@ def refuse_bob(
     """With the addresses in hand, bob gets neither notebook nor TensorBoard nor API."""
     browser = alices.browser
     assert browser is not None
-    bobs = browser.new_context()
+    bobs = window(browser)
     page = bobs.new_page()
     log_in(page, "bob")
     expect(page.get_by_text(SESSION, exact=True)).to_have_count(0)

@@ -17,7 +17,6 @@ from tests.live import Live
 
 LogIn = Callable[[Page, str], None]
 WHO = "bob"
-SLOW_MS = 120_000
 NAME = "Mein <b>Übliches</b> 数据"
 LINK = "/start?environment=python3&partition=cpu&gpus=0&cpus=1&memory_gb=1&time_limit_minutes=20"
 
@@ -58,12 +57,12 @@ def test_the_first_cell_and_the_same_again(
     expect(page.get_by_label(re.compile("^Open python3.ipynb"))).to_be_checked()
     way.click(page.get_by_role("button", name="Start session"))
     opening = page.get_by_role("link", name="Open JupyterLab")
-    opening.wait_for(timeout=SLOW_MS)
+    opening.wait_for()
     with context.expect_page() as opened:
         way.click(opening)
     assert way.clicks <= 3
     lab = opened.value
-    jupyterlab.front(lab).get_by_role("heading", name="a first model").wait_for(timeout=SLOW_MS)
+    jupyterlab.front(lab).get_by_role("heading", name="a first model").wait_for()
     jupyterlab.idle(lab, "Python 3.11")
     for _ in range(3):  # the heading, the data, the training
         lab.keyboard.press("Shift+Enter")
@@ -76,7 +75,7 @@ def test_the_first_cell_and_the_same_again(
     page.goto(portal.base_url)
     again = Counted()
     again.click(page.get_by_role("button", name="Start a session: Python 3.11").first)
-    page.get_by_text("Running", exact=True).wait_for(timeout=SLOW_MS)
+    page.get_by_text("Running", exact=True).wait_for()
     assert again.clicks == 1
     (second,) = api.ask("GET", "/sessions?state=live")["items"]
     assert (second["environment"], second["resources"]) == (

@@ -10,6 +10,7 @@ from secrets import token_hex
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.browser.chromium import window
 from tests.browser.scenes import Api
 from tests.live import Live
 
@@ -31,7 +32,7 @@ def nobody_else(portal: Live) -> Iterator[None]:
 
 @pytest.mark.usefixtures("nobody_else")
 def test_two_people_at_once(portal: Live, chromium: Browser, log_in: LogIn) -> None:
-    with closing(chromium.new_context()) as hers, closing(chromium.new_context()) as his:
+    with closing(window(chromium)) as hers, closing(window(chromium)) as his:
         alice, bob = hers.new_page(), his.new_page()
         for page, username in zip((alice, bob), PEOPLE, strict=True):
             log_in(page, username)
