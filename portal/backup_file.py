@@ -152,10 +152,14 @@ def _opened(file: Path) -> Iterator[tarfile.TarFile]:
     """Read from its beginning to its end. What tarfile, gzip and zlib call the matter is one
     sentence here."""
     try:
-        with file.open("rb") as data, tarfile.open(fileobj=data, mode="r|gz") as tar:
-            yield tar
+        data = file.open("rb")
     except FileNotFoundError as error:
         raise BackupError(f"There is no file {file}.") from error
+    except OSError as error:
+        raise BackupError(f"{file} can't be read: {error.strerror}.") from error
+    try:
+        with data, tarfile.open(fileobj=data, mode="r|gz") as tar:
+            yield tar
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise BackupError(f"{file} is no backup of the portal, or is damaged: {error}.") from error
 

@@ -5,7 +5,9 @@ that a restore that was broken off can simply be run again.
 """
 
 import asyncio
+import grp
 import os
+import pwd
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -83,7 +85,7 @@ def _settings_file(
     saved, member = small.get(SETTINGS), manifest.member(SETTINGS)
     made: list[Path] = []
     if config.exists():
-        if saved is not None and config.read_bytes() != saved:
+        if saved is not None and _held(config) != saved:
             done.kept.append(f"{config}, which differs from the backup's")
     elif saved is None or member is None:
         raise BackupError(f"There are no settings: neither {config} nor any in the backup.")
@@ -130,17 +132,22 @@ def _secrets(
             done.kept.append(f"{name} in the backup alone, for the settings name no such file")
             continue
         data = small[member.name]
-        try:
-            same, there = place.read_bytes() == data, True
-        except FileNotFoundError:
-            same, there = False, False
-        except OSError as error:
-            raise BackupError(f"{place} can't be read: {error.strerror}.") from error
-        if there and not same and not replace:
+        held = _held(place)
+        if held not in (None, data) and not replace:
             raise BackupError(f"{name} {place} holds another secret: --replace replaces it.")
-        if not same:
+        if held != data:
             wanted.append((member, place, data))
     return wanted
+
+
+def _held(place: Path) -> bytes | None:
+    """What is in a file; None if there is none."""
+    try:
+        return place.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise BackupError(f"{place} can't be read: {error.strerror}.") from error
 
 
 def _put(place: Path, data: bytes, member: Member, done: Restored) -> None:
@@ -153,10 +160,10 @@ def _put(place: Path, data: bytes, member: Member, done: Restored) -> None:
         with os.fdopen(handle, "wb") as out:
             out.write(data)
             out.flush()
-            os.fsync(out.fileno())
-        temporary.chmod(member.mode & 0o640)
-        if os.geteuid() == 0:
-            _give(temporary, member)
+            os.fchmod(handle, member.mode & 0o640)
+            if os.geteuid() == 0:
+                _give(handle, place, member)
+            os.fsync(handle)
         temporary.replace(place)
     except OSError as error:
         sentence = f"{place} can't be written: {error.strerror}; root can run this."
@@ -164,14 +171,17 @@ def _put(place: Path, data: bytes, member: Member, done: Restored) -> None:
     done.written.append(place)
 
 
-def _give(place: Path, member: Member) -> None:
+def _give(handle: int, place: Path, member: Member) -> None:
+    """By its descriptor: the folder may be another account's, which could put a link in its place
+    for root to follow."""
     try:
-        shutil.chown(place, member.owner, member.group)
-    except LookupError as error:
+        owner, group = pwd.getpwnam(member.owner).pw_uid, grp.getgrnam(member.group).gr_gid
+    except KeyError as error:
         raise BackupError(
             f"{place} belonged to {member.owner}:{member.group}, which this machine doesn't know: "
             "make that account first."
         ) from error
+    os.fchown(handle, owner, group)
 
 
 def _put_database(settings: Settings, copy: Path, done: Restored) -> None:
@@ -181,7 +191,7 @@ def _put_database(settings: Settings, copy: Path, done: Restored) -> None:
         return
     if os.geteuid() == 0:
         owner = settings.state_dir.stat()
-        os.chown(copy, owner.st_uid, owner.st_gid)
+        os.chown(copy, owner.st_uid, owner.st_gid, follow_symlinks=False)
     if not backup_sqlite.is_empty(file):
         done.aside.append(backup_sqlite.put_aside(file))
     try:

@@ -123,10 +123,12 @@ def test_a_foreign_file_is_refused_with_a_sentence(
         read(packed(tmp_path / "file", **members))
 
 
-def test_text_and_nothing_are_no_backups(tmp_path: Path) -> None:
+def test_text_a_folder_and_nothing_are_no_backups(tmp_path: Path) -> None:
     text = tmp_path / "text"
     text.write_text("hello")
     with pytest.raises(BackupError, match="no backup of the portal"):
         read(text)
     with pytest.raises(BackupError, match="There is no file"):
         read(tmp_path / "nothing")
+    with pytest.raises(BackupError, match="can't be read: Is a directory"):
+        read(tmp_path)
