@@ -40,7 +40,7 @@ class Acts:
         self._tried[key] = now
         task = asyncio.create_task(self._guarded(key, act))
         self._running[key] = task
-        task.add_done_callback(lambda _: self._running.pop(key, None))
+        task.add_done_callback(lambda task: self._is_over(key, task))
 
     def under_way(self, word: str) -> int:
         """How many of this sort run now."""
@@ -66,5 +66,17 @@ class Acts:
             await act()
         except (SpawnerError, HubError, PortalError) as error:
             log.warning("will try again", act=key, error=str(error)[:300])
-            self._failures.labels(key.partition(" ")[0]).inc()
+            self._count_failure(key)
         self._ended()
+
+    def _is_over(self, key: str, task: asyncio.Task[None]) -> None:
+        """Whatever else an act ends by is a fault of ours; the thing is tried again as well."""
+        self._running.pop(key, None)
+        fault = None if task.cancelled() else task.exception()
+        if fault is not None:
+            log.error("an act ended by a fault", act=key, exc_info=fault)
+            self._count_failure(key)
+            self._ended()
+
+    def _count_failure(self, key: str) -> None:
+        self._failures.labels(key.partition(" ")[0]).inc()

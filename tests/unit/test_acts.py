@@ -1,0 +1,81 @@
+"""Acts that run beside their loop: one at a time for each thing, and none that fails in silence."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+from structlog.testing import capture_logs
+
+from portal.metrics import Metrics
+from portal.services.slurm.acts import AGAIN, Acts
+from spawner.errors import Unreachable
+
+pytestmark = pytest.mark.anyio
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Stand:
+    """Acts, and how often one has ended; `failed` counts those that didn't come off."""
+
+    def __init__(self) -> None:
+        self.metrics, self.ended = Metrics(), asyncio.Queue[None]()
+        self.acts = Acts(lambda: self.ended.put_nowait(None), self.metrics.background_failures)
+
+    def failed(self, word: str) -> float | None:
+        name = "portal_background_failures_total"
+        return self.metrics.registry.get_sample_value(name, {"task": word})
+
+
+@pytest.mark.parametrize(
+    ("error", "level"), [(Unreachable("away"), "warning"), (KeyError("oh"), "error")]
+)
+async def test_what_fails_is_logged_counted_and_tried_again(error: Exception, level: str) -> None:
+    stand = Stand()
+
+    async def fails() -> None:
+        raise error
+
+    with capture_logs() as lines:
+        for after in (0, 1):
+            stand.acts.start("stop 5b1c", NOW + after * AGAIN, fails)
+            await stand.ended.get()
+            while stand.acts.under_way("stop"):
+                await asyncio.sleep(0)
+    assert [(line["act"], line["log_level"]) for line in lines] == [("stop 5b1c", level)] * 2
+    assert stand.failed("stop") == 2
+
+
+async def test_one_at_a_time_for_each_thing() -> None:
+    stand, go_on, ran = Stand(), asyncio.Event(), list[str]()
+
+    def act(name: str) -> None:
+        async def runs() -> None:
+            ran.append(name)
+            await go_on.wait()
+
+        stand.acts.start(f"stop {name}", NOW, runs)
+
+    for name in ("a", "a", "b"):
+        act(name)
+    assert stand.acts.under_way("stop") == 2
+    go_on.set()
+    for _ in range(2):
+        await stand.ended.get()
+    assert ran == ["a", "b"]
+
+
+async def test_what_is_ended_with_the_portal_is_no_failure() -> None:
+    stand, begun = Stand(), asyncio.Event()
+
+    async def hangs() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    with capture_logs() as lines:
+        stand.acts.start("stop a", NOW, hangs)
+        await begun.wait()
+        await stand.acts.close()
+    assert (lines, stand.failed("stop"), stand.acts.under_way("stop")) == ([], None, 0)
