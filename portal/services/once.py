@@ -60,7 +60,7 @@ def submission(
     written: asyncio.Future[Row | None] = asyncio.get_running_loop().create_future()
 
     async def begin() -> PortalError | None:
-        row = await written
+        row = await asyncio.shield(written)  # the request's own, also if this task is ended
         return None if row is None else await first_try(row)
 
     parts.submitting[row_id] = asyncio.create_task(begin(), name=f"submit {row_id}")

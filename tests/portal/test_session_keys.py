@@ -223,3 +223,14 @@ async def test_a_portal_that_ends_leaves_no_submission_behind(world: World) -> N
     finally:
         world.agents.go_on.set()
     assert (await asked).body["state"] == "submitting"
+
+
+async def test_a_portal_that_ends_takes_nothing_from_a_request_that_writes(world: World) -> None:
+    async def never(_row: Any) -> None:
+        raise AssertionError("it was ended before")
+
+    with once.submission(world.parts, "k12", never) as written:
+        await asyncio.sleep(0)  # the task has begun
+        await once.close(world.parts)
+        written.set_result(None)
+    assert world.parts.submitting.pop("k12").cancelled()
