@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Response, expect
 
+from tests.browser import scenes
 from tests.browser.chromium import window
 from tests.live import Live
 
@@ -119,28 +120,32 @@ def turn_off(portal: Live, page: Page) -> None:
 
 
 @pytest.fixture
-def reader(portal: Live, context: BrowserContext, log_in: Callable[[Page, str], None]) -> Page:
-    """bob, whose pages speak as his browser says."""
+def no_choice(portal: Live, chromium: Browser) -> Iterator[None]:
+    """bob has chosen no language, before and after: his pages speak as his browser says."""
+    none = {"language": None}
+    with closing(window(chromium)) as own:
+        api = scenes.log_in(own, portal.base_url, "bob", portal.users["bob"])
+        api.ask("PATCH", "/me/preferences", none)
+        yield
+        api.ask("PATCH", "/me/preferences", none)
+
+
+@pytest.mark.usefixtures("no_choice")
+def test_a_language_is_kept_for_every_login(
+    portal: Live, context: BrowserContext, log_in: Callable[[Page, str], None], chromium: Browser
+) -> None:
     page = context.new_page()
     log_in(page, "bob")
-    return page
-
-
-def test_a_language_is_kept_for_every_login(portal: Live, reader: Page, chromium: Browser) -> None:
-    try:
-        choose(portal, reader, CHINESE)
-        expect_language(reader, "zh-CN")
-        expect(reader.get_by_role("heading", level=1)).to_have_text("您的账户")
-        reader.reload()
-        expect(reader.get_by_role("radio", name=CHINESE)).to_be_checked()
-        with closing(window(chromium)) as elsewhere:
-            logs_in_anew(portal, elsewhere.new_page())
-    finally:
-        choose(portal, reader, "English")
-    expect_language(reader, "en")
-    expect(reader.get_by_role("heading", level=1)).to_have_text("Your account")
-    reader.locator("input[name=language][value='']").click()
-    expect_language(reader, "en")
+    choose(portal, page, CHINESE)
+    expect_language(page, "zh-CN")
+    expect(page.get_by_role("heading", level=1)).to_have_text("您的账户")
+    page.reload()
+    expect(page.get_by_role("radio", name=CHINESE)).to_be_checked()
+    with closing(window(chromium)) as elsewhere:
+        logs_in_anew(portal, elsewhere.new_page())
+    choose(portal, page, "English")
+    expect_language(page, "en")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your account")
 
 
 def choose(portal: Live, page: Page, language: str) -> None:
@@ -181,29 +186,31 @@ def test_whoever_reads_no_english_chooses_before_the_login(
     expect(page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
 
 
+@pytest.mark.usefixtures("no_choice")
 def test_a_choice_at_the_login_becomes_ones_own(portal: Live, context: BrowserContext) -> None:
     page = context.new_page()
     page.goto(f"{portal.base_url}/login")
     page.get_by_role("button", name=CHINESE).click()
     page.get_by_label("用户名").fill("bob")
     page.get_by_label("密码", exact=True).fill(portal.users["bob"])
-    page.keyboard.press("Enter")
-    account = page.get_by_role("button", name=re.compile("的账户$"))
-    try:
-        expect(account).to_be_visible()
-        page.goto(f"{portal.base_url}/account/appearance")
-        expect(page.get_by_role("radio", name=CHINESE)).to_be_checked()
-        account.click()
-        page.get_by_role("menuitem", name="退出登录").click()
-        page.wait_for_url(re.compile("/login$"))
-        # nothing of it is left to whoever comes next, and the portal has it for bob
-        logs_in_anew(portal, page)
-        page.goto(f"{portal.base_url}/account/appearance")
-        page.locator("input[name=language][value='']").click()
-        expect_language(page, "en")
-        page.reload()
-        expect(page.get_by_role("radio", name="As the browser says")).to_be_checked()
-        expect_language(page, "en")
-    finally:
-        url, origin = f"{portal.base_url}/api/v1/me/preferences", {"Origin": portal.base_url}
-        assert context.request.patch(url, data={"language": None}, headers=origin).ok
+    with page.expect_response(is_kept) as told:
+        page.keyboard.press("Enter")
+    assert told.value.ok
+    page.goto(f"{portal.base_url}/account/appearance")
+    expect(page.get_by_role("radio", name=CHINESE)).to_be_checked()
+    page.get_by_role("button", name=re.compile("的账户$")).click()
+    page.get_by_role("menuitem", name="退出登录").click()
+    page.wait_for_url(re.compile("/login$"))
+    # nothing of it is left to whoever comes next, and the portal has it for bob
+    logs_in_anew(portal, page)
+    page.goto(f"{portal.base_url}/account/appearance")
+    page.locator("input[name=language][value='']").click()
+    expect_language(page, "en")
+    page.reload()
+    expect(page.get_by_role("radio", name="As the browser says")).to_be_checked()
+    expect_language(page, "en")
+
+
+def is_kept(answer: Response) -> bool:
+    """The portal's answer to what one has chosen."""
+    return answer.request.method == "PATCH" and answer.url.endswith("/me/preferences")
