@@ -54,18 +54,23 @@ describe('a wish', () => {
     expect(other).not.toBe(first);
   });
 
+  it('is a new one where what the lost answer told of is over', async () => {
+    const { send, keys } = portal(LOST, 'ended', 'made');
+    const isOver = (answer: unknown): boolean => answer === 'ended';
+    const ask = () => once(WISH, () => 1, send, { isOver });
+    await expect(ask()).rejects.toBe(LOST);
+    await expect(ask()).resolves.toBe('made');
+    const [first, second, third] = keys();
+    expect(second).toBe(first);
+    expect(third).not.toBe(first);
+    const at = portal('ended');
+    await expect(once(WISH, () => 1, at.send, { isOver })).resolves.toBe('ended');
+  });
+
   it('is forgotten after a while, and when somebody else comes', async () => {
     const { send, keys } = portal(LOST, LOST, LOST);
     let time = 0;
-    const ask = () =>
-      expect(
-        once(
-          WISH,
-          () => 1,
-          send,
-          () => time,
-        ),
-      ).rejects.toBe(LOST);
+    const ask = () => expect(once(WISH, () => 1, send, { now: () => time })).rejects.toBe(LOST);
     await ask();
     time += 3_600_000;
     await ask();
@@ -130,14 +135,7 @@ describe('after a reload of the page, a wish', () => {
     let time = 0;
     const ask = async () => {
       const { ask: one, leave } = await page(tab);
-      await expect(
-        one(
-          WISH,
-          () => 1,
-          send,
-          () => time,
-        ),
-      ).rejects.toThrow(LOST.message);
+      await expect(one(WISH, () => 1, send, { now: () => time })).rejects.toThrow(LOST.message);
       return leave;
     };
     await ask();

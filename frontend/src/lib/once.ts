@@ -59,6 +59,12 @@ function newKey(): string {
 const isAnswer = (error: unknown): boolean =>
   error instanceof ApiError && error.status >= 400 && error.status < 500;
 
+interface How<A> {
+  /** whether what an earlier try has made is gone again, so that it can't be what is wanted now */
+  isOver?: (answer: A) => boolean;
+  now?: () => number;
+}
+
 /**
  * Sends a wish with a key of its own. Until it was answered the same wish goes out as it was, under
  * the same key, by which the portal knows it. `of` says what makes it the same.
@@ -67,7 +73,7 @@ export async function once<B, A>(
   of: unknown,
   make: () => B,
   send: (body: B, key: string) => Promise<A>,
-  now = Date.now,
+  { isOver = () => false, now = Date.now }: How<A> = {},
 ): Promise<A> {
   const name = JSON.stringify(of);
   const before = open.get(name) as Wish<B> | undefined;
@@ -84,7 +90,7 @@ export async function once<B, A>(
   try {
     const answer = await send(wish.body, wish.key);
     settled();
-    return answer;
+    return fresh && isOver(answer) ? await once(of, make, send, { isOver, now }) : answer;
   } catch (error) {
     if (isAnswer(error)) settled();
     throw error;

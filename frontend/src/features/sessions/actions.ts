@@ -11,8 +11,11 @@ async function sendSession(body: SessionRequest, key: string): Promise<Session> 
   return session;
 }
 
+/** Of a session that was asked for twice: whoever presses Start then wants another one. */
+export const isOver = ({ state }: Session): boolean => state === 'ended';
+
 export function startSession(body: SessionRequest): Promise<Session> {
-  return once(['session', body], () => body, sendSession);
+  return once(['session', body], () => body, sendSession, { isOver });
 }
 
 /** What is needed to have a session again. */
@@ -26,7 +29,7 @@ export function startAgain({ name, environment, resources }: Again): Promise<Ses
     const kept = live.isNameTaken(name) ? {} : { name };
     return { ...kept, environment, resources };
   };
-  return once(['again', name, environment, resources], body, sendSession);
+  return once(['again', name, environment, resources], body, sendSession, { isOver });
 }
 
 /** One that has ended meanwhile stays on the list. */
