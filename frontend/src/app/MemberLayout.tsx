@@ -9,6 +9,7 @@ import { useMe } from '@/features/account/useMe';
 import { useOwnLanguage } from '@/features/account/useOwnLanguage';
 import { BrowserNotifications } from '@/features/notify/BrowserNotifications';
 import { PaletteDoor } from '@/features/palette/PaletteDoor';
+import { dropDrafts, tabStorage } from '@/lib/drafts';
 import { live } from '@/live/store';
 import { Announcer } from './Announcer';
 import { Banners } from './Banners';
@@ -19,6 +20,7 @@ import classes from './MemberLayout.module.css';
 export function MemberLayout() {
   const { username } = useMe();
   useEffect(() => live.open(username), [username]);
+  useEffect(() => dropDrafts(tabStorage(), username), [username]);
   useOwnLanguage();
   return (
     <ReauthProvider>

@@ -1,15 +1,7 @@
 import { useRouter } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { useMe } from '@/features/account/useMe';
-import {
-  dropDraft,
-  dropDrafts,
-  formAtEntry,
-  type Parts,
-  readDraft,
-  tabStorage,
-  writeDraft,
-} from './drafts';
+import { dropDraft, formAtEntry, type Parts, readDraft, tabStorage, writeDraft } from './drafts';
 
 /** What this tab keeps of one form. */
 export interface FormDraft {
@@ -34,7 +26,6 @@ export function useFormDraft(form: string, filled: boolean): FormDraft {
   const [draft] = useState(() => {
     const storage = tabStorage();
     const name = filled ? formAtEntry(form, history.location.state.__TSR_key) : form;
-    dropDrafts(storage, username);
     return { storage, form: name, left: readDraft(storage, username, name) };
   });
   const [parts] = useState(() => new Map(Object.entries(draft.left)));
@@ -62,29 +53,34 @@ export function useIsLeft(form: string): boolean {
   return Object.keys(left).length > 0;
 }
 
+/** Puts another value in the place of one, or makes it of that one, whatever came in between. */
+export type Put<T> = (next: T | ((now: T) => T)) => void;
+
 /** A state of a form's that its draft keeps: it begins with what was left, if that is still right. */
 export function useKept<T>(
   draft: FormDraft,
   part: string,
   initial: () => T,
   isRight: (value: unknown) => value is T,
-): [T, (value: T) => void] {
+): [T, Put<T>] {
   const [value, set] = useState<T>(() => {
     const left = draft.left[part];
     return isRight(left) ? left : initial();
   });
+  const latest = useRef(value);
   return [
     value,
     (next) => {
-      set(next);
-      draft.put(part, next);
+      latest.current = next instanceof Function ? next(latest.current) : next;
+      set(latest.current);
+      draft.put(part, latest.current);
     },
   ];
 }
 
 export interface Draft<T> {
   draft: T;
-  setDraft: (draft: T) => void;
+  setDraft: Put<T>;
   kept: FormDraft;
 }
 

@@ -3,8 +3,9 @@ import { useAct } from '@/features/sessions/useAct';
 
 interface Changing {
   busy: boolean;
-  /** Does it, asks for the password first where the portal wants it, and says so if it failed. */
-  change: (act: () => Promise<unknown>) => void;
+  /** Does it, asks for the password first where the portal wants it, and says so if it failed.
+   * Answers whether it was done. */
+  change: (act: () => Promise<unknown>) => Promise<boolean>;
   withPassword: WithPassword;
 }
 
@@ -14,9 +15,7 @@ export function useChange(): Changing {
   const [busy, act] = useAct();
   return {
     busy,
-    change: (what) => {
-      if (!busy) void act(() => withPassword(what));
-    },
+    change: async (what) => !busy && (await act(() => withPassword(what))),
     withPassword,
   };
 }

@@ -104,10 +104,14 @@ function TokenForm({ maxDays, onMade, onCancel }: FormProps) {
   const [days, setDays] = useState(usualLifetime(maxDays));
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
+  const [tried, setTried] = useState(false);
+  const missing = name.trim() === '' ? t`Give it a name.` : undefined;
 
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     if (busy) return;
+    setTried(true);
+    if (missing) return;
     setBusy(true);
     setError(null);
     const body = { name, scopes: scopes as Scope[], expires_in_days: Number(days) };
@@ -133,7 +137,7 @@ function TokenForm({ maxDays, onMade, onCancel }: FormProps) {
           data-autofocus
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
-          error={fieldMessage(error, 'name')}
+          error={(tried && missing) || fieldMessage(error, 'name')}
         />
         <Checkbox.Group
           label={t`It may`}

@@ -109,7 +109,7 @@ function Revoke({ token }: { token: Token }) {
   const [asking, setAsking] = useState(false);
   const [busy, act] = useAct();
 
-  const revoke = (): Promise<void> =>
+  const revoke = (): Promise<boolean> =>
     act(async () => {
       await revokeToken(token.id);
       setAsking(false);

@@ -58,7 +58,7 @@ export function ImportForm({ onStartOver }: { onStartOver: () => void }) {
 
   const set = (change: Partial<Draft>): void => {
     setRefusal(null);
-    setDraft({ ...draft, ...change });
+    setDraft((before) => ({ ...before, ...change }));
   };
   const wrong = (field: 'reference' | 'file') => fieldMessage(refusal, field);
   const elsewhere = refusal !== null && !wrong('reference') && !wrong('file');

@@ -62,13 +62,13 @@ export function AnnouncementForm({ before, onDone, onStartOver }: Props) {
     const meanwhile = error instanceof ApiError && error.slug === 'changed-meanwhile';
     const now = base !== null && meanwhile ? await freshAnnouncement(base.id) : undefined;
     if (base === null || now === undefined) return;
-    writing.setDraft({ base: now, draft: rebased(base, now, draft) });
+    writing.setDraft((typed) => ({ base: now, draft: rebased(base, now, typed.draft) }));
   };
 
   const saving = useSaving({ check: () => formErrors(draft), save, failed });
   const set = (change: Partial<Draft>): void => {
     saving.typed();
-    writing.setDraft({ base, draft: { ...draft, ...change } });
+    writing.setDraft((before) => ({ ...before, draft: { ...before.draft, ...change } }));
   };
   return (
     <form ref={saving.form} onSubmit={(event) => void saving.submit(event)} noValidate>

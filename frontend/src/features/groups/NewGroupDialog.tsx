@@ -55,7 +55,7 @@ function Form({ onClose, onStartOver }: FormProps) {
   const form = useRef<HTMLFormElement>(null);
   const { draft, setDraft, kept } = useDraft('new-group', () => EMPTY, isDraft);
   const { name, gid, description, members } = draft;
-  const set = (change: Partial<Draft>): void => setDraft({ ...draft, ...change });
+  const set = (change: Partial<Draft>): void => setDraft((before) => ({ ...before, ...change }));
   const done = (): void => {
     kept.drop();
     onClose();

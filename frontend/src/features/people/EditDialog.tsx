@@ -86,10 +86,14 @@ function EditForm({ person, onClose, onStartOver }: FormProps) {
   const [busy, setBusy] = useState(false);
 
   const set = (field: Field, value: string): void =>
-    edit({ ...editing, draft: { ...draft, [field]: value } });
+    edit((before) => ({ ...before, draft: { ...before.draft, [field]: value } }));
   const settle = (field: Field, value: string): void => {
-    const others = Object.entries(conflicts).filter(([name]) => name !== field);
-    edit({ base, draft: { ...draft, [field]: value }, conflicts: Object.fromEntries(others) });
+    const { [field]: _, ...others } = conflicts;
+    edit((before) => ({
+      ...before,
+      draft: { ...before.draft, [field]: value },
+      conflicts: others,
+    }));
   };
   const done = (): void => {
     kept.drop();

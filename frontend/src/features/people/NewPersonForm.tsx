@@ -17,6 +17,7 @@ import {
   draftErrors,
   EMPTY,
   isNewDraft,
+  type NewDraft,
   RARE,
   requestOf,
   TEXTS,
@@ -56,6 +57,7 @@ export function NewPersonForm({ onMade, onStartOver }: Props) {
   const withPassword = useWithPassword();
   const form = useRef<HTMLFormElement>(null);
   const { draft, setDraft, kept } = useDraft('new-person', () => EMPTY, isNewDraft);
+  const set = (change: Partial<NewDraft>): void => setDraft((before) => ({ ...before, ...change }));
   const [tried, setTried] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
@@ -95,7 +97,7 @@ export function NewPersonForm({ onMade, onStartOver }: Props) {
       description={HINTS[name]}
       inputWrapperOrder={['label', 'input', 'error', 'description']}
       value={name === 'username' ? usernameOf(draft) : draft[name]}
-      onChange={(event) => setDraft({ ...draft, [name]: event.currentTarget.value })}
+      onChange={(event) => set({ [name]: event.currentTarget.value })}
       error={problem(name)}
       autoComplete="off"
       spellCheck={false}
@@ -131,14 +133,14 @@ export function NewPersonForm({ onMade, onStartOver }: Props) {
           placeholder={t`Type to find one`}
           without={draft.groups}
           error={fieldMessage(error, 'groups')}
-          onPick={(name) => setDraft({ ...draft, groups: [...draft.groups, name] })}
+          onPick={(name) => set({ groups: [...draft.groups, name] })}
         />
         {draft.groups.length > 0 && (
           <Chips
             label={t`Chosen groups`}
             names={draft.groups}
             onRemove={async (name) =>
-              setDraft({ ...draft, groups: draft.groups.filter((other) => other !== name) })
+              set({ groups: draft.groups.filter((other) => other !== name) })
             }
             removeLabel={(name) => t`Leave out ${name}`}
           />

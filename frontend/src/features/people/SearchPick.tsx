@@ -28,7 +28,8 @@ interface PickProps {
   without?: readonly string[];
   disabled?: boolean;
   error?: string | undefined;
-  onPick: (name: string) => void;
+  /** false: what was typed stays, for it could not be done */
+  onPick: (name: string) => unknown;
 }
 
 const TYPED_MS = 200;
@@ -85,13 +86,12 @@ function Pick({ text, setText, found, none, without = [], onPick, ...field }: Pr
   // Until the answer to what is typed is there, of the one before only what fits: Enter picks it.
   const fitting = found.asking ? found.choices?.filter(fits(text)) : found.choices;
   const choices = fitting?.filter(({ name }) => !without.includes(name)) ?? [];
-  const pick = (name: string): void => {
-    setText('');
+  const pick = async (name: string): Promise<void> => {
     combobox.closeDropdown();
-    onPick(name);
+    if ((await onPick(name)) !== false) setText('');
   };
   return (
-    <Combobox store={combobox} onOptionSubmit={pick}>
+    <Combobox store={combobox} onOptionSubmit={(name) => void pick(name)}>
       <Combobox.Target>
         <TextInput
           {...field}

@@ -43,14 +43,14 @@ export function SubmitPage() {
   if (chosen !== undefined)
     return (
       <FromTemplate
-        key={JSON.stringify([chosen, filled])}
+        key={JSON.stringify([chosen, job?.id, filled])}
         name={chosen}
         cluster={cluster}
         from={job}
         filled={filled}
       />
     );
-  if (own || job) return <FromScript cluster={cluster} from={job} />;
+  if (own || job) return <FromScript key={job?.id ?? ''} cluster={cluster} from={job} />;
   return <Choose />;
 }
 

@@ -159,8 +159,8 @@ export function TemplateForm(props: Props) {
                     : undefined)
                 }
                 onChange={change((value) => {
-                  setTouched([...new Set([...touched, field.name])]);
-                  setValues({ ...values, [field.name]: value });
+                  setTouched((before) => [...new Set([...before, field.name])]);
+                  setValues((before) => ({ ...before, [field.name]: value }));
                 })}
               />
             ))}
