@@ -33,48 +33,7 @@ export function NodeTable({ seen, nodes, search, go }: Props) {
       <section className={classes.scroll} aria-label={t`Table of nodes`} tabIndex={0}>
         <table className={classes.table} aria-rowcount={nodes.length + 1}>
           <thead>
-            <tr aria-rowindex={1}>
-              <Head column="name" search={search} go={go}>
-                <Trans>Node</Trans>
-              </Head>
-              <Head column="state" search={search} go={go}>
-                <Trans>State</Trans>
-              </Head>
-              <Head column="gpus" search={search} go={go}>
-                <Trans>GPUs</Trans>
-              </Head>
-              <Head column="cpus" search={search} go={go}>
-                <Trans>CPUs free</Trans>
-              </Head>
-              <Head column="memory" search={search} go={go}>
-                <Trans>Memory free</Trans>
-              </Head>
-              <Head column="partitions" search={search} go={go}>
-                <Trans>Partitions</Trans>
-              </Head>
-              {seen.sees_addresses && (
-                <>
-                  <th scope="col">
-                    <Term word="In-band">
-                      <Trans>In-band</Trans>
-                    </Term>
-                  </th>
-                  <th scope="col">
-                    <Term word="InfiniBand">
-                      <Trans>InfiniBand</Trans>
-                    </Term>
-                  </th>
-                  <th scope="col">
-                    <Term word="Management">
-                      <Trans context="address">Management</Trans>
-                    </Term>
-                  </th>
-                </>
-              )}
-              <th scope="col">
-                <Trans>Reason</Trans>
-              </th>
-            </tr>
+            <Heads search={search} go={go} addresses={seen.sees_addresses} />
           </thead>
           <tbody ref={body}>
             <Gap rows={from} columns={columns} />
@@ -106,10 +65,53 @@ function Gap({ rows, columns }: { rows: number; columns: number }) {
   );
 }
 
-interface HeadProps {
+interface HeadsProps extends Pick<Props, 'search' | 'go'> {
+  addresses: boolean;
+}
+
+function Heads({ search, go, addresses }: HeadsProps) {
+  return (
+    <tr aria-rowindex={1}>
+      <Head column="name" search={search} go={go}>
+        <Trans>Node</Trans>
+      </Head>
+      <Head column="state" search={search} go={go}>
+        <Trans>State</Trans>
+      </Head>
+      <Head column="gpus" search={search} go={go}>
+        <Trans>GPUs</Trans>
+      </Head>
+      <Head column="cpus" search={search} go={go}>
+        <Trans>CPUs free</Trans>
+      </Head>
+      <Head column="memory" search={search} go={go}>
+        <Trans>Memory free</Trans>
+      </Head>
+      <Head column="partitions" search={search} go={go}>
+        <Trans>Partitions</Trans>
+      </Head>
+      {addresses && (
+        <>
+          <th scope="col">
+            <Term word="In-band">{t`In-band`}</Term>
+          </th>
+          <th scope="col">
+            <Term word="InfiniBand">{t`InfiniBand`}</Term>
+          </th>
+          <th scope="col">
+            <Term word="Management">{t({ message: 'Management', context: 'address' })}</Term>
+          </th>
+        </>
+      )}
+      <th scope="col">
+        <Trans>Reason</Trans>
+      </th>
+    </tr>
+  );
+}
+
+interface HeadProps extends Pick<Props, 'search' | 'go'> {
   column: Column;
-  search: ClusterSearch;
-  go: (next: ClusterSearch) => void;
   children: ReactNode;
 }
 

@@ -22,9 +22,7 @@ export function QueueSection({ queue, error }: Props) {
   return (
     <section className={classes.section} aria-labelledby="queue-title">
       <h2 id="queue-title" className={classes.title}>
-        <Term word="Queue">
-          <Trans>Queue</Trans>
-        </Term>
+        <Term word="Queue">{t`Queue`}</Term>
       </h2>
       {error && !queue && <Notice tone="error">{sentence(error)}</Notice>}
       {!error && !queue && <Skeleton height={160} radius="lg" aria-label={t`Loading`} />}
@@ -52,17 +50,13 @@ function Partitions({ queue }: { queue: ClusterQueue }) {
           <Table.Thead>
             <Table.Tr>
               <Table.Th>
-                <Term word="Partition">
-                  <Trans>Partition</Trans>
-                </Term>
+                <Term word="Partition">{t`Partition`}</Term>
               </Table.Th>
               <Table.Th>
                 <Trans>Nodes</Trans>
               </Table.Th>
               <Table.Th>
-                <Term word="Time limit">
-                  <Trans>Longest time</Trans>
-                </Term>
+                <Term word="Time limit">{t`Longest time`}</Term>
               </Table.Th>
               <Table.Th>
                 <Trans>Running</Trans>
@@ -77,37 +71,41 @@ function Partitions({ queue }: { queue: ClusterQueue }) {
           </Table.Thead>
           <Table.Tbody>
             {queue.partitions.map((one) => (
-              <Table.Tr key={one.name}>
-                <Table.Th scope="row">
-                  {one.name}
-                  {one.default && (
-                    <span className={classes.quiet}>
-                      {' '}
-                      <Trans>(default)</Trans>
-                    </span>
-                  )}
-                  {one.state !== 'UP' && (
-                    <span className={classes.closed}>
-                      {' '}
-                      {t`takes no jobs: ${{ state: one.state.toLowerCase() }}`}
-                    </span>
-                  )}
-                </Table.Th>
-                <Table.Td>{one.nodes}</Table.Td>
-                <Table.Td>
-                  {one.max_time_minutes === null
-                    ? t`no limit`
-                    : minutesAsTime(one.max_time_minutes)}
-                </Table.Td>
-                <Table.Td>{one.running}</Table.Td>
-                <Table.Td>{waitingText(one)}</Table.Td>
-                <Table.Td>{mineText(one)}</Table.Td>
-              </Table.Tr>
+              <Partition key={one.name} one={one} />
             ))}
           </Table.Tbody>
         </Table>
       </section>
     </Paper>
+  );
+}
+
+function Partition({ one }: { one: PartitionQueue }) {
+  return (
+    <Table.Tr>
+      <Table.Th scope="row">
+        {one.name}
+        {one.default && (
+          <span className={classes.quiet}>
+            {' '}
+            <Trans>(default)</Trans>
+          </span>
+        )}
+        {one.state !== 'UP' && (
+          <span className={classes.closed}>
+            {' '}
+            {t`takes no jobs: ${{ state: one.state.toLowerCase() }}`}
+          </span>
+        )}
+      </Table.Th>
+      <Table.Td>{one.nodes}</Table.Td>
+      <Table.Td>
+        {one.max_time_minutes === null ? t`no limit` : minutesAsTime(one.max_time_minutes)}
+      </Table.Td>
+      <Table.Td>{one.running}</Table.Td>
+      <Table.Td>{waitingText(one)}</Table.Td>
+      <Table.Td>{mineText(one)}</Table.Td>
+    </Table.Tr>
   );
 }
 

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Popover, Text, UnstyledButton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type KeyboardEvent, type ReactNode, useState } from 'react';
+import { type KeyboardEvent, useState } from 'react';
 import { glossaryQuery } from './glossary';
 import { explanation } from './parse';
 import classes from './Term.module.css';
@@ -11,13 +11,13 @@ import classes from './Term.module.css';
 interface Props {
   /** a word of docs/glossary.md, or one that it gives the same meaning: English in any language */
   word: string;
-  children: ReactNode;
+  /** as it stands there, in the page's language */
+  children: string;
 }
 
 /** A technical word that explains itself where it stands. Not for within a label or another button. */
 export function Term({ word, children }: Props) {
   const [open, setOpen] = useState(false);
-  const shown = typeof children === 'string' ? children : word;
   // The focus stays on the word, so the explanation itself hears of no key; what the word stands in,
   // such as a node's details, shall not close with it.
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -36,7 +36,7 @@ export function Term({ word, children }: Props) {
           {children}
         </UnstyledButton>
       </Popover.Target>
-      <Popover.Dropdown aria-label={t`What is ${shown}?`}>
+      <Popover.Dropdown aria-label={t`What is ${{ shown: children }}?`}>
         <Explained word={word} />
       </Popover.Dropdown>
     </Popover>
