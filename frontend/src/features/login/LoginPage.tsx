@@ -65,6 +65,7 @@ export function LoginPage() {
     setStep(FIRST);
     setWhy(sentence);
     setName('');
+    typed.current = '';
   };
 
   return (
