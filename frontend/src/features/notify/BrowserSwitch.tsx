@@ -23,14 +23,8 @@ export function BrowserSwitch() {
     setSilent(!show(first, () => undefined));
   };
 
-  if (standing === 'impossible')
-    return (
-      <Text size="sm">
-        {window.isSecureContext
-          ? t`This browser shows no notifications.`
-          : t`Browsers show notifications only for pages that come over HTTPS, which this one does not.`}
-      </Text>
-    );
+  if (standing === 'impossible' || standing === 'forgetful')
+    return <Text size="sm">{whyNone(standing)}</Text>;
   if (standing === 'refused')
     return (
       <Notice tone="info">
@@ -68,4 +62,12 @@ export function BrowserSwitch() {
       )}
     </Stack>
   );
+}
+
+function whyNone(standing: 'impossible' | 'forgetful'): string {
+  if (standing === 'forgetful')
+    return t`This browser keeps nothing for this site, so it can't remember whom to tell.`;
+  return window.isSecureContext
+    ? t`This browser shows no notifications.`
+    : t`Browsers show notifications only for pages that come over HTTPS, which this one does not.`;
 }

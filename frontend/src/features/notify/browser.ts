@@ -3,16 +3,16 @@
 import { useSyncExternalStore } from 'react';
 import type { News } from './news';
 
-/** `impossible`: this browser, or this address, knows none. `refused`: someone has told the browser
- * to allow none here, and only its own settings can change that. */
-export type Standing = 'impossible' | 'refused' | 'off' | 'on';
+/** `impossible`: this browser, or this address, knows none. `forgetful`: its storage is switched off, so
+ * that nobody could know who wants to be told, and what of. `refused`: someone has told the browser to
+ * allow none here, and only its own settings can change that. */
+export type Standing = 'impossible' | 'forgetful' | 'refused' | 'off' | 'on';
 
 const SWITCH = 'portal-notify';
 const TOLD = 'portal-told';
 const MOST_REMEMBERED = 300;
 const listeners = new Set<() => void>();
 
-/** Where storage is switched off nobody could know who wants to be told, and what of. */
 function remembers(): boolean {
   try {
     return window.localStorage !== null;
@@ -22,12 +22,13 @@ function remembers(): boolean {
 }
 
 const possible = (): boolean =>
-  'Notification' in window && window.isSecureContext && 'locks' in navigator && remembers();
+  'Notification' in window && window.isSecureContext && 'locks' in navigator;
 
 const switchOf = (username: string): string => `${SWITCH} ${username}`;
 
 function standing(username: string): Standing {
   if (!possible()) return 'impossible';
+  if (!remembers()) return 'forgetful';
   if (Notification.permission === 'denied') return 'refused';
   const on = localStorage.getItem(switchOf(username)) === 'on';
   return on && Notification.permission === 'granted' ? 'on' : 'off';

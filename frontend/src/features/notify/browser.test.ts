@@ -1,0 +1,52 @@
+import { createElement } from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { storage } from '@/testing/storage';
+import { type Standing, useStanding } from './browser';
+
+const Told = () => useStanding('alice');
+const standing = (): string => renderToStaticMarkup(createElement(Told));
+
+/** A page that could show notifications, as far as `window` lets it. */
+function browser(permission: string, window: object): void {
+  vi.stubGlobal('Notification', { permission });
+  const able = { Notification, isSecureContext: true };
+  vi.stubGlobal('window', Object.create(able, Object.getOwnPropertyDescriptors(window)));
+}
+
+describe('whether a browser tells', () => {
+  let kept: ReturnType<typeof storage>;
+  beforeEach(() => {
+    kept = storage();
+    vi.stubGlobal('localStorage', kept);
+    vi.stubGlobal('navigator', { locks: {} });
+  });
+  afterEach(() => vi.unstubAllGlobals());
+
+  it.each<[Standing, string, object]>([
+    ['impossible', 'granted', { isSecureContext: false }],
+    ['refused', 'denied', {}],
+    ['off', 'granted', {}],
+  ])('is %s with the permission %s and %o', (expected, permission, window) => {
+    browser(permission, { localStorage: kept, ...window });
+    expect(standing()).toBe(expected);
+  });
+
+  it('is said by the switch of its person', () => {
+    kept.setItem('portal-notify alice', 'on');
+    browser('granted', { localStorage: kept });
+    expect(standing()).toBe('on');
+    kept.setItem('portal-notify alice', 'off');
+    kept.setItem('portal-notify bob', 'on');
+    expect(standing()).toBe('off');
+  });
+
+  it('can’t be remembered where storage is switched off', () => {
+    browser('granted', {
+      get localStorage() {
+        throw new DOMException('switched off', 'SecurityError');
+      },
+    });
+    expect(standing()).toBe('forgetful');
+  });
+});
