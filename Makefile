@@ -10,7 +10,7 @@ CLUSTER := $(PYTHON) -m cluster --state $(STATE)/demo
 export PYTHONDONTWRITEBYTECODE := 1
 
 .PHONY: help demo up down status credentials prepare prepare-tests images test lint test-unit test-portal \
-	test-cluster test-browser test-frontend bench api lock clean python wheel screenshots docs
+	test-cluster test-browser test-install test-frontend bench api lock clean python wheel screenshots docs
 
 help:            ## what can be made
 	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -58,6 +58,9 @@ test-cluster: prepare-tests  ## everything real, in a cluster of its own
 
 test-browser: prepare-tests  ## Chromium against everything real
 	@$(PYTHON) -m cluster.test --state-root $(STATE) -- tests/browser
+
+test-install: prepare-tests wheel ## docs/install.md on a cluster without the portal
+	@PORTAL_STATE_ROOT=$(STATE) $(DEV)/python -m pytest tests/install
 
 test-frontend: prepare-tests ## the pages' own tests
 	@$(NPM) test

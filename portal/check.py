@@ -3,16 +3,17 @@
 import asyncio
 import getpass
 import os
+import pwd
 import re
 import shutil
 import stat
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 
-from portal import revisions, start
+from portal import check_clocks, check_front, check_node, revisions, start
 from portal.db import sqlite_file
 from portal.directory import open_directory
+from portal.finding import Finding
 from portal.hub import Hub, HubError
 from portal.models import HomeTask
 from portal.services.catalog.shelf import Shelf, places
@@ -24,25 +25,20 @@ from spawner.catalog import CatalogError, Environment, availability
 from spawner.errors import SlurmError
 from spawner.pull import PATH
 from spawner.runtimes import Container, Modules, Virtualenv
-from spawner.slurm import Slurm
 
 OPERATORS = {"Operator", "Administrator"}
 OPERATOR_ADVICE = "Run: sacctmgr modify user {account} set AdminLevel=Operator"
+SLURM_ADVICE = (
+    "Look at slurm_bin_dir and slurm_conf, whether slurmctld runs (scontrol ping), whether munged"
+    " runs here with the cluster's munge.key, and whether the clocks agree."
+)
+SUDO_S = 10.0
 NOBODY = "portal-check"
 PACKER = "mksquashfs"
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing tried. `problem` None means that it works; `advice` says what to do."""
-
-    what: str
-    problem: str | None = None
-    advice: str = ""
-
-
-class Inspector(Slurm):
-    """A question that only this check asks."""
+class Inspector(check_clocks.Clock):
+    """Questions that only this check asks."""
 
     async def config(self) -> str:
         """slurm.conf as slurmctld has it, a setting on each line."""
@@ -62,14 +58,21 @@ def keeps_comments(config: str) -> bool:
     return re.search(flags, config, re.MULTILINE | re.IGNORECASE) is not None
 
 
-async def check(settings: Settings) -> AsyncIterator[Finding]:
-    """All findings, in the order in which things are best repaired."""
-    yield await _database(settings)
+async def check(settings: Settings, as_user: str | None = None) -> AsyncIterator[Finding]:
+    """All findings, in the order in which things are best repaired. `as_user`: somebody as whom the
+    launcher and one small job are tried."""
+    yield account(settings)
+    for finding in await _database(settings):
+        yield finding
     for health in await open_directory(settings).health():
         yield Finding(f"directory {health.url}", health.cause, directory_advice(health.cause))
-    for finding in await _slurm(settings):
+    slurm = Inspector(settings.slurm_bin_dir, settings.slurm_conf, settings.slurm_timeout_s)
+    for finding in await _slurm(slurm):
         yield finding
-    yield launcher(settings)
+    installed = launcher(settings)
+    yield installed
+    if installed.problem is None:
+        yield await sudo(settings)
     for finding in _catalog(settings):
         yield finding
     if settings.node_table_file is not None:
@@ -77,10 +80,44 @@ async def check(settings: Settings) -> AsyncIterator[Finding]:
     yield imports(settings)
     yield home_directories(settings)
     yield await _hub(settings)
+    for finding in await check_front.front_door(settings):
+        yield finding
     yield await mail(settings)
+    if as_user is not None:
+        for finding in await check_node.as_somebody(settings, slurm, as_user):
+            yield finding
 
 
-async def _database(settings: Settings) -> Finding:
+def account(settings: Settings) -> Finding:
+    """What holds for another account says nothing of the portal's."""
+    me = getpass.getuser()
+    try:
+        owner = settings.state_dir.stat().st_uid
+    except OSError as error:
+        advice = "Make it, and let the portal's account own it."
+        return Finding("account", f"state_dir {settings.state_dir}: {error.strerror}", advice)
+    if owner == os.geteuid():
+        return Finding("account")
+    try:
+        name = pwd.getpwuid(owner).pw_name
+    except KeyError:
+        name = str(owner)
+    problem = f"this runs as {me}, and state_dir belongs to {name}"
+    return Finding("account", problem, f"Run: sudo -u {name} PORTAL_CONFIG=… portal check")
+
+
+async def _database(settings: Settings) -> list[Finding]:
+    found = await _schema(settings)
+    if found.problem is not None or sqlite_file(settings.database) is not None:
+        return [found]
+    database = start.open_database(settings)
+    try:
+        return [found, *await check_clocks.of_database(database)]
+    finally:
+        await database.close()
+
+
+async def _schema(settings: Settings) -> Finding:
     file = sqlite_file(settings.database)
     if file is not None and not file.exists():
         # Not made here: whoever runs this check may be another account than the portal's.
@@ -113,17 +150,26 @@ def directory_advice(cause: str | None) -> str:
     return "Look at ldap_urls and ldap_start_tls, and whether the server runs."
 
 
-async def _slurm(settings: Settings) -> list[Finding]:
-    slurm = Inspector(settings.slurm_bin_dir, settings.slurm_conf, settings.slurm_timeout_s)
+async def _slurm(slurm: Inspector) -> list[Finding]:
     try:
         await slurm.jobs()
         config = await slurm.config()
-        account = getpass.getuser()
+    except SlurmError as error:
+        return [Finding("slurm", _said(error), SLURM_ADVICE)]
+    found = [Finding("slurm"), *await check_clocks.of_slurm(slurm)]
+    account = getpass.getuser()
+    try:
         level = await slurm.admin_level(account)
     except SlurmError as error:
-        advice = "Look at slurm_bin_dir and slurm_conf, and whether slurmctld and slurmdbd run."
-        return [Finding("slurm", f"{error.message} {error.stderr[:300]}", advice)]
-    return [Finding("slurm"), operator(account, level, config), comments(config)]
+        advice = "Look whether slurmdbd and its database run, with: sacctmgr show cluster"
+        if "accounting_storage/none" in config:
+            advice = "The portal needs slurmdbd: set AccountingStorageType in slurm.conf."
+        return [*found, Finding("slurm accounting", _said(error), advice)]
+    return [*found, Finding("slurm accounting"), operator(account, level, config), comments(config)]
+
+
+def _said(error: SlurmError) -> str:
+    return " ".join(f"{error.message} {error.stderr[:300]}".split())
 
 
 def operator(account: str, level: str, config: str) -> Finding:
@@ -162,17 +208,60 @@ def launcher(settings: Settings) -> Finding:
     return Finding("launcher")
 
 
+async def sudo(settings: Settings) -> Finding:
+    """Whether sudo lets this account run the launcher, as it says itself. Nobody is acted as."""
+    advice = "Run `portal system-files --install`, which writes /etc/sudoers.d/portal."
+    process = await asyncio.create_subprocess_exec(
+        str(settings.sudo_path), "-n", "-l",
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        async with asyncio.timeout(SUDO_S):
+            out, err = await process.communicate()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        why = f"it didn't answer within {SUDO_S:g} s"
+        return Finding("sudo", why, "Look whether sudo asks a directory that doesn't answer.")
+    if process.returncode != 0:
+        said = " ".join(err.decode(errors="replace").split())[:300]
+        return Finding("sudo", f"it permits this account nothing: {said}", advice)
+    allowed = [line for line in out.decode(errors="replace").splitlines() if "NOPASSWD" in line]
+    # sudo breaks no word, and names a command by its path
+    if any(str(settings.launcher_path) in line.split() for line in allowed):
+        return Finding("sudo")
+    problem = f"it doesn't permit {getpass.getuser()} to run {settings.launcher_path}"
+    return Finding("sudo", problem, advice)
+
+
 def _catalog(settings: Settings) -> list[Finding]:
     try:
         catalog = Shelf(places(settings))
     except CatalogError as error:
         return [Finding("catalog", str(error), "Look at catalog_dir.")]
     findings = [Finding("catalog", text, "Correct the file.") for text in catalog.problems]
+    reasons = {one.name: availability(one)[1] for one in catalog.environments.values()}
     for environment in catalog.environments.values():
-        _, reason = availability(environment)
+        reason = reasons[environment.name]
+        if reason is not None and not _is_sites(settings, environment.name):
+            # of those that come along a site offers what it wants
+            findings.append(Finding(f"environment {environment.name} (not offered)"))
+            continue
         advice = _environment_advice(environment) if reason else ""
         findings.append(Finding(f"environment {environment.name}", reason, advice))
+    if all(reasons.values()):
+        problem = "none can be used: sessions can't be started"
+        advice = "Build one: python -m deploy.images build python3 --out IMAGE_DIR"
+        findings.append(Finding("environments", problem, advice))
     return findings
+
+
+def _is_sites(settings: Settings, name: str) -> bool:
+    """Whether the site has written this environment itself, and so means to offer it."""
+    folder = settings.catalog_dir
+    return folder is not None and (folder / "environments" / f"{name}.yaml").is_file()
 
 
 def _environment_advice(environment: Environment) -> str:
@@ -265,11 +354,11 @@ def _mail_advice(cause: str) -> str:
     return "Look at smtp_host, smtp_port and smtp_tls, and whether the server runs."
 
 
-def run(settings: Settings) -> list[Finding]:
+def run(settings: Settings, as_user: str | None = None) -> list[Finding]:
     """All findings at once, for the command line."""
 
     async def collect() -> list[Finding]:
-        return [finding async for finding in check(settings)]
+        return [finding async for finding in check(settings, as_user)]
 
     return asyncio.run(collect())
 

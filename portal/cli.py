@@ -8,6 +8,7 @@ import json
 import logging
 import sys
 from contextlib import ExitStack
+from typing import Annotated
 
 import typer
 
@@ -27,6 +28,7 @@ from portal import (
 from portal import logging as portal_logging
 from portal.app import bare_app, create_app
 from portal.cli_desk import load
+from portal.finding import Finding
 from portal.serve import Server, server_config
 
 app = typer.Typer(
@@ -74,12 +76,25 @@ def serve() -> None:
 
 
 @app.command()
-def check() -> None:
+def check(
+    as_user: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="NAME",
+            help="Somebody, such as yourself, as whom the launcher and one small job are tried:"
+            " the job looks at a node.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
     """Try everything the portal needs; say what to do about what doesn't work."""
     settings = load()
-    findings = [checks.Finding("settings"), checks.pages(settings), *checks.run(settings)]
+    findings = [Finding("settings"), checks.pages(settings), *checks.run(settings, as_user)]
     for finding in findings:
         typer.echo(_line(finding))
+    if as_user is None:
+        typer.echo("Nodes weren't looked at: `portal check --as NAME` does it as somebody.")
     if any(finding.problem for finding in findings):
         raise typer.Exit(1)
 
@@ -91,7 +106,7 @@ def openapi() -> None:
     sys.stdout.write("\n")
 
 
-def _line(finding: checks.Finding) -> str:
+def _line(finding: Finding) -> str:
     if finding.problem is None:
         return f"ok      {finding.what}"
     problem = " ".join(finding.problem.split())

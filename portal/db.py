@@ -82,6 +82,16 @@ class Database:
         async with self.engine.connect() as connection:
             await connection.execute(text("SELECT 1"))
 
+    async def now(self) -> datetime | None:
+        """The database server's own time; None of SQLite, which has this machine's."""
+        if self.engine.dialect.name == "sqlite":
+            return None
+        async with self.engine.connect() as connection:
+            found: datetime = (
+                await connection.execute(text("SELECT clock_timestamp()"))
+            ).scalar_one()
+        return found
+
     async def close(self) -> None:
         await self.engine.dispose()
 

@@ -47,6 +47,14 @@ _NO_ANSWER = re.compile(
     r"|is already the primary|in standby mode|Transport endpoint is not connected"
     r"|Incompatible versions of client and server"
 )
+# What they say where munge isn't there to vouch for them.
+_NO_MUNGE = re.compile(r"Munge encode failed|[Ii]f munged is up|Did you start munged")
+# Slurm 22.05 doesn't say more to whoever's munge credential is too old, from the future, or made
+# with another key: it hangs up. Tried with munged's clock a quarter of an hour off, both ways.
+_HANGS_UP = re.compile(
+    r"Zero Bytes were transmitted|Protocol authentication error|(?:Expired|Rewound) credential"
+    r"|Munge decode failed"
+)
 # What the commands say of a controller or slurmdbd whose version lies too far from theirs; a newer
 # one's commands say only that nothing came back (docs/settings.md).
 _OTHER_VERSION = re.compile(
@@ -297,10 +305,18 @@ def no_answer(stderr: str) -> bool:
 
 def unreachable(stderr: str) -> Unreachable:
     """What to say of a complaint that is `no_answer`."""
+    if _NO_MUNGE.search(stderr):
+        return Unreachable("Slurm can't be asked: munge doesn't run on the portal's host.", stderr)
     if _OTHER_VERSION.search(stderr):
         return Unreachable(
             "Slurm's commands here and its daemons don't understand each other: their versions may"
-            " lie too far apart.",
+            " lie too far apart, or their clocks or munge keys differ.",
+            stderr,
+        )
+    if _HANGS_UP.search(stderr):
+        return Unreachable(
+            "Slurm hangs up on the portal's host: their clocks or munge keys may differ, or their"
+            " versions.",
             stderr,
         )
     return Unreachable("Slurm can't be reached at the moment.", stderr)

@@ -87,8 +87,9 @@ def _mail(parts: Parts, looks: "Looks") -> list[Probe]:
 ADVICE = {
     Part.DATABASE: "Look at database_url and state_dir, and whether its server runs.",
     Part.SLURM: (
-        "Look whether slurmctld runs, with `scontrol ping`. Jobs go on, and the portal shows what"
-        " it knew last until Slurm answers again."
+        "Look whether slurmctld runs, with `scontrol ping`; whether munged runs here; and whether"
+        " the clocks agree. Jobs go on, and the portal shows what it knew last until Slurm answers"
+        " again."
     ),
     Part.SLURMDBD: (
         "Look whether slurmdbd and its database run, with `sacctmgr show cluster`. Until they do,"

@@ -1,0 +1,68 @@
+"""systemd's part, where none runs: starts what a unit says, as the account and with the protection
+that it says, as far as namespaces and capabilities can be had here without systemd.
+
+`argv` is for the head's own namespaces. What it leaves out of a unit: filters of system calls,
+cgroups, and everything that needs systemd's own services.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+
+# Runs as root in a mount namespace of its own: makes what must not be written read-only, then
+# becomes the account. Its argument is {"read_only": […], "private_tmp": …, "then": argv}.
+ENTER = """
+import json, os, subprocess, sys
+order = json.loads(sys.argv[1])
+for place in order["read_only"]:
+    if os.path.isdir(place):
+        subprocess.run(["mount", "--rbind", place, place], check=True)
+        subprocess.run(["mount", "-o", "remount,bind,ro", place], check=True)
+if order["private_tmp"]:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777,size=512m", "tmp", "/tmp"], check=True)
+os.chdir(order["cwd"])
+os.umask(int(order["umask"], 8))
+os.execvp(order["then"][0], order["then"])
+"""
+READ_ONLY = {"full": ["/usr", "/boot", "/etc"], "strict": ["/usr", "/boot", "/etc", "/opt"]}
+
+
+def parse(text: str) -> dict[str, list[str]]:
+    """Each setting's values, in their order."""
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        key, equals, value = line.partition("=")
+        if equals and not line.startswith(("#", "[")):
+            found.setdefault(key, []).append(value)
+    return found
+
+
+def argv(unit: Mapping[str, Sequence[str]], key: str = "ExecStart") -> list[str]:
+    """What to run as root for the unit's command."""
+
+    def one(name: str, otherwise: str = "") -> str:
+        return unit.get(name, [otherwise])[-1]
+
+    environment = ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]
+    environment += unit.get("Environment", [])
+    setpriv = ["setpriv", f"--reuid={one('User')}", f"--regid={one('Group')}", "--init-groups"]
+    allowed = [name.lower().removeprefix("cap_") for name in one("CapabilityBoundingSet").split()]
+    if "CapabilityBoundingSet" in unit:
+        setpriv.append("--bounding-set=" + ",".join(["-all", *(f"+{name}" for name in allowed)]))
+    ambient = [name.lower().removeprefix("cap_") for name in one("AmbientCapabilities").split()]
+    if ambient:
+        names = ",".join(f"+{name}" for name in ambient)
+        setpriv += [f"--inh-caps={names}", f"--ambient-caps={names}"]
+    if one("NoNewPrivileges") == "yes":
+        setpriv.append("--no-new-privs")
+    order = {
+        "read_only": READ_ONLY[one("ProtectSystem")],
+        "private_tmp": one("PrivateTmp") == "yes",
+        "umask": one("UMask"),
+        "cwd": one("WorkingDirectory", "/"),
+        "then": [*setpriv, "env", "-i", *environment, *shlex.split(one(key))],
+    }
+    enter = ["/usr/bin/python3", "-c", ENTER, json.dumps(order)]
+    return ["unshare", "--mount", "--propagation", "slave", *enter]

@@ -1,0 +1,139 @@
+"""What `portal check --as` makes of the words of its job, and of clocks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portal.check_clocks import AT, skewed
+from portal.check_node import MARK, Look, findings
+from portal.settings import Settings
+from spawner.node import look
+from spawner.sources import edition
+
+NOW = 1_790_000_000.0
+PORTAL = {"status": 401, "type": "application/problem+json", "date": NOW, "here": NOW}
+HUB = {"status": 200, "type": "application/json", "date": NOW, "here": NOW}
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    values: dict[str, Any] = {
+        "public_url": "https://portal.example.org",
+        "node_url": "http://head.cluster:8002",
+        "state_dir": tmp_path,
+        "hub_token_file": tmp_path / "x",
+        "internal_secret_file": tmp_path / "x",
+        "ldap_urls": ["ldaps://ldap.example.org"],
+        "ldap_user_base": "dc=example",
+        "runtime_dir": Path("/opt/portal/runtime"),
+        "image_dir": Path("/opt/portal/images"),
+    }
+    return Settings(**values)
+
+
+def seen(**changes: Any) -> dict[str, Any]:
+    return {
+        "node": "node01", "python": "3.11.2", "edition": edition(), "home": True,
+        "portal": PORTAL, "hub": HUB, "folders": {"/opt/portal/images": True},
+        "programs": {"/usr/bin/apptainer": "apptainer version 1.4.5"}, "time": NOW, **changes,
+    }  # fmt: skip
+
+
+def problems(settings: Settings, text: str) -> dict[str, str]:
+    found = findings(settings, "alice", Look(text))
+    assert all(finding.advice for finding in found if finding.problem)
+    return {finding.what: finding.problem for finding in found if finding.problem}
+
+
+def said(**changes: Any) -> str:
+    return f"a prolog's words\n{MARK}{json.dumps(seen(**changes))}\nan epilog's"
+
+
+def test_the_marks_are_one() -> None:
+    assert look.MARK == MARK
+
+
+def test_a_node_that_is_well(settings: Settings) -> None:
+    assert problems(settings, said()) == {}
+    assert len(findings(settings, "alice", Look(said()))) == 7
+
+
+@pytest.mark.parametrize(
+    ("changes", "what", "words"),
+    [
+        ({"edition": "0" * 16}, "runtime on the nodes", "other node programs"),
+        ({"folders": {"/opt/portal/images": False}}, "shared folders on the nodes", "can't read"),
+        ({"programs": {"/usr/bin/apptainer": None}}, "Apptainer on the nodes", "can't run"),
+        ({"portal": {"error": "timed out"}}, "portal from the nodes", "timed out"),
+        ({"portal": {**PORTAL, "status": 503}}, "portal from the nodes", "doesn't lead"),
+        ({"portal": {**PORTAL, "type": "text/html"}}, "portal from the nodes", "doesn't lead"),
+        ({"hub": {**HUB, "status": 502}}, "hub from the nodes", "doesn't lead to the hub: 502"),
+        ({"portal": {**PORTAL, "here": NOW + 95}}, "clock of node01", "95 s ahead"),
+        ({"portal": {**PORTAL, "here": NOW - 400}}, "clock of node01", "400 s behind"),
+    ],
+)
+def test_what_is_wrong_with_a_node(
+    settings: Settings, changes: dict[str, Any], what: str, words: str
+) -> None:
+    found = problems(settings, said(**changes))
+    assert list(found) == [what]
+    assert words in found[what]
+
+
+def test_a_certificate_that_nodes_do_not_know(settings: Settings) -> None:
+    refused = {"error": "certificate verify failed: unable to get local issuer certificate"}
+    (finding,) = [
+        one
+        for one in findings(settings, "alice", Look(said(portal=refused)))
+        if one.what == "portal from the nodes"
+    ]
+    assert "node_url_ca_file" in finding.advice
+
+
+@pytest.mark.parametrize("text", [f"{MARK}{{", f"{MARK}[]", f"{MARK}{{}}", MARK])
+def test_words_that_are_none_of_ours(settings: Settings, text: str) -> None:
+    assert problems(settings, text) == {"job as alice": "what the job printed can't be read"}
+
+
+def test_a_job_that_came_to_nothing(settings: Settings) -> None:
+    found = findings(settings, "alice", Look(problem="the job failed on node01: x", advice="y"))
+    assert [(one.what, one.problem) for one in found] == [
+        ("job as alice", "the job failed on node01: x")
+    ]
+
+
+def test_clocks() -> None:
+    assert skewed("slurmctld", 29.0, 30).problem is None
+    assert skewed("slurmctld", -31.0, 30).problem == "it is 31 s behind this machine's"
+    assert "chrony" in skewed("slurmctld", 31.0, 30).advice
+
+
+@pytest.mark.parametrize(
+    ("text", "epoch"),
+    [
+        ("*****\nsdiag output at Sun Nov 22 15:50:20 2026 (1795362620)\nData", "1795362620"),
+        ("sdiag output at Sun Nov 22 15:50:20 2026\nData", None),
+    ],
+)
+def test_the_controllers_own_time(text: str, epoch: str | None) -> None:
+    found = AT.search(text)
+    assert found is not None
+    assert found["epoch"] == epoch
+
+
+def test_a_node_looks_without_failing(tmp_path: Path) -> None:
+    """Nobody listens there; nothing else is there either."""
+    wishes = {
+        "node_url": "http://127.0.0.1:9", "ca": None, "folders": [str(tmp_path), "/nonexistent"],
+        "programs": ["/bin/true", "/nonexistent"],
+    }  # fmt: skip
+    found = look.look(wishes)
+    assert found["folders"] == {str(tmp_path): True, "/nonexistent": False}
+    assert found["programs"] == {"/bin/true": found["programs"]["/bin/true"], "/nonexistent": None}
+    assert found["programs"]["/bin/true"] is not None
+    assert "error" in found["portal"]
+    assert found["edition"] == edition()
