@@ -8,6 +8,7 @@ import { sentence } from '@/api/problem';
 import { PageTitle } from '@/app/PageTitle';
 import { useMe } from '@/features/account/useMe';
 import { said, written } from '@/i18n/said';
+import choice from '@/ui/ChoiceLinks.module.css';
 import { Notice } from '@/ui/Notice';
 import classes from './Files.module.css';
 import { FolderView } from './FolderView';
@@ -94,13 +95,13 @@ function Places({ roots, root }: { roots: Roots; root: Root | undefined }) {
   };
   return (
     <nav aria-label={t`Places`}>
-      <ul className={classes.places}>
+      <ul className={choice.links}>
         {roots.items.map(({ name, title }) => (
           <li key={name}>
             <Link
               to="/files"
               search={goTo(search, name, '')}
-              className={classes.place}
+              className={choice.link}
               activeOptions={EXACT}
               {...here(name, false)}
               preload={false}
@@ -114,7 +115,7 @@ function Places({ roots, root }: { roots: Roots; root: Root | undefined }) {
             <Link
               to="/files"
               search={{ ...goTo(search, root.name, ''), trash: true }}
-              className={classes.place}
+              className={choice.link}
               activeOptions={EXACT}
               {...here(root.name, true)}
               preload={false}

@@ -8,6 +8,7 @@ import { mayChange } from '@/features/account/roles';
 import { useMe } from '@/features/account/useMe';
 import { AdminFrame } from '@/features/admin/AdminFrame';
 import { said } from '@/i18n/said';
+import choice from '@/ui/ChoiceLinks.module.css';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { SearchField } from '@/ui/SearchField';
@@ -115,13 +116,14 @@ function Filters({ search }: { search: PeopleSearch }) {
           })
         }
       />
-      <ul className={classes.states} aria-label={t`Which people`}>
+      <ul className={choice.links} aria-label={t`Which people`}>
         {FILTERS.map(({ value, label }) => (
           <li key={value}>
             <Link
               to="/admin/people"
               search={value === 'all' ? q : { ...q, state: value }}
-              className={classes.state}
+              className={choice.link}
+              data-here={search.state === value}
               activeOptions={{ exact: true, includeSearch: true }}
               replace
             >
