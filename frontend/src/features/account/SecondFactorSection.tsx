@@ -68,22 +68,7 @@ function Standing({ factor }: { factor: SecondFactor }) {
         </Notice>
       )}
       <Summary factor={factor} />
-      <Group mt="md">
-        {factor.enrolled_at ? (
-          <>
-            <Button variant="default" onClick={() => setDialog('renew')}>
-              <Trans>New recovery codes…</Trans>
-            </Button>
-            <Button variant="default" onClick={() => setDialog('off')}>
-              <Trans>Turn off…</Trans>
-            </Button>
-          </>
-        ) : (
-          <Button onClick={() => setDialog('enrol')}>
-            <Trans>Set up…</Trans>
-          </Button>
-        )}
-      </Group>
+      <Acts enrolled={factor.enrolled_at !== null} open={setDialog} />
       <Modal
         opened={dialog !== null}
         onClose={close}
@@ -115,6 +100,32 @@ function Standing({ factor }: { factor: SecondFactor }) {
         )}
       </Modal>
     </>
+  );
+}
+
+interface ActsProps {
+  enrolled: boolean;
+  open: (dialog: Dialog) => void;
+}
+
+function Acts({ enrolled, open }: ActsProps) {
+  return (
+    <Group mt="md">
+      {enrolled ? (
+        <>
+          <Button variant="default" onClick={() => open('renew')}>
+            <Trans>New recovery codes…</Trans>
+          </Button>
+          <Button variant="default" onClick={() => open('off')}>
+            <Trans>Turn off…</Trans>
+          </Button>
+        </>
+      ) : (
+        <Button onClick={() => open('enrol')}>
+          <Trans>Set up…</Trans>
+        </Button>
+      )}
+    </Group>
   );
 }
 

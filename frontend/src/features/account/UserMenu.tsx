@@ -14,7 +14,6 @@ import { useMe } from './useMe';
 
 export function UserMenu() {
   const me = useMe();
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
   const [changing, setChanging] = useState(false);
   return (
     <>
@@ -38,20 +37,7 @@ export function UserMenu() {
             {me.role !== 'user' && ` · ${ROLE_WORDS[me.role]}`}
           </Menu.Label>
           <Menu.Divider />
-          <Menu.Label>
-            <Trans>Appearance</Trans>
-          </Menu.Label>
-          {SCHEMES.map(({ value, label }) => (
-            <Menu.RadioItem
-              key={value}
-              value={value}
-              checked={colorScheme === value}
-              onChange={() => setColorScheme(value)}
-              checkIcon={<Icon name="check" size={16} />}
-            >
-              {label}
-            </Menu.RadioItem>
-          ))}
+          <Appearance />
           <Menu.Divider />
           <Menu.Item component={Link} to="/shared">
             <Trans>Shared with you</Trans>
@@ -79,6 +65,28 @@ export function UserMenu() {
         </Menu.Dropdown>
       </Menu>
       <PasswordDialog opened={changing} onClose={() => setChanging(false)} />
+    </>
+  );
+}
+
+function Appearance() {
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  return (
+    <>
+      <Menu.Label>
+        <Trans>Appearance</Trans>
+      </Menu.Label>
+      {SCHEMES.map(({ value, label }) => (
+        <Menu.RadioItem
+          key={value}
+          value={value}
+          checked={colorScheme === value}
+          onChange={() => setColorScheme(value)}
+          checkIcon={<Icon name="check" size={16} />}
+        >
+          {label}
+        </Menu.RadioItem>
+      ))}
     </>
   );
 }

@@ -48,19 +48,7 @@ export function NodeDetails({ node, seen, close }: Props) {
       </div>
       <div aria-live="polite">
         <p className={classes.quiet}>{words.means}</p>
-        {node.reason && (
-          <p className={classes.reason}>
-            {written(node.reason)}
-            {node.since && (
-              <span className={classes.quiet}>
-                {' '}
-                <Trans>
-                  (since <Time at={node.since} />)
-                </Trans>
-              </span>
-            )}
-          </p>
-        )}
+        <Reason node={node} />
       </div>
       <dl className={classes.facts}>
         {node.gpus.map((gpus) => (
@@ -85,6 +73,23 @@ export function NodeDetails({ node, seen, close }: Props) {
         <Planned node={node} />
       </dl>
     </Paper>
+  );
+}
+
+function Reason({ node: { reason, since } }: { node: SeenNode }) {
+  if (!reason) return null;
+  return (
+    <p className={classes.reason}>
+      {written(reason)}
+      {since && (
+        <span className={classes.quiet}>
+          {' '}
+          <Trans>
+            (since <Time at={since} />)
+          </Trans>
+        </span>
+      )}
+    </p>
   );
 }
 

@@ -24,7 +24,6 @@ const AT_FIRST = 200;
 /** What was deleted of a place, until it goes for good. */
 export function TrashView({ root, days }: { root: Root; days: number }) {
   const asked = useQuery(trashQuery(root.name));
-  const [most, setMost] = useState(AT_FIRST);
   const [asking, ask] = useState<readonly TrashItem[] | 'all' | null>(null);
   const { data, error } = asked;
   const items = data?.items ?? [];
@@ -56,20 +55,7 @@ export function TrashView({ root, days }: { root: Root; days: number }) {
           <Trans>The trash is empty.</Trans>
         </Paper>
       )}
-      {items.length > 0 && (
-        <Paper component="ul" className={classes.lines} aria-label={t`Trash`}>
-          {items.slice(0, most).map((item) => (
-            <Line key={item.id} root={root} item={item} forever={() => ask([item])} />
-          ))}
-        </Paper>
-      )}
-      {items.length > most && (
-        <div>
-          <Button variant="default" onClick={() => setMost(most + AT_FIRST)}>
-            <Trans>Show more</Trans>
-          </Button>
-        </div>
-      )}
+      {items.length > 0 && <Lines root={root} items={items} forever={(item) => ask([item])} />}
       <ConfirmDialog
         title={asking === 'all' ? t`Empty the trash?` : t`Delete for good?`}
         opened={asking !== null}
@@ -85,6 +71,32 @@ export function TrashView({ root, days }: { root: Root; days: number }) {
           <Trans>It can’t be brought back after that.</Trans>
         </Text>
       </ConfirmDialog>
+    </>
+  );
+}
+
+interface LinesProps {
+  root: Root;
+  items: readonly TrashItem[];
+  forever: (item: TrashItem) => void;
+}
+
+function Lines({ root, items, forever }: LinesProps) {
+  const [most, setMost] = useState(AT_FIRST);
+  return (
+    <>
+      <Paper component="ul" className={classes.lines} aria-label={t`Trash`}>
+        {items.slice(0, most).map((item) => (
+          <Line key={item.id} root={root} item={item} forever={() => forever(item)} />
+        ))}
+      </Paper>
+      {items.length > most && (
+        <div>
+          <Button variant="default" onClick={() => setMost(most + AT_FIRST)}>
+            <Trans>Show more</Trans>
+          </Button>
+        </div>
+      )}
     </>
   );
 }
