@@ -72,11 +72,17 @@ class Stand:
         self.answer: Refusal | None = None  # None: the portal's own
         self.holding = False
         self._held: list[Route] = []
-        self._method = method
-        page.route(lambda url: url.partition("?")[0].endswith(address), self._handle)
+        self._page, self._address, self._method = page, address, method
+        page.route(self._is_there, self._handle)
+
+    def _is_there(self, url: str) -> bool:
+        return url.partition("?")[0].endswith(self._address)
+
+    def _is_mine(self, request: Request) -> bool:
+        return request.method == self._method and self._is_there(request.url)
 
     def _handle(self, route: Route) -> None:
-        if route.request.method != self._method:
+        if not self._is_mine(route.request):
             route.fallback()
             return
         self.asked.append(route.request)
@@ -91,19 +97,13 @@ class Stand:
         else:
             self.answer.answer(route)
 
-    def hold(self) -> None:
-        """What is asked from now on waits for `release`."""
+    def while_held(self, act: Callable[[], None]) -> None:
+        """Does something that asks for this, and answers only when all of it is done."""
         self.holding = True
         self.asked.clear()
-
-    def release(self) -> None:
+        with self._page.expect_request(self._is_mine):
+            act()
         self.holding = False
         held, self._held = self._held, []
         for route in held:
             self._let(route)
-
-    def while_held(self, act: Callable[[], None]) -> int:
-        """How many requests an act makes while none of them is answered."""
-        self.hold()
-        act()
-        return len(self.asked)

@@ -1,142 +1,22 @@
-"""What each form does when the portal says no, or nothing: it says so in plain words where one
-looks, keeps what was typed, asks once however often one clicks, and works when tried again."""
+"""The forms people meet first, when the portal says no, or nothing (tests/browser/forms.py)."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from secrets import token_hex
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.refused import LOGIN_ENDED, REFUSALS, Refusal, Stand, at_field
+from tests.browser.forms import ODD, Form, endure
 from tests.browser.scenes import Api
 from tests.live import Live
 
 LogIn = Callable[[Page, str], None]
 NAME = f"refused-{token_hex(3)}"
-ODD = "<b>Zoë</b> 数据 & co."
+NEWCOMER = NAME.replace("-", "")
 SCRIPT = f"#!/bin/bash\necho '{ODD}'\n"
 TOO_LONG = "x" * 5000
-# what a program says to itself
-GIBBERISH = re.compile("undefined|null|NaN|TypeError|Failed to fetch|Object]|<html|urn:portal")
-
-
-@dataclass(frozen=True)
-class Form:
-    """A form as a person meets it. `field`: one that the portal may find wrong, and its label;
-    `needed`: what mustn't be empty; `bounded`: what may be too long."""
-
-    address: str
-    button: str
-    field: tuple[str, str]
-    needed: str
-    bounded: str
-    typed: dict[str, str]
-    inside: str = "main"
-
-    def whole(self, page: Page) -> Locator:
-        return page.locator(self.inside)
-
-    def labelled(self, page: Page, label: str) -> Locator:
-        return self.whole(page).get_by_label(label, exact=True)
-
-    def fill(self, page: Page) -> None:
-        for label, value in self.typed.items():
-            self.labelled(page, label).fill(value)
-
-    def keeps(self, page: Page) -> None:
-        for label, value in self.typed.items():
-            found = self.labelled(page, label)
-            if found.get_attribute("contenteditable") is None:
-                expect(found).to_have_value(value)
-            else:
-                expect(found).to_contain_text(value.splitlines()[-1])
-
-    def send(self, page: Page) -> Locator:
-        return self.whole(page).get_by_role("button", name=self.button, exact=True)
-
-
-def wrong_at_once(page: Page, form: Form, stand: Stand) -> None:
-    """Empty and too long: said at the field, to which the focus goes, and all is kept."""
-    stand.answer = None
-    empty, full = form.labelled(page, form.needed), form.labelled(page, form.bounded)
-    empty.fill("")
-    form.send(page).click()
-    expect(empty).to_be_focused()
-    assert stand.asked == []
-    form.fill(page)
-    full.fill(TOO_LONG)
-    form.send(page).click()
-    expect(full).to_be_focused()
-    for field in (empty, full):
-        field.fill(form.typed[form.needed if field is empty else form.bounded])
-
-
-def refused(page: Page, form: Form, stand: Stand, refusal: Refusal) -> None:
-    """Once: the words in sight, what was typed as it was, and the button ready for another try."""
-    stand.answer = refusal
-    form.send(page).click()
-    if refusal.field is None:
-        said = form.whole(page).get_by_role("alert").filter(has_text=refusal.said)
-    else:
-        said = form.whole(page).get_by_text(refusal.said)
-        expect(form.labelled(page, form.field[1])).to_be_focused()
-    expect(said).to_be_in_viewport()
-    expect(said).not_to_contain_text(GIBBERISH)
-    form.keeps(page)
-
-
-def impatient(page: Page, form: Form, stand: Stand) -> None:
-    """Clicks twice, and presses Enter twice, before there is an answer: asked for once."""
-    last = form.labelled(page, [*form.typed][-1])
-    for act in (lambda: form.send(page).dblclick(), lambda: _enter_twice(form.send(page), last)):
-        stand.answer = REFUSALS[0]
-        assert stand.while_held(act) == 1
-        stand.release()
-        expect(form.whole(page).get_by_role("alert").filter(has_text="no")).to_be_visible()
-        assert len(stand.asked) == 1
-        form.keeps(page)
-
-
-def _enter_twice(button: Locator, last: Locator) -> None:
-    """In a field of one line, else on the button."""
-    where = last if last.evaluate("field => field.tagName === 'INPUT'") else button
-    where.press("Enter")
-    where.page.keyboard.press("Enter")
-
-
-def login_ends(page: Page, form: Form, stand: Stand, password: str) -> None:
-    """It is asked for in place, and the same request made once more: here to hear another no."""
-    stand.answer = LOGIN_ENDED
-    stand.asked.clear()
-    form.send(page).click()
-    dialog = page.get_by_role("dialog", name=LOGIN_ENDED.said)
-    dialog.get_by_label("Password", exact=True).fill(password)
-    stand.answer = REFUSALS[1]
-    page.keyboard.press("Enter")
-    expect(dialog).to_have_count(0)
-    said = form.whole(page).get_by_role("alert").filter(has_text=REFUSALS[1].said)
-    expect(said).to_be_in_viewport()
-    assert [each.post_data for each in stand.asked] == [stand.asked[0].post_data] * 2
-    form.keeps(page)
-
-
-def endure(page: Page, form: Form, password: str | None) -> Stand:
-    """Everything that may happen to a form, before it succeeds. `password`: who is logged in has
-    one, to go on when the login has ended."""
-    stand = Stand(page, form.address)
-    form.fill(page)
-    wrong_at_once(page, form, stand)
-    for refusal in (*REFUSALS, at_field(form.field[0])):
-        refused(page, form, stand, refusal)
-    impatient(page, form, stand)
-    if password is not None:
-        login_ends(page, form, stand, password)
-    stand.answer = None
-    return stand
 
 
 @pytest.fixture
@@ -157,7 +37,8 @@ def test_starting_a_session(portal: Live, alice: Page) -> None:
     page.goto(f"{portal.base_url}/start?environment=python3&partition=cpu&gpus=0")
     name = "Name (optional)"
     typed = {"Memory (GB)": "1", "CPUs": "1", name: NAME}
-    form = Form("/api/v1/sessions", "Start session", ("name", name), "CPUs", name, typed)
+    wrong = (("CPUs", ""), (name, TOO_LONG))
+    form = Form("/api/v1/sessions", "Start session", typed, ("name", name), wrong)
     endure(page, form, portal.users["alice"])
     form.send(page).click()
     expect(page.get_by_role("article").filter(has_text=NAME)).to_contain_text("Running")
@@ -168,9 +49,8 @@ def test_a_job_from_a_template(portal: Live, alice: Page) -> None:
     page.goto(f"{portal.base_url}/jobs/new?template=python-training")
     name = "Name, optional"
     typed = {"Epochs": "7", "Memory (GB)": "1", name: f"{NAME} {ODD}"}
-    form = Form(
-        "/api/v1/jobs", "Submit job", ("parameters.epochs", "Epochs"), "Epochs", name, typed
-    )
+    wrong = (("Epochs", ""), (name, TOO_LONG))
+    form = Form("/api/v1/jobs", "Submit job", typed, ("parameters.epochs", "Epochs"), wrong)
     stand = endure(page, form, portal.users["alice"])
     stand.asked.clear()
     form.send(page).click()
@@ -184,7 +64,8 @@ def test_a_script_of_one_s_own(portal: Live, alice: Page) -> None:
     page.locator(".cm-content").wait_for()
     name = "Name, optional"
     typed = {"Script": SCRIPT.strip(), "Memory (GB)": "1", name: f"{NAME} own"}
-    form = Form("/api/v1/jobs", "Submit job", ("script", "Script"), "Script", name, typed)
+    wrong = (("Script", ""), (name, TOO_LONG))
+    form = Form("/api/v1/jobs", "Submit job", typed, ("script", "Script"), wrong)
     endure(page, form, portal.users["alice"])
     form.send(page).click()
     expect(page.get_by_role("heading", name=f"{NAME} own", level=1)).to_be_visible()
@@ -195,9 +76,8 @@ def test_logging_in(portal: Live, context: BrowserContext) -> None:
     page = context.new_page()
     page.goto(f"{portal.base_url}/login")
     typed = {"User name": "alice", "Password": portal.users["alice"]}
-    form = Form(
-        "/api/v1/login", "Log in", ("username", "User name"), "Password", "User name", typed
-    )
+    wrong = (("Password", ""), ("User name", TOO_LONG))
+    form = Form("/api/v1/login", "Log in", typed, ("username", "User name"), wrong)
     endure(page, form, None)
     form.send(page).click()
     expect(page.get_by_role("heading", name="Your sessions")).to_be_visible()
@@ -213,6 +93,9 @@ def carol(portal: Live, context: BrowserContext, log_in: LogIn) -> Iterator[Page
     for one in api.ask("GET", "/admin/announcements")["items"]:
         if NAME in one["title"]:
             api.ask("DELETE", f"/admin/announcements/{one['id']}")
+    if context.request.get(f"{portal.base_url}/api/v1/admin/users/{NEWCOMER}").ok:
+        goodbye = {"files": "keep", "jobs": "cancel", "confirm": NEWCOMER}
+        api.ask("DELETE", f"/admin/users/{NEWCOMER}", goodbye)
 
 
 def test_an_announcement(portal: Live, carol: Page) -> None:
@@ -220,9 +103,13 @@ def test_an_announcement(portal: Live, carol: Page) -> None:
     page.goto(f"{portal.base_url}/admin/announcements")
     page.get_by_role("button", name="New announcement").click()
     typed = {"Text": f"{ODD}\nTwo lines.", "Title": f"{NAME} {ODD}"}
-    place = "[role=dialog]:has(textarea)"
     form = Form(
-        "/api/v1/admin/announcements", "Announce", ("title", "Title"), "Title", "Text", typed, place
+        "/api/v1/admin/announcements",
+        "Announce",
+        typed,
+        ("title", "Title"),
+        (("Title", ""), ("Text", TOO_LONG)),
+        inside="[role=dialog]:has(textarea)",
     )
     endure(page, form, portal.users["carol"])
     form.send(page).click()
@@ -232,19 +119,14 @@ def test_an_announcement(portal: Live, carol: Page) -> None:
 def test_a_person(portal: Live, carol: Page) -> None:
     page = carol
     page.goto(f"{portal.base_url}/admin/new/person")
-    username = NAME.replace("-", "")
-    typed = {"Given name": ODD, "Surname": "O’Example", "User name": username}
+    typed = {"Given name": ODD, "Surname": "O’Example", "User name": NEWCOMER}
     form = Form(
         "/api/v1/admin/users",
         "Create person",
-        ("username", "User name"),
-        "Surname",
-        "Given name",
         typed,
+        ("username", "User name"),
+        (("Surname", ""), ("Given name", TOO_LONG)),
     )
     endure(page, form, portal.users["carol"])
     form.send(page).click()
     expect(page.get_by_test_id("one-time-password")).to_be_visible()
-    api = Api(page.context.request, portal.base_url)
-    goodbye = {"files": "keep", "jobs": "cancel", "confirm": username}
-    api.ask("DELETE", f"/admin/users/{username}", goodbye)

@@ -1,0 +1,168 @@
+"""What each form does when the portal says no, or nothing: it says so in plain words where one
+looks, keeps what was typed, asks once however often one clicks, and works when tried again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.refused import LOGIN_ENDED, REFUSALS, Refusal, Stand, at_field
+
+ODD = "<b>Zoë</b> 数据 & co."
+# what a program says to itself
+GIBBERISH = re.compile("undefined|null|NaN|TypeError|Failed to fetch|Object]|<html|urn:portal")
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form as a person meets it. `field`: one that the portal may find wrong, and its label;
+    `wrong`: by label, what is refused at the field before it is sent, or by the portal itself;
+    `blocked`: what leaves nothing to send. `at_field`: the portal's words stand at that field."""
+
+    address: str
+    button: str
+    typed: Mapping[str, str]
+    field: tuple[str, str] | None = None
+    wrong: tuple[tuple[str, str], ...] = ()
+    blocked: tuple[tuple[str, str], ...] = ()
+    inside: str = "main"
+    method: str = "POST"
+    at_field: bool = False
+
+    def whole(self, page: Page) -> Locator:
+        return page.locator(self.inside)
+
+    def labelled(self, page: Page, label: str) -> Locator:
+        return self.whole(page).get_by_label(label, exact=True)
+
+    def fill(self, page: Page) -> None:
+        for label, value in self.typed.items():
+            self.labelled(page, label).fill(value)
+
+    def keeps(self, page: Page) -> None:
+        for label, value in self.typed.items():
+            found = self.labelled(page, label)
+            if found.get_attribute("contenteditable") is None:
+                expect(found).to_have_value(value)
+            else:
+                expect(found).to_contain_text(value.splitlines()[-1])
+
+    def send(self, page: Page) -> Locator:
+        return self.whole(page).get_by_role("button", name=self.button, exact=True)
+
+    def says(self, page: Page, refusal: Refusal) -> Locator:
+        if self.at_field or (refusal.field is not None and self.field is not None):
+            return self.whole(page).get_by_text(refusal.said)
+        return self.whole(page).get_by_role("alert").filter(has_text=refusal.said)
+
+
+def wrong_at_once(page: Page, form: Form, stand: Stand) -> None:
+    """Said at the field, to which the focus goes, and all is kept."""
+    stand.answer = None
+    for label, value in form.wrong:
+        form.labelled(page, label).fill(value)
+        form.send(page).click()
+        expect(form.labelled(page, label)).to_be_focused()
+        form.fill(page)
+    for label, value in form.blocked:
+        form.labelled(page, label).fill(value)
+        expect(form.send(page)).to_be_disabled()
+        form.labelled(page, label).press("Enter")
+        form.fill(page)
+
+
+def refused(page: Page, form: Form, stand: Stand, refusal: Refusal) -> None:
+    """Once: the words in sight, what was typed as it was, and the button ready for another try."""
+    stand.answer = refusal
+    form.send(page).click()
+    said = form.says(page, refusal)
+    expect(said).to_be_in_viewport()
+    expect(said).not_to_contain_text(GIBBERISH)
+    if refusal.field is not None and form.field is not None:
+        expect(form.labelled(page, form.field[1])).to_be_focused()
+    form.keeps(page)
+    expect(form.send(page)).to_be_enabled()
+
+
+def impatient(page: Page, form: Form, stand: Stand) -> None:
+    """Clicks twice, and presses Enter twice, before there is an answer: asked for once."""
+    last = form.labelled(page, [*form.typed][-1])
+    for act in (lambda: form.send(page).dblclick(), lambda: _enter_twice(form.send(page), last)):
+        stand.answer = REFUSALS[0]
+        stand.while_held(act)
+        expect(form.says(page, REFUSALS[0])).to_be_visible()
+        assert len(stand.asked) == 1
+        form.keeps(page)
+
+
+def _enter_twice(button: Locator, last: Locator) -> None:
+    """In a field of one line, else on the button."""
+    where = last if last.evaluate("field => field.tagName === 'INPUT'") else button
+    where.press("Enter")
+    where.page.keyboard.press("Enter")
+
+
+def login_ends(page: Page, form: Form, stand: Stand, password: str) -> None:
+    """It is asked for in place, and the same request made once more: here to hear another no."""
+    stand.answer = LOGIN_ENDED
+    stand.asked.clear()
+    form.send(page).click()
+    dialog = page.get_by_role("dialog", name=LOGIN_ENDED.said)
+    dialog.get_by_label("Password", exact=True).fill(password)
+    stand.answer = REFUSALS[1]
+    page.keyboard.press("Enter")
+    expect(dialog).to_have_count(0)
+    expect(form.says(page, REFUSALS[1])).to_be_in_viewport()
+    assert [each.post_data for each in stand.asked] == [stand.asked[0].post_data] * 2
+    form.keeps(page)
+
+
+def endure(page: Page, form: Form, password: str | None) -> Stand:
+    """Everything that may happen to a form, before it succeeds. `password`: who is logged in has
+    one, to go on when the login has ended."""
+    stand = Stand(page, form.address, form.method)
+    form.fill(page)
+    wrong_at_once(page, form, stand)
+    fields = () if form.field is None else (at_field(form.field[0]),)
+    for refusal in (*REFUSALS, *fields):
+        refused(page, form, stand, refusal)
+    impatient(page, form, stand)
+    if password is not None:
+        login_ends(page, form, stand, password)
+    stand.answer = None
+    stand.asked.clear()
+    return stand
+
+
+@dataclass(frozen=True)
+class Button:
+    """An act without a form: what asks for it, and what is said at the foot of the page."""
+
+    address: str
+    method: str
+    press: Locator
+    before: tuple[Locator, ...] = ()
+
+    def act(self) -> None:
+        for step in (*self.before, self.press):
+            step.click()
+
+
+def endure_button(page: Page, button: Button) -> Stand:
+    """Each refusal in plain words, which are put away again, and the next try is possible."""
+    stand = Stand(page, button.address, button.method)
+    for refusal in REFUSALS:
+        stand.answer = refusal
+        button.act()
+        said = page.get_by_role("alert").filter(has_text=refusal.said)
+        expect(said).to_be_in_viewport()
+        expect(said).not_to_contain_text(GIBBERISH)
+        said.get_by_role("button").click()
+        expect(said).to_have_count(0)
+    assert len(stand.asked) == len(REFUSALS)
+    stand.answer = None
+    stand.asked.clear()
+    return stand
