@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.client import Client
+from tests.patience import PATIENCE_S
 
 PYTHON = "/usr/bin/python3"
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -54,7 +55,7 @@ class Live:
         if service == "portal":
             self.wait_until_served()
 
-    def wait_until_served(self, timeout_s: float = 30) -> None:
+    def wait_until_served(self, timeout_s: float = PATIENCE_S) -> None:
         """Until the portal answers through the front door."""
         deadline = time.monotonic() + timeout_s
         while True:

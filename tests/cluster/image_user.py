@@ -20,7 +20,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-DEADLINE_S = 60
+DEADLINE_S = 120
 SETUP: dict[str, Any] = {}
 
 

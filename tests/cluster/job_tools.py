@@ -11,6 +11,7 @@ import aiohttp
 
 from cluster.client import Client, Refused
 from tests.live import Live
+from tests.patience import PATIENCE_S
 
 SMALL = {"cpus": 1, "memory_gb": 0.25, "time_limit_minutes": 10}
 AWAY = (aiohttp.ClientError, ConnectionError, TimeoutError, Refused)
@@ -22,7 +23,7 @@ async def submit(client: Client, script: str = "true", key: str | None = None, *
     return await client.api("POST", "/jobs", body, headers=headers)
 
 
-async def settled(client: Client, job_id: str, *states: str, timeout_s: float = 90) -> Any:
+async def settled(client: Client, job_id: str, *states: str, timeout_s: float = PATIENCE_S) -> Any:
     """The job, once it is in one of these states (by default: ended), through whatever answers
     meanwhile."""
     wanted = states or ("ended",)
@@ -76,7 +77,7 @@ def slurm_jobs(live: Live, user: str) -> list[str]:
 
 
 async def scalars(
-    client: Client, board: Any, tag: str = "loss", run: str = ".", timeout_s: float = 60
+    client: Client, board: Any, tag: str = "loss", run: str = ".", timeout_s: float = PATIENCE_S
 ) -> Any:
     """The points of a scalar, once TensorBoard has read its folder."""
     url = f"{client.base_url}{board['url']}data/plugin/scalars/scalars"
@@ -88,7 +89,9 @@ async def scalars(
             await asyncio.sleep(0.1)
 
 
-async def board_of(client: Client, job_id: str, body: Any = None, timeout_s: float = 60) -> Any:
+async def board_of(
+    client: Client, job_id: str, body: Any = None, timeout_s: float = PATIENCE_S
+) -> Any:
     """Ask for a job's TensorBoard and wait until it runs."""
     await client.api("PUT", f"/jobs/{job_id}/tensorboard", body)
     deadline = time.monotonic() + timeout_s

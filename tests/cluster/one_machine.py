@@ -9,11 +9,12 @@ import hashlib
 import json
 import os
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from tests.patience import PATIENCE_S, wait_until
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 DIGEST = hashlib.sha256(str(CHECKOUT).encode()).hexdigest()[:8]
@@ -36,7 +37,7 @@ class Cluster:
             capture_output=True,
             text=True,
             check=False,
-            timeout=90,
+            timeout=PATIENCE_S,
         )
         assert done.returncode == 0 or not check, f"{arguments}: {done.stdout}\n{done.stderr}"
         return done
@@ -69,15 +70,8 @@ class Cluster:
     def output(self, user: str, job_id: int) -> str:
         """A job's output once it has ended."""
         ended = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY"}
-        until(lambda: self.job(job_id, "%T")[0] in ended, f"job {job_id} to end")
+        wait_until(lambda: self.job(job_id, "%T")[0] in ended, f"job {job_id} to end")
         return (self.state / "home" / user / f"slurm-{job_id}.out").read_text()
-
-
-def until(condition: Callable[[], bool], what: str, timeout_s: float = 120.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, f"waited {timeout_s} s for {what}"
-        time.sleep(0.02)
 
 
 @contextmanager
@@ -129,7 +123,7 @@ def ldap(cluster: Cluster, password: str, dn: str, *options: str) -> tuple[int, 
         capture_output=True,
         text=True,
         check=False,
-        timeout=20,
+        timeout=PATIENCE_S,
     )
     return done.returncode, done.stdout + done.stderr
 

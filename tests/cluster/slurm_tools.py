@@ -12,6 +12,7 @@ from pathlib import Path
 from cluster.namespaces import find_head
 from cluster.paths import Paths
 from tests.live import CHECKOUT, PYTHON, Live
+from tests.patience import PATIENCE_S
 
 PORTAL_UID = 19001
 
@@ -54,9 +55,9 @@ def quickly(script: str) -> list[str]:
     return ["sbatch", "--parsable", "--mem=64M", "--time=5", "--output=/dev/null", "--wrap", script]
 
 
-async def until(condition: Callable[[], Awaitable[bool]], bound_s: float = 60.0) -> None:
+async def until(condition: Callable[[], Awaitable[bool]]) -> None:
     """Wait for what Slurm does in its own time, looking as often as is decent."""
-    end = time.monotonic() + bound_s
+    end = time.monotonic() + PATIENCE_S
     while not await condition():
         assert time.monotonic() < end, "waited in vain"
         await asyncio.sleep(0.2)

@@ -11,6 +11,7 @@ import pytest
 
 from cluster.client import Client, Refused
 from tests.live import Live
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -160,7 +161,7 @@ async def test_slurmctld_down(portal: Live, bob: Client) -> None:
 
 
 async def _once_slurm_answers(client: Client, name: str) -> Any:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             try:
                 return await client.start_session(name=name)
@@ -174,7 +175,7 @@ async def test_the_hub_down_is_waited_for(portal: Live, bob: Client) -> None:
     portal.stop("hub")
     try:
         made = await bob.start_session(name="patient")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             while not (await bob.api("GET", f"/sessions/{made['id']}"))["reason"]:
                 await asyncio.sleep(0.2)
         waiting = await bob.api("GET", f"/sessions/{made['id']}")

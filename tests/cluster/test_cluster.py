@@ -20,8 +20,8 @@ from tests.cluster.one_machine import (
     ldap,
     one_machine,
     state_of,
-    until,
 )
+from tests.patience import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +58,10 @@ def test_a_group_at_its_limit_waits_with_slurms_reason(cluster: Cluster) -> None
     first = [cluster.submit("alice", "sleep 60", *options) for _ in range(2)]
     third = cluster.submit("carol", "true", *options)
     reason = ["PENDING", "(AssocGrpGRES)"]
-    until(lambda: cluster.job(third, "%T %R") == reason, "the reason of the third")
+    wait_until(lambda: cluster.job(third, "%T %R") == reason, "the reason of the third")
     assert [cluster.job(job, "%T") for job in first] == [["RUNNING"], ["RUNNING"]]
     cluster.exec("scancel", *map(str, [*first, third]), user="portal")  # an operator may
-    until(lambda: cluster.job(third, "%T") == ["CANCELLED"], "the operator's cancel")
+    wait_until(lambda: cluster.job(third, "%T") == ["CANCELLED"], "the operator's cancel")
 
 
 def test_memory_is_confined(cluster: Cluster) -> None:
@@ -69,7 +69,7 @@ def test_memory_is_confined(cluster: Cluster) -> None:
         pytest.skip("this machine has no cgroups v1")
     eat = "python3 -c 'x = bytearray(200_000_000)'"
     job = cluster.submit("bob", eat, "--mem=50M")
-    until(lambda: cluster.job(job, "%T") == ["OUT_OF_MEMORY"], "the job to run out of memory")
+    wait_until(lambda: cluster.job(job, "%T") == ["OUT_OF_MEMORY"], "the job to run out of memory")
 
 
 def test_nodes_are_hosts_of_their_own(cluster: Cluster) -> None:
@@ -93,7 +93,7 @@ def test_nodes_are_hosts_of_their_own(cluster: Cluster) -> None:
         def at_home() -> bool:
             return cluster.exec(*reach, "127.0.0.1", port, node="node01") == "reached\n"
 
-        until(at_home, "the server on its own loopback")
+        wait_until(at_home, "the server on its own loopback")
         assert cluster.exec(*reach, "127.0.0.1", port, user="bob", node="node02") == "refused\n"
         assert cluster.exec(*reach, first["address"], port, node="node02") == "reached\n"
     finally:
@@ -161,9 +161,11 @@ def test_what_dies_comes_back(cluster: Cluster, name: str) -> None:
         now = cluster.service(name)
         return bool(now["state"] == "running" and now["pid"] != before["pid"])
 
-    until(back, f"{name} to come back")
-    until(lambda: "UP" in cluster.exec("scontrol", "ping"), "slurmctld to answer")
-    until(lambda: "alice" in cluster.run("exec", "--", "id", "alice", check=False).stdout, "users")
+    wait_until(back, f"{name} to come back")
+    wait_until(lambda: "UP" in cluster.exec("scontrol", "ping"), "slurmctld to answer")
+    wait_until(
+        lambda: "alice" in cluster.run("exec", "--", "id", "alice", check=False).stdout, "users"
+    )
 
 
 def test_a_part_can_be_held_down(cluster: Cluster) -> None:
@@ -172,7 +174,7 @@ def test_a_part_can_be_held_down(cluster: Cluster) -> None:
     known = cluster.status()["ldap"]
     assert "Can't contact" in ldap(cluster, "x", known["bind_dn"], "-H", known["ldaps_url"])[1]
     cluster.run("start", "slapd")
-    until(
+    wait_until(
         lambda: "Invalid" in ldap(cluster, "x", known["bind_dn"], "-H", known["ldaps_url"])[1],
         "slapd",
     )
@@ -185,16 +187,16 @@ def test_a_node_can_be_held_down(cluster: Cluster) -> None:
     cluster.run("stop", "node03")
     assert cluster.run("exec", "--node", "node03", "--", "true", check=False).returncode != 0
     cluster.run("start", "node03")
-    until(lambda: state_of(cluster, "node03") == "idle", "node03 to be back")
+    wait_until(lambda: state_of(cluster, "node03") == "idle", "node03 to be back")
     srun = ("srun", "-p", "cpu", "-w", "node03", "hostname")
-    until(lambda: cluster.exec(*srun, user="alice") == "node03\n", "a job on it")
+    wait_until(lambda: cluster.exec(*srun, user="alice") == "node03\n", "a job on it")
     cluster.run("restart", "slurmd@node03")
-    until(lambda: cluster.exec(*srun, user="alice") == "node03\n", "a job on it")
+    wait_until(lambda: cluster.exec(*srun, user="alice") == "node03\n", "a job on it")
 
 
 def test_a_node_that_loses_power_boots_again(cluster: Cluster) -> None:
     job = cluster.submit("alice", "sleep 300", "-w", "node02", "-p", "gpu", "--no-requeue")
-    until(lambda: cluster.job(job, "%T") == ["RUNNING"], "the job to run")
+    wait_until(lambda: cluster.job(job, "%T") == ["RUNNING"], "the job to run")
     state = re.escape(str(cluster.state))
     # the oldest: what it starts bears its name until it is something else
     found = subprocess.run(
@@ -204,10 +206,10 @@ def test_a_node_that_loses_power_boots_again(cluster: Cluster) -> None:
         check=True,
     )
     os.kill(int(found.stdout), signal.SIGKILL)
-    until(lambda: cluster.job(job, "%T") == ["NODE_FAIL"], "Slurm to notice")
+    wait_until(lambda: cluster.job(job, "%T") == ["NODE_FAIL"], "Slurm to notice")
 
     # Booted before Slurm noticed, it may have to wait until it is asked for its registration again:
     # every 20th ping, and those come each third of SlurmdTimeout (slurmctld's ping_nodes.c)
-    until(lambda: state_of(cluster, "node02") == "idle", "node02 to be back", 300)
+    wait_until(lambda: state_of(cluster, "node02") == "idle", "node02 to be back", 300)
     srun = ("exec", "--user", "alice", "--", "srun", "-p", "gpu", "-w", "node02", "hostname")
-    until(lambda: cluster.run(*srun, check=False).stdout == "node02\n", "a job on it")
+    wait_until(lambda: cluster.run(*srun, check=False).stdout == "node02\n", "a job on it")

@@ -21,8 +21,8 @@ from tests.cluster.one_machine import (
     ldap,
     one_machine,
     traces,
-    until,
 )
+from tests.patience import PATIENCE_S, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -43,11 +43,11 @@ def test_a_power_cut_of_everything_leaves_no_ghosts(other: Cluster) -> None:
     """Killed outright, its daemons too; what Slurm's saved state calls running is gone."""
     other.run(*RAISE)
     job = other.submit("alice", "sleep 300", "--no-requeue")
-    until(lambda: other.job(job, "%T") == ["RUNNING"], "the job to run")
+    wait_until(lambda: other.job(job, "%T") == ["RUNNING"], "the job to run")
     other.run("restart", "slurmctld")  # which saves its state when it ends
     pattern = f"^/usr/bin/python3 -m cluster.head {re.escape(str(other.state))}$"
     subprocess.run(["pkill", "-KILL", "-f", pattern], check=True)
-    until(lambda: not traces(other.state)["processes"], "everything to end")
+    wait_until(lambda: not traces(other.state)["processes"], "everything to end")
     assert other.run("status").stdout == "down\n"
     other.run(*RAISE)
     assert other.job(job, "%T") == ["NODE_FAIL"]
@@ -73,7 +73,7 @@ def test_two_clusters_side_by_side_and_nothing_left_of_one(
 def test_a_warm_start_remembers_and_forgets_no_job(other: Cluster) -> None:
     other.run(*RAISE)
     password, job = other.password("alice"), other.submit("alice", "sleep 300")
-    until(lambda: other.job(job, "%T") == ["RUNNING"], "the job to run")
+    wait_until(lambda: other.job(job, "%T") == ["RUNNING"], "the job to run")
     other.run("down")
     other.run(*RAISE)
     assert other.password("alice") == password
@@ -84,7 +84,7 @@ def test_a_warm_start_remembers_and_forgets_no_job(other: Cluster) -> None:
     def state() -> str:
         return other.exec("sacct", "-X", "-n", "-o", "state%30", "-j", str(job)).strip()
 
-    until(lambda: state().startswith("CANCELLED"), "accounting to know the end")
+    wait_until(lambda: state().startswith("CANCELLED"), "accounting to know the end")
 
 
 STEPS = ("configuration", "head", "directory", "MariaDB", "accounts", "Slurm and its nodes")
@@ -134,7 +134,7 @@ def test_taken_addresses_are_replaced(other: Cluster) -> None:
         stderr=subprocess.DEVNULL,
     )
     try:
-        until(lambda: _listens(port), "the other server")
+        wait_until(lambda: _listens(port), "the other server")
         if before["mode"] == "veth":
             ip("link", "add", "dsptest0", "type", "bridge")
             ip("addr", "add", f"{before['head']}/24", "dev", "dsptest0")
@@ -199,7 +199,7 @@ def without_capabilities(state: Path, *names: str) -> subprocess.CompletedProces
         capture_output=True,
         text=True,
         check=False,
-        timeout=90,
+        timeout=PATIENCE_S,
     )
 
 

@@ -18,6 +18,7 @@ import pytest
 
 from cluster.client import Client, Refused
 from tests.live import Live
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -119,7 +120,7 @@ async def reached(client: Client, hostile: Hostile, cookies: str = "") -> Any:
     url = f"{client.base_url}{hostile.path}as-alice"
     headers = {"Cookie": cookies or "=".join(own_cookie(client))}
     async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as plain:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 async with plain.get(url, headers=headers, allow_redirects=False) as answer:
                     if await answer.text() == PAGE_TEXT:

@@ -20,6 +20,7 @@ from tests.cluster.job_tools import (
     submit,
 )
 from tests.live import Live
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -62,7 +63,7 @@ async def test_a_job_is_followed_while_it_prints(alice: Client) -> None:
     made = await submit(alice, script)
     url = f"{alice.base_url}/api/v1/jobs/{made['id']}/log/follow?offset=0"
     text, pieces = "", 0
-    async with asyncio.timeout(60), alice.http.get(url) as answer:
+    async with asyncio.timeout(PATIENCE_S), alice.http.get(url) as answer:
         async for line in answer.content:
             if line.startswith(b"data: "):
                 piece = json.loads(line[6:])
@@ -151,7 +152,7 @@ async def test_an_array_is_cancelled_as_one(portal: Live, alice: Client) -> None
     try:
         made = await alice.api("POST", "/jobs", body)
         job = await settled(alice, made["id"], "queued")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while not (job := await alice.api("GET", f"/jobs/{made['id']}"))["reason"]:
                 await asyncio.sleep(0.2)
         assert job["array"]["counts"] == {"queued": job["array"]["size"]}
@@ -177,7 +178,7 @@ async def test_a_job_from_outside_stands_in_its_owners_list(portal: Live, alice:
     job = await _found(alice, word)
     assert (job["external"], job["job_id"]) == (True, int(number))
     job = await settled(alice, job["id"], "running")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         while "from outside" not in await log_of(alice, job):
             await asyncio.sleep(0.2)
     with pytest.raises(Refused) as refused:
@@ -193,7 +194,7 @@ async def test_a_job_from_outside_stands_in_its_owners_list(portal: Live, alice:
 
 
 async def _found(client: Client, name: str) -> Any:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         while not (found := (await client.api("GET", f"/jobs?q={name}"))["items"]):
             await asyncio.sleep(0.2)
     (job,) = found
@@ -213,7 +214,7 @@ async def test_what_began_and_ended_while_the_portal_was_down(portal: Live, alic
             "alice",
             ["sbatch", "--mem=100M", f"--job-name={word}", "--output=/dev/null", *wrap],
         )
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             # By name: a TensorBoard of an earlier job may run on.
             left = ["squeue", "-h", "-u", "alice", "-o", "%A", f"--name={running['name']},{word}"]
             while portal.exec_as("alice", left).split() != [str(running["job_id"])]:

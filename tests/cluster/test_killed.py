@@ -12,6 +12,7 @@ import pytest
 
 from cluster.client import Client, Refused
 from tests.live import Live
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -34,7 +35,7 @@ async def clear(client: Client) -> None:
 
 async def settled(client: Client, session_id: str) -> Any:
     """The session once it runs or has ended, through whatever answers meanwhile."""
-    async with asyncio.timeout(90):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             try:
                 session = await client.api("GET", f"/sessions/{session_id}")
@@ -49,7 +50,7 @@ async def settled(client: Client, session_id: str) -> Any:
 
 async def computes(client: Client, session: Any) -> str:
     """What a new kernel of this session prints, through whatever answers meanwhile."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             try:
                 await client.open_lab(session)
@@ -79,7 +80,7 @@ async def test_killed_while_queued(portal: Live, alice: Client, part: str) -> No
 @pytest.mark.parametrize("part", PARTS)
 async def test_killed_while_starting(portal: Live, alice: Client, part: str) -> None:
     made = await alice.start_session(name="starting", resources=SMALL)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while (await alice.api("GET", f"/sessions/{made['id']}"))["state"] == "queued":
             await asyncio.sleep(0.02)
     portal.kill(part)
@@ -108,7 +109,7 @@ async def test_killed_while_a_cell_executes(portal: Live, alice: Client, part: s
 
 async def _value(client: Client, session: Any, kernel_id: str) -> str:
     """What the executing cell has left in its kernel, asked until the front door is back."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             try:
                 async with client.connected(session, kernel_id) as kernel:

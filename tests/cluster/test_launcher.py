@@ -34,6 +34,7 @@ from tests.cluster.slurm_tools import (
     until,
 )
 from tests.live import Live
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 GPU = Resources(partition="gpu", gpus=1, gpu_type="v100", memory_gb=0.25, time_limit_minutes=5)
@@ -223,7 +224,7 @@ async def test_slurmctld_down(agents: Agents, portal: Live) -> None:
     job = spec()
     await agents.info("alice")
     with stopped(portal, "slurmctld"):
-        async with asyncio.timeout(4 + 2):
+        async with asyncio.timeout(PATIENCE_S):
             with pytest.raises(Unreachable):
                 await agents.submit("alice", job, {"config.json": "{}"})
         assert folder(portal, "alice", job.uuid).exists(), "Slurm may have taken it"
@@ -263,7 +264,7 @@ async def test_it_ends_when_the_pool_does_even_without_its_sudo(
     async def gone() -> bool:
         return launcher not in launchers(portal)
 
-    await until(gone, 10)
+    await until(gone)
 
 
 @pytest.mark.parametrize("name", ["root", "slurm", "portal", "nobody", "nosuchuser"])

@@ -17,10 +17,10 @@ from cluster.client import Client
 from cluster.paths import Paths
 from tests.cluster.job_tools import SMALL, log_of, settled
 from tests.live import Live
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
-PATIENCE_S = 120
 MISSING = """\
 title: Modules that are not there
 language: python
@@ -205,7 +205,10 @@ async def _terminal(client: Client, session: Any, body: Any) -> str:
     made = await client.jupyter(session, "POST", "api/terminals", body)
     url = f"{client.base_url}{session['url']}terminals/websocket/{made['name']}"
     shown = ""
-    async with client.http.ws_connect(url, origin=client.base_url) as socket, asyncio.timeout(60):
+    async with (
+        client.http.ws_connect(url, origin=client.base_url) as socket,
+        asyncio.timeout(PATIENCE_S),
+    ):
         await socket.send_json(["set_size", 50, 500])
         await socket.send_json(["stdin", TERMINAL])
         while ":in:" not in shown:

@@ -13,6 +13,7 @@ import pytest
 
 from cluster.client import Client, Refused
 from tests.live import Live
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -28,7 +29,7 @@ for line in open('/proc/net/tcp').read().splitlines()[1:]:
     host = socket.inet_ntoa(bytes.fromhex(local[:8])[::-1])
     port = int(local[9:], 16)
     if state == '0A' and not host.startswith('127.') and port not in (53, 6818):
-        ask = http.client.HTTPConnection(host, port, timeout=10)
+        ask = http.client.HTTPConnection(host, port, timeout=PATIENCE_S)
         ask.request('GET', sys.argv[1] + 'api/contents')
         print(ask.getresponse().status)
 """
@@ -76,7 +77,7 @@ async def test_a_kernel_is_interrupted_and_restarted(alice: Client, running: Any
         sent = await kernel.send("import time\nprint('on', flush=True)\ntime.sleep(60)")
         assert "on" in await kernel.first_output(sent)
         await kernel.act("interrupt")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             assert "KeyboardInterrupt" in (await kernel.result(sent)).error
         await kernel.run("kept = 1")
         await kernel.act("restart")
@@ -108,7 +109,10 @@ async def _terminal(client: Client, session: Any, body: Any, say: str) -> str:
     made = await client.jupyter(session, "POST", "api/terminals", body)
     url = f"{client.base_url}{session['url']}terminals/websocket/{made['name']}"
     shown = ""
-    async with client.http.ws_connect(url, origin=client.base_url) as socket, asyncio.timeout(20):
+    async with (
+        client.http.ws_connect(url, origin=client.base_url) as socket,
+        asyncio.timeout(PATIENCE_S),
+    ):
         await socket.send_json(["stdin", say + "\r"])
         while not re.search(":(in|out):", shown):
             kind, text, *_ = [*await socket.receive_json(), ""]
@@ -133,7 +137,7 @@ async def test_a_scalar_is_read_back_through_tensorboard(alice: Client, running:
 async def _scalars(client: Client, board: Any) -> Any:
     """The points of `loss`, once TensorBoard has read its folder."""
     url = f"{client.base_url}{board['url']}data/plugin/scalars/scalars?run=.&tag=loss"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             async with client.http.get(url) as answer:
                 if answer.status == 200 and (points := await answer.json()):
@@ -147,7 +151,7 @@ async def test_a_tensorboard_that_was_killed_is_seen_and_started_again(
     await alice.wait_tensorboard(running["id"])
     kill = ["pkill", "-KILL", "-u", "alice", "-f", "spawner.node.tensorboard"]
     portal.exec_as("alice", kill, node=running["node"])
-    async with asyncio.timeout(90):
+    async with asyncio.timeout(PATIENCE_S):
         while (board := await _board(alice, running))["state"] == "running":
             await asyncio.sleep(0.5)
     assert (board["state"], "ended by itself" in board["reason"]) == ("failed", True)
@@ -225,7 +229,7 @@ async def test_a_session_that_must_wait_says_why(alice: Client) -> None:
     teaching = {**GPU, "account": "teaching", "gpus": 2}
     first = await alice.start_session(name="first", resources=teaching)
     second = await alice.start_session(name="second", resources=teaching)
-    async for session in alice.watch_session(second["id"], timeout_s=60):
+    async for session in alice.watch_session(second["id"], timeout_s=PATIENCE_S):
         if session["state"] == "queued" and session["reason"] and "group" in session["reason"]:
             break
         assert session["state"] in {"submitting", "queued"}

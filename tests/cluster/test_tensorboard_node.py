@@ -21,8 +21,9 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from tests.portal.hub_portal import free_port, until
+from tests.portal.hub_portal import until
 from tests.portal.hub_stand import ROOT, RUNTIME, account, give, write_private
+from tests.portal.slapd import free_port
 
 pytestmark = pytest.mark.anyio
 
@@ -110,14 +111,14 @@ class Board:
             assert self.process.poll() is None, self.log()
             return self.portal.port
 
-        await until(port, 30, "hello")
+        await until(port, "hello")
 
     async def ended(self) -> int:
         async def status() -> tuple[int] | None:
             code = self.process.poll()
             return None if code is None else (code,)
 
-        return (await until(status, 20, "the end"))[0]
+        return (await until(status, "the end"))[0]
 
     def family(self) -> list[int]:
         """The pids of the serving process and of its data server."""
@@ -236,7 +237,7 @@ async def test_its_runs_and_scalars(board: Board) -> None:
         assert status == 200
         return text if "one" in text else None
 
-    await until(runs, 20, "the run in TensorBoard")
+    await until(runs, "the run in TensorBoard")
     path = f"{PREFIX}/data/plugin/scalars/scalars?run=one&tag=loss"
     status, text = await board.get(path, **board.headers)
     assert (status, len(json.loads(text))) == (200, 10)
@@ -266,7 +267,7 @@ async def test_ends_when_the_portal_wants_it_no_more(board: Board) -> None:
     board.portal.unwanted.set()
     assert await board.ended() == 0, board.log()
     assert board.portal.reports == [{"event": "exiting", "message": "TensorBoard was ended"}]
-    await until(lambda: gone(family), 10, "the end of all its processes")
+    await until(lambda: gone(family), "the end of all its processes")
     assert not board.node_dir.exists()
 
 
@@ -275,7 +276,7 @@ async def test_ends_with_its_step(board: Board) -> None:
     family = board.family()
     board.process.send_signal(signal.SIGTERM)
     assert await board.ended() == 0, board.log()
-    await until(lambda: gone(family), 10, "the end of all its processes")
+    await until(lambda: gone(family), "the end of all its processes")
     assert not board.node_dir.exists()
 
 
@@ -283,7 +284,7 @@ async def test_leaves_nothing_running_when_killed(board: Board) -> None:
     await board.up()
     family = board.family()
     board.process.kill()
-    await until(lambda: gone(family), 10, "the end of all its processes")
+    await until(lambda: gone(family), "the end of all its processes")
 
 
 async def test_nothing_is_left_lying_about(board: Board) -> None:

@@ -17,6 +17,7 @@ from fastapi import FastAPI
 from portal.app import create_app
 from portal.serve import server_config
 from portal.settings import Settings
+from tests.patience import PATIENCE_S
 from tests.portal import slapd as slapd_module
 from tests.portal.audited import check_recorded
 from tests.portal.slapd import (
@@ -28,7 +29,6 @@ from tests.portal.slapd import (
     free_port,
 )
 
-START_TIMEOUT_S = 15.0
 INTERNAL_SECRET = "internal-" + "x" * 32
 
 
@@ -173,7 +173,7 @@ async def running_portal(settings: Settings) -> AsyncIterator[Portal]:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         task = asyncio.create_task(server.serve(sockets=[listener]))
         try:
-            async with asyncio.timeout(START_TIMEOUT_S):
+            async with asyncio.timeout(PATIENCE_S):
                 while not server.started:
                     assert not task.done(), "the portal didn't start"
                     await asyncio.sleep(0.01)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import socket
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,27 +15,24 @@ from typing import Any, Literal, TypeVar
 
 from aiohttp import web
 
+from tests.patience import PATIENCE_S
+from tests.portal.slapd import free_port
+
 COOKIE = "portal_session"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 T = TypeVar("T")
 
 
-async def until(ask: Callable[[], Awaitable[T | None]], seconds: float, what: str) -> T:
-    """What `ask` answers once it isn't None; fails with words after `seconds`."""
-    deadline = time.monotonic() + seconds
+async def until(ask: Callable[[], Awaitable[T | None]], what: str) -> T:
+    """What `ask` answers once it isn't None."""
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         answer = await ask()
         if answer is not None:
             return answer
         await asyncio.sleep(0.05)
-    raise AssertionError(f"{what}: not within {seconds} s")
+    raise AssertionError(f"{what}: not within {PATIENCE_S} s")
 
 
 @dataclass
@@ -156,7 +152,7 @@ class Portal:
             session.arrived.set()
         if self.hold == "after":
             await asyncio.Event().wait()
-        await until(lambda: self._connects(session), 60, "the node's port")
+        await until(lambda: self._connects(session), "the node's port")
         session.heard["connects"] = time.monotonic()
         token = session.handed["env"]["JUPYTERHUB_API_TOKEN"]
         return web.json_response(

@@ -25,7 +25,8 @@ from yarl import URL
 
 from portal.hub import Hub as Client
 from portal.hub import HubUnavailable
-from tests.portal.hub_portal import COOKIE, Portal, Session, free_port, until
+from tests.portal.hub_portal import COOKIE, Portal, Session, until
+from tests.portal.slapd import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 STATE = Path(sys.prefix).parent
@@ -93,7 +94,7 @@ class Hub:
 
     async def start(self, code: Path) -> None:
         self._run(code)
-        await until(self._answers, 30, f"the hub, see {self.folder}/hub.log")
+        await until(self._answers, f"the hub, see {self.folder}/hub.log")
 
     def _run(self, code: Path) -> None:
         with (self.folder / "hub.log").open("ab") as log:
@@ -184,7 +185,7 @@ class Node:
             code = self.process.poll()
             return None if code is None else (code,)
 
-        return (await until(status, 20, "the node program's end"))[0]
+        return (await until(status, "the node program's end"))[0]
 
     def log(self) -> str:
         return (self.folder / "node.log").read_text()
@@ -270,7 +271,7 @@ class Stand:
                     return True
                 return None
 
-            await until(started, 20, "the hub's consent")
+            await until(started, "the hub's consent")
 
     async def running(self) -> tuple[Session, str]:
         """A session that is ready, and the hub's token that its server bears."""
@@ -316,7 +317,7 @@ class Stand:
             model = await self.server_model(session)
             return model if model.get("ready") else None
 
-        return await until(ask, 60, f"{session.name} ready, see {self.folder}")
+        return await until(ask, f"{session.name} ready, see {self.folder}")
 
     async def api(self, session: Session, token: str) -> int:
         """The status of a call to the server's own API with a hub token."""

@@ -28,6 +28,7 @@ from spawner.model import (
     SlurmState,
 )
 from spawner.watcher import Pace, Watcher
+from tests.patience import PATIENCE_S
 from tests.portal.accounting_world import FakeAccounting
 from tests.portal.conftest import Answer, Browser, Portal, running_portal, settings_in
 from tests.portal.slapd import Slapd
@@ -248,7 +249,7 @@ class World:
 
     async def settled(self, job_id: str, *states: str) -> Any:
         """A job of alice's, once it is in one of these states."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             while (found := (await self.ask("GET", f"/jobs/{job_id}")).body)["state"] not in states:
                 await asyncio.sleep(0.02)
         return found
@@ -294,7 +295,7 @@ async def job_world(slapd: Slapd, folder: Path) -> AsyncIterator[World]:
                 people[name] = await stack.enter_async_context(portal.browser())
                 assert (await people[name].login(name)).status == 200
             world = World(portal, slurm, agents, accounting, people)
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE_S):
                 while world.parts.watcher.cluster is None or world.parts.watcher.stale_since:
                     await asyncio.sleep(0.02)
             yield world

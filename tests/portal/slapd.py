@@ -1,6 +1,8 @@
 """A real slapd of the tests' own: own folder, own CA, StartTLS and LDAPS, password policy."""
 
+import contextlib
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -15,6 +17,7 @@ SERVICE_DN = f"cn=portal,{SUFFIX}"
 SERVICE_PASSWORD = "the-service-account"
 PASSWORD = "correct horse battery"
 START_TIMEOUT_S = 120.0
+_GIVEN = set[int]()
 
 CONFIG = """\
 include {schema}/core.schema
@@ -199,10 +202,16 @@ LOGINS = Content(CONFIG, BASE + PEOPLE)
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """One on which nobody listens. From below those that the kernel gives to connections going out:
+    of these any may be taken before a server has it."""
+    first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        port = secrets.choice(range(first // 2, first))
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            if port not in _GIVEN:
+                _GIVEN.add(port)
+                return port
 
 
 @contextmanager

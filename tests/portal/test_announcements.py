@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from portal.db import utcnow
 from portal.models import AuditEvent
+from tests.patience import PATIENCE_S
 from tests.portal.conftest import Answer, Browser, Portal
 
 pytestmark = pytest.mark.anyio
@@ -149,7 +150,7 @@ async def test_open_pages_hear_of_it_at_once(carol: Browser, alice: Browser) -> 
     """The snapshot has what is on; each change comes as the whole list."""
     await announce(carol, "first")
     heard: list[list[str]] = []
-    async with asyncio.timeout(60), alice.http.get("/api/v1/events") as answer:
+    async with asyncio.timeout(PATIENCE_S), alice.http.get("/api/v1/events") as answer:
         name = ""
         async for line in answer.content:
             if line.startswith(b"event: "):

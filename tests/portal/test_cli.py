@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.portal.conftest import MakeSettings
 from tests.portal.slapd import free_port
 
 ROOT = Path(__file__).parents[2]
-START_TIMEOUT_S = 20.0
 
 
 def command(*args: str, config: Path | None = None) -> tuple[list[str], dict[str, Any]]:
@@ -29,7 +29,7 @@ def command(*args: str, config: Path | None = None) -> tuple[list[str], dict[str
 
 def run(*args: str, config: Path | None = None) -> subprocess.CompletedProcess[str]:
     argv, options = command(*args, config=config)
-    return subprocess.run(argv, capture_output=True, timeout=60, check=False, **options)
+    return subprocess.run(argv, capture_output=True, timeout=PATIENCE_S, check=False, **options)
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_serve_answers_logs_json_and_ends_when_told(config: Path, tmp_path: Path
             assert wait_until_healthy(f"http://127.0.0.1:{port}/healthz", process, log)
         finally:
             process.send_signal(signal.SIGTERM)
-            process.wait(timeout=60)
+            process.wait(timeout=PATIENCE_S)
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert lines
     assert all({"event", "level", "timestamp"} <= set(line) for line in lines)
@@ -108,11 +108,11 @@ def test_serve_answers_logs_json_and_ends_when_told(config: Path, tmp_path: Path
 
 
 def wait_until_healthy(url: str, process: subprocess.Popen[str], log: Path) -> bool:
-    deadline = time.monotonic() + START_TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         assert process.poll() is None, log.read_text()
         try:
-            with urllib.request.urlopen(url, timeout=1) as answer:  # noqa: S310 - our own
+            with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:  # noqa: S310 - our own
                 return bool(answer.status == 200)
         except OSError:
             time.sleep(0.05)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import date
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import insert
 
 from portal.models import UsageDay
+from tests.patience import until
 from tests.portal.command_line import ME, Run, command_line, write_config
 from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
@@ -37,12 +38,6 @@ def run(world: World) -> Iterator[Run]:
     settings = world.portal.settings
     with command_line(write_config(settings, settings.state_dir / "portal.toml")) as made:
         yield made
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(120):
-        while not holds():
-            await asyncio.sleep(0.02)
 
 
 async def listed(run: Run, *arguments: str) -> Any:

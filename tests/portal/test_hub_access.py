@@ -12,6 +12,7 @@ import pytest
 from yarl import URL
 
 from portal.hub import Hub
+from tests.patience import PATIENCE_S
 from tests.portal.hub_portal import COOKIE, until
 from tests.portal.hub_stand import Browser, Stand
 
@@ -81,7 +82,7 @@ async def test_a_terminal_inherits_no_token(stand: Stand) -> None:
         async with client.ws_connect(f"{base}/terminals/websocket/{name}") as socket:
             await socket.send_json(["stdin", "env; echo logdir=$PORTAL_LOGDIR; echo do''ne\n"])
             seen = ""
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE_S):
                 while "done" not in seen:
                     seen += str((await socket.receive_json())[1])
     assert "logdir=" + str(stand.nodes[0].folder / "home" / "runs") in seen
@@ -192,7 +193,7 @@ async def test_logged_in_while_the_portal_is_away_and_out_when_it_says_so(stand:
         return len(stand.portal.whoami_headers) > before or None
 
     # auth_refresh_age: the hub asks at most once a second
-    await until(asked_in_vain, 5, "a question to a portal that is away")
+    await until(asked_in_vain, "a question to a portal that is away")
     stand.portal.away = False
     del stand.portal.cookies[cookie]
 
@@ -200,7 +201,7 @@ async def test_logged_in_while_the_portal_is_away_and_out_when_it_says_so(stand:
         _, path = await browser.get(page)
         return path.startswith("/login?next=") or None
 
-    await until(logged_out, 5, "the way to the login page")
+    await until(logged_out, "the way to the login page")
     await browser.client.close()
 
 
@@ -260,7 +261,7 @@ async def test_the_hub_client(stand: Stand) -> None:
         async def gone() -> bool | None:
             return await hub.stop_server(name, "s1") or None
 
-        await until(gone, 20, "the stop")
+        await until(gone, "the stop")
         assert session.deleted
         assert not (await hub.server_state(name, "s1")).exists
         assert await hub.delete_user(name)

@@ -106,7 +106,7 @@ async def test_the_hub_killed_once_the_portal_has_the_environment(stand: Stand) 
     session = stand.portal.new_session()
     stand.start_node(session)
     await stand.ask_for(session)
-    await until(lambda: _when(session.handed is not None), 20, "the environment")
+    await until(lambda: _when(session.handed is not None), "the environment")
     stand.hub.kill()
     assert session.handed is not None
     stand.portal.hold = None
@@ -123,7 +123,7 @@ async def test_the_hub_killed_before_the_portal_has_the_environment(stand: Stand
     session = stand.portal.new_session()
     stand.start_node(session)
     await stand.ask_for(session)
-    await until(lambda: _when(session.puts == 1), 20, "the first PUT")
+    await until(lambda: _when(session.puts == 1), "the first PUT")
     stand.hub.kill()
     stand.portal.hold = None
     await stand.hub.start(stand.code)
@@ -174,7 +174,7 @@ async def test_everything_starts_again_after_a_session_has_ended(stand: Stand) -
     async def looked() -> bool | None:
         return (await stand.server_model(session)).get("pending") != "check" or None
 
-    await until(looked, 20, "the hub's look at the server")
+    await until(looked, "the hub's look at the server")
     log = (stand.folder / "hub" / "hub.log").read_text()
     name = f"{session.username}:{session.name}"
     assert f"{name} appears to have stopped while the Hub was down" in log
@@ -190,7 +190,7 @@ async def test_a_session_the_portal_does_not_know(stand: Stand) -> None:
             state = await hub.server_state("alice", "nothing")
             return (state.pending is None and not state.ready) or None
 
-        await until(failed, 20, "the refusal")
+        await until(failed, "the refusal")
     assert "There is no such session." in (stand.folder / "hub" / "hub.log").read_text()
 
 

@@ -17,6 +17,7 @@ from portal.models import BatchJob, JobState
 from portal.services.changes import EVERYONE
 from portal.services.store import change
 from spawner.model import SlurmState
+from tests.patience import PATIENCE_S
 from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
 
@@ -54,7 +55,7 @@ class TestCancel:
         for _ in range(2):
             asked = await world.ask("POST", f"/jobs/{job['id']}/cancel")
             assert (asked.status, asked.body["state"]) == (202, "stopping")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while job["job_id"] not in world.slurm.cancelled:
                 await asyncio.sleep(0.02)
         shown = world.slurm.shown[job["job_id"]]
@@ -169,7 +170,7 @@ async def test_a_log_that_is_followed_ends_with_the_login(
     async with world.portal.browser() as elsewhere:
         assert (await elsewhere.login("alice")).status == 200
         path = f"/api/v1/jobs/{row_id}/log/follow?offset=0"
-        async with asyncio.timeout(60), elsewhere.http.get(path) as answer:
+        async with asyncio.timeout(PATIENCE_S), elsewhere.http.get(path) as answer:
             assert await answer.content.readline() == b"event: log\n"
             assert (await elsewhere.post("/api/v1/logout")).status == 204
             assert b"event: log" not in (await answer.content.read())
@@ -182,7 +183,7 @@ def end(row: BatchJob) -> None:
 async def events(world: World, path: str) -> AsyncIterator[tuple[str, Any]]:
     """Server-sent events as alice hears them, until the stream ends."""
     http = world.people["alice"].http
-    async with asyncio.timeout(60), http.get(f"/api/v1{path}") as answer:
+    async with asyncio.timeout(PATIENCE_S), http.get(f"/api/v1{path}") as answer:
         assert answer.status == 200
         name = ""
         async for line in answer.content:

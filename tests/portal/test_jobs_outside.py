@@ -16,6 +16,7 @@ from sqlalchemy import select
 
 from portal.models import Job, Role, User, new_id
 from spawner.model import JobInfo, SlurmState
+from tests.patience import PATIENCE_S
 from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
 
@@ -39,7 +40,7 @@ def show(world: World, number: int, uuid: str | None, **changes: Any) -> None:
 
 async def taken(world: World, number: int) -> Any:
     """The job of this number of Slurm's, once it is in alice's list."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             items = (await world.ask("GET", f"/jobs?q={number}")).body["items"]
             if found := [job for job in items if job["job_id"] == number]:
@@ -62,7 +63,7 @@ async def test_a_comment_like_ours_hides_no_job(world: World) -> None:
     for job in jobs.values():
         assert (await world.settled(job["id"], "running"))["nodes"] == ["node03"]
     assert (await world.ask("POST", f"/jobs/{jobs[902]['id']}/cancel")).status == 202
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while 902 not in world.slurm.cancelled:
             await asyncio.sleep(0.02)
 
@@ -84,7 +85,7 @@ async def test_jobs_from_before_somebodys_first_visit_are_taken_when_they_come(
     async with world.parts.db.session() as db:
         db.add(User(username="newcomer", display_name="N", role=Role.USER))
         await db.commit()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             async with world.parts.db.session() as db:
                 if await db.scalar(select(Job.id).where(Job.job_id == 905)):

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from spawner.scripts import quote
+from tests.patience import PATIENCE_S
 from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
 
@@ -200,7 +201,7 @@ async def test_a_slow_slurm_is_waited_for_by_all_who_ask(world: World) -> None:
     world.agents.mood = "hangs"
     asked = [asyncio.create_task(world.submit(key="slow", script="slow")) for _ in range(3)]
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while not world.agents.hung:
                 await asyncio.sleep(0.01)
         assert (await world.ask("GET", "/me")).status == 200, "others are answered meanwhile"

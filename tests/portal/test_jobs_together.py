@@ -17,6 +17,7 @@ from portal.models import AuditEvent, BatchJob, BenchmarkRun, Wanted, new_id
 from portal.services.jobs import benchmark_figures, together
 from spawner.errors import LauncherUnavailable, PathRefused
 from spawner.model import Outcome
+from tests.patience import PATIENCE_S
 from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
 
@@ -72,7 +73,7 @@ async def test_several_are_cancelled_and_the_others_named(world: World) -> None:
     (bundle,) = event.detail["jobs"]
     assert (event.detail["count"], sorted(bundle)) == (2, sorted([one["id"], two["id"]]))
     assert (event.actor, event.target) == ("alice", "alice/2 jobs")
-    async with asyncio.timeout(30):  # and Slurm hears of it
+    async with asyncio.timeout(PATIENCE_S):  # and Slurm hears of it
         while not {one["job_id"], two["job_id"]} <= set(world.slurm.cancelled):
             await asyncio.sleep(0.02)
     again = await many(world, "cancel", ids=[one["id"]])
@@ -211,7 +212,7 @@ async def measured(world: World, who: str, figures: Any, **columns: Any) -> str:
 
 async def runs(world: World, who: str, *ids: str) -> list[Any]:
     """Someone's runs, once these are among them."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             found = (await world.ask("GET", "/benchmarks", who=who)).body["items"]
             if {run["id"] for run in found} >= set(ids):
@@ -233,7 +234,7 @@ async def test_figures_are_kept_shown_to_their_owner_and_summed_without_names(
     assert (figure["value"], figure["unit"], figure["better"]) == (10.0, "GFLOPS", "higher")
     theirs = await runs(world, "bob", slow)
     assert hidden not in {run["id"] for run in [mine, *theirs]}
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             answer = await world.ask("GET", "/benchmarks/cluster", who="carol")
             one = [f for f in answer.body["items"] if f["gpu_type"] and f["labels"]["size"] == 64]

@@ -66,7 +66,7 @@ async def test_whom_the_portal_asks_is_measured(portal: Portal, browser: Browser
         slurm = value(text, "portal_slurm_failures_total", command="squeue")
         return text if slurm else None
 
-    text = await until(asked, 30, "a try of squeue")
+    text = await until(asked, "a try of squeue")
     (server,) = portal.settings.ldap_urls
     count = value(text, "portal_directory_seconds_count", server=server)
     assert count is not None
@@ -87,7 +87,7 @@ async def test_how_the_parts_are(browser: Browser) -> None:
         found = [value(text, "portal_part_up", part=part) for part in ("database", "hub")]
         return None if None in found else text
 
-    text = await until(known, 30, "a look at the parts")
+    text = await until(known, "a look at the parts")
     assert value(text, "portal_part_up", part="database") == 1
     assert value(text, "portal_part_up", part="hub") == 0
 

@@ -14,6 +14,7 @@ from portal.models import Role, User
 from portal.origin import SAFE_METHODS
 from portal.services.people import admins, roles
 from portal.services.people.presence import Presence
+from tests.patience import PATIENCE_S
 from tests.portal.conftest import Answer, Browser, Portal
 from tests.portal.people_world import GROUPS, USERS, RunHere, audited, logged_in
 from tests.portal.test_routes import methods, path_of
@@ -179,7 +180,7 @@ async def test_two_who_do_it_to_each_other(here: Portal, carol: Browser, bob: Br
     assert winner in left
     loser, browser = ("bob", carol) if winner == "carol" else ("carol", bob)
     assert (await browser.post(f"{USERS}/{loser}/enable")).status == 200
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while (await browser.get(f"{USERS}/{loser}")).body["directory_wants"]:
             await asyncio.sleep(0.05)
 

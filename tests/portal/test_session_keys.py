@@ -13,6 +13,7 @@ from portal.services import once
 from portal.services.jobs import jobs
 from portal.services.once import Once
 from portal.services.sessions import sessions
+from tests.patience import PATIENCE_S
 from tests.portal import job_world as stage
 from tests.portal.job_world import World, job_world
 from tests.portal.slapd import Slapd
@@ -118,7 +119,7 @@ async def test_who_asks_again_waits_for_a_slow_slurm(world: World, then: Any) ->
     world.agents.mood = "hangs"
     asked = [asyncio.create_task(start(world, f"slow {then}")) for _ in range(3)]
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while not world.agents.hung:
                 await asyncio.sleep(0.01)
         assert (await world.ask("GET", "/me")).status == 200, "others are answered meanwhile"
@@ -139,7 +140,7 @@ async def test_who_gave_up_has_started_it(world: World) -> None:
     world.agents.mood = "hangs"
     given_up = asyncio.create_task(start(world, "k6"))
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while not world.agents.hung:
                 await asyncio.sleep(0.01)
         given_up.cancel()
@@ -213,7 +214,7 @@ async def test_a_portal_that_ends_leaves_no_submission_behind(world: World) -> N
     world.agents.mood = "hangs"
     asked = asyncio.create_task(start(world, "k11"))
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while not world.agents.hung:
                 await asyncio.sleep(0.01)
         (task,) = world.parts.submitting.values()

@@ -19,6 +19,7 @@ from portal.services.probes import Looks, is_down
 from portal.services.status import Answer, Found, Part, Probe, State, Status, ago
 from spawner.errors import Unreachable
 from spawner.model import NodeInfo
+from tests.patience import PATIENCE_S
 from tests.portal.conftest import Browser, Portal, RunPortal
 from tests.portal.slapd import Slapd, free_port
 
@@ -328,7 +329,7 @@ async def test_one_part_that_hangs_holds_up_no_other() -> None:
 
     status = Status([Probe(Part.HUB, [""], hangs), Probe(Part.DISK, [""], answers)])
     running = asyncio.create_task(status.run())
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         await looked.wait()
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)

@@ -17,6 +17,7 @@ from portal.origin import SAFE_METHODS
 from portal.services.audit.audit import Action
 from portal.services.login import web_sessions
 from portal.services.login.tokens import MAX_TOKENS, Scope, new_text, well_formed
+from tests.patience import PATIENCE_S
 from tests.portal.conftest import Answer, Browser, Portal, RunPortal
 from tests.portal.test_routes import calls, guards, methods, name, path_of, routes
 
@@ -211,7 +212,7 @@ class TestEnding:
             await alice.send("DELETE", f"/api/v1/tokens/{made['id']}")
             (user,) = await rows(portal, User)
             portal.app.state.parts.changes.notify(user.id)
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE_S):
                 await stream.content.read()
 
 

@@ -10,10 +10,10 @@ import select
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from tests.patience import PATIENCE_S
 
 LAUNCHER = Path(__file__).parents[2] / "spawner" / "launcher.py"
 UUID = "12345678-1234-1234-1234-123456789abc"
@@ -124,8 +124,8 @@ class Process:
         while view:
             view = view[self.stdin.write(view) :]
 
-    def receive(self, bound_s: float = 120.0) -> Any:
-        assert select.select([self.stdout], [], [], bound_s)[0], "no answer"
+    def receive(self) -> Any:
+        assert select.select([self.stdout], [], [], PATIENCE_S)[0], "no answer"
         return json.loads(self.stdout.readline())
 
     def ask(self, op: str, **fields: Any) -> Any:
@@ -138,7 +138,7 @@ class Process:
         return self.ask("submit", **{**whole, **fields})
 
     def wait(self) -> int:
-        code = self.process.wait(20)
+        code = self.process.wait(PATIENCE_S)
         self.stdout.close()
         return code
 
@@ -157,13 +157,6 @@ def system_python() -> str:
 def error_of(answer: Any) -> tuple[str, str]:
     assert answer["ok"] is False
     return answer["error"]["type"], answer["error"]["message"]
-
-
-def until(condition: Callable[[], bool], bound_s: float = 30.0) -> None:
-    end = time.monotonic() + bound_s
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.01)
 
 
 def processes_naming(text: str) -> list[int]:

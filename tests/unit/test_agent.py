@@ -8,8 +8,7 @@ import json
 import os
 import signal
 import sys
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from spawner.errors import (
     Unreachable,
 )
 from spawner.model import JobSpec, Resources
+from tests.patience import until
 
 pytestmark = pytest.mark.anyio
 UUID = "12345678-1234-1234-1234-123456789abc"
@@ -103,13 +103,6 @@ async def sudo(tmp_path: Path) -> AsyncIterator[Sudo]:
     for pool in sudo.pools:
         await pool.close()
         await asyncio.gather(*(left.wait() for left in pool._left))
-
-
-async def until(condition: Callable[[], bool], bound_s: float = 30.0) -> None:
-    end = time.monotonic() + bound_s
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        await asyncio.sleep(0.01)
 
 
 async def test_sudo_is_asked_for_one_program_as_one_user(sudo: Sudo) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S, wait_until
+
 CHECKOUT = Path(__file__).parents[2]
-PATIENCE_S = 120.0
 
 # What stands for the cluster's program and for the tests' Python: notes what it was asked for and,
 # as tests, runs until TERM, after which it has something to take down.
@@ -51,10 +51,7 @@ def begin(state: Path, *options: str) -> subprocess.Popen[str]:
 
 
 def wait_for(log: Path, *lines: str) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while not set(lines) <= set(log.read_text().splitlines()):
-        assert time.monotonic() < end, log.read_text()
-        time.sleep(0.02)
+    wait_until(lambda: set(lines) <= set(log.read_text().splitlines()), f"{lines} in {log}")
 
 
 def test_told_to_end_it_ends_its_tests_and_then_its_clusters(log: Path) -> None:

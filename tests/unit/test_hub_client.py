@@ -14,6 +14,7 @@ from aiohttp import web
 
 from portal.hub import Hub, HubRefused, HubUnavailable
 from spawner import request_id
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 TOKEN = "the-portals-token"
@@ -58,7 +59,7 @@ async def fake() -> AsyncIterator[Fake]:
 
 @pytest.fixture
 async def hub(fake: Fake) -> AsyncIterator[Hub]:
-    async with Hub(fake.url, TOKEN, timeout_s=0.5) as client:
+    async with Hub(fake.url, TOKEN, timeout_s=PATIENCE_S) as client:
         yield client
 
 
@@ -191,10 +192,11 @@ async def test_a_user_is_forgotten(fake: Fake, hub: Hub, status: int, gone: bool
     assert await hub.delete_user("alice") is gone
 
 
-async def test_a_hub_that_never_answers(fake: Fake, hub: Hub) -> None:
+async def test_a_hub_that_never_answers(fake: Fake) -> None:
     fake.never = True
-    with pytest.raises(HubUnavailable):
-        await hub.version()
+    async with Hub(fake.url, TOKEN, timeout_s=0.5) as hub:
+        with pytest.raises(HubUnavailable):
+            await hub.version()
 
 
 async def test_no_hub_at_all() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from deploy.images_definition import (
     read,
 )
 from deploy.images_programs import BuildError, Programs
+from tests.patience import wait_until
 
 TOML = """
 title = "Mine"
@@ -356,11 +356,11 @@ def test_stopping_ends_what_runs_and_all_below_it(tmp_path: Path) -> None:
     log = tmp_path / "log"
     thread = threading.Thread(target=run)
     thread.start()
-    assert until(lambda: sleeping(mark))
+    wait_until(lambda: sleeping(mark))
     programs.stop()
     thread.join(30)
     assert str(failed[0]) == "interrupted"
-    assert until(lambda: not sleeping(mark))
+    wait_until(lambda: not sleeping(mark))
     with pytest.raises(BuildError, match="interrupted"):
         programs.run(["true"], log, {}, tmp_path)
 
@@ -381,13 +381,3 @@ def sleeping(mark: str) -> bool:
         if command.split(b"\0")[0] == mark.encode():
             return True
     return False
-
-
-def until(condition: object, timeout_s: float = 20) -> bool:
-    assert callable(condition)
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True

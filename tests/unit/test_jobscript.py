@@ -19,6 +19,7 @@ from spawner.jobscript import JobPlace, Rendered, ScriptRefused, render_job, ren
 from spawner.model import Resources
 from spawner.scripts import EXIT_CLAIMED, job_dir
 from spawner.templates import Template, check_parameters, load_templates, parameters_schema
+from tests.patience import PATIENCE_S
 
 UUID = "0c4d7a52-8f1e-4a4e-9c63-6f2b7f0a1d11"
 HOSTILE = [
@@ -82,7 +83,7 @@ def run(
     env = {"PATH": os.environ["PATH"], "SLURM_JOB_ID": str(job_id), "LC_ALL": "C.UTF-8"}
     argv = ["/bin/bash", "-c", job.script, "script.sh"]
     return subprocess.run(
-        argv, env={**env, **variables}, capture_output=True, check=False, timeout=20
+        argv, env={**env, **variables}, capture_output=True, check=False, timeout=PATIENCE_S
     )
 
 
@@ -278,7 +279,11 @@ def test_every_shipped_script_is_bash(tmp_path: Path, name: str) -> None:
     for given_ in (needed, needed | more):
         script = rendered(template, given_, place).script
         done = subprocess.run(
-            ["/bin/bash", "-n"], input=script.encode(), capture_output=True, check=True, timeout=10
+            ["/bin/bash", "-n"],
+            input=script.encode(),
+            capture_output=True,
+            check=True,
+            timeout=PATIENCE_S,
         )
         assert done.stderr == b""
 

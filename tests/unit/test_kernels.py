@@ -20,6 +20,7 @@ from spawner.catalog import Catalog, Environment
 from spawner.kernels import KernelPlace, kernel_env, kernelspec, packages_dir
 from spawner.node import kernel as wrapper
 from spawner.runtimes import Container
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACE = KernelPlace(
@@ -185,7 +186,7 @@ def run_wrapper(*arguments: str, **environ: str) -> subprocess.CompletedProcess[
         capture_output=True,
         text=True,
         check=False,
-        timeout=30,
+        timeout=PATIENCE_S,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import wait_until
 from tests.unit.launcher_place import (
     DENIED,
     DOWN,
@@ -26,7 +27,6 @@ from tests.unit.launcher_place import (
     Process,
     error_of,
     processes_naming,
-    until,
 )
 
 pytest_plugins = ["tests.unit.launcher_fixtures"]
@@ -113,7 +113,7 @@ class TestSubmit:
     ) -> None:
         place.command("sbatch", NEVER)
         assert error_of(launcher.submit(timeout_s=0.5))[0] == "Unreachable"
-        until(lambda: not processes_naming(str(place.bin_dir / "sbatch")))
+        wait_until(lambda: not processes_naming(str(place.bin_dir / "sbatch")))
         assert launcher.ask("ping")["ok"]
 
     def test_again_keeps_what_a_running_job_has(self, launcher: Process, place: Place) -> None:
@@ -181,7 +181,7 @@ class TestJobs:
         (step, child) = sorted(processes_naming(str(place.bin_dir / "srun")))
         assert os.getsid(step) == step
         os.killpg(step, signal.SIGKILL)
-        until(lambda: not {step, child} & set(processes_naming(str(place.bin_dir))))
+        wait_until(lambda: not {step, child} & set(processes_naming(str(place.bin_dir))))
 
     def test_what_srun_gets(self, launcher: Process, place: Place) -> None:
         place.command("srun", TELLS)

@@ -21,6 +21,7 @@ from spawner.model import JobInfo, JobPaths, JobUsage, Outcome, SlurmState, Wall
 from spawner.parse_accounting import InUse
 from spawner.reasons import explain_outcome, explain_reason, explain_rejection
 from spawner.slurm import Slurm
+from tests.patience import PATIENCE_S
 
 VERSIONS = Path(__file__).parents[1] / "data/slurm/versions"
 MARK = "Mk7_recorded"
@@ -314,7 +315,7 @@ class TestActs:
             encoding="utf-8",
         )
         program.chmod(0o755)
-        return Slurm(folder, timeout_s=30)
+        return Slurm(folder, timeout_s=PATIENCE_S)
 
     async def test_cancelling_what_has_ended_is_well(self, slurm: Recorded, tmp_path: Path) -> None:
         said = slurm.said["cancel_ended"]

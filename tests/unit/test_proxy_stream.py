@@ -19,6 +19,7 @@ from portal.proxy import (
     Forwarded,
     request_headers,
 )
+from tests.patience import PATIENCE_S
 
 ORIGIN = "https://portal.test"
 PREFIX = "/tensorboard/5f1c/"
@@ -191,7 +192,7 @@ async def test_a_stream_comes_as_it_is_made() -> None:
         away = PlainTextResponse("away", 503)
         response = Forwarded(session, exchange(target), away, Metrics())
         running = asyncio.ensure_future(response({"type": "http"}, browser.receive, browser.send))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             await browser.got_some.wait()
             assert (browser.body, browser.ended) == (b"first", False)
             go_on.set()
@@ -220,7 +221,7 @@ async def test_a_browser_that_leaves_ends_the_request(headers_first: bool) -> No
         away = PlainTextResponse("away", 503)
         response = Forwarded(session, exchange(target), away, Metrics())
         running = asyncio.ensure_future(response({"type": "http"}, browser.receive, browser.send))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             await arrived.wait()
             browser.leave()
             await running
@@ -246,7 +247,7 @@ async def test_who_may_look_no_more_is_cut_off(monkeypatch: pytest.MonkeyPatch) 
         return asked < 3
 
     browser = Browser()
-    async with upstream(handler) as target, client() as session, asyncio.timeout(60):
+    async with upstream(handler) as target, client() as session, asyncio.timeout(PATIENCE_S):
         response = Forwarded(
             session, exchange(target), PlainTextResponse("away", 503), Metrics(), allowed
         )

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from spawner import scripts
 from spawner.scripts import SessionLaunch, TensorboardLaunch
+from tests.patience import PATIENCE_S
 
 SECRET = "s3cr3t-of-the-session"
 SESSION = SessionLaunch(
@@ -46,7 +47,9 @@ TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]
 def shell_reads(script: str) -> list[str]:
     """The arguments that /bin/sh makes of a line, by printing them with NULs between."""
     program = f"printf '%s\\0' {script}"
-    done = subprocess.run(["/bin/sh", "-c", program], capture_output=True, check=True, timeout=10)
+    done = subprocess.run(
+        ["/bin/sh", "-c", program], capture_output=True, check=True, timeout=PATIENCE_S
+    )
     return done.stdout.decode().split("\0")[:-1]
 
 
@@ -127,6 +130,8 @@ def test_the_session_s_config_is_whole() -> None:
         "uuid": SESSION.uuid,
         "secret": SECRET,
         "portal_url": "http://10.77.0.1:8080",
+        "portal_ca": None,
+        "tls": False,
         "username": "alice",
         "name": "s1",
         "logdir": SESSION.logdir,

@@ -6,8 +6,6 @@ The commands are small scripts in a folder of their own; against the real ones: 
 import asyncio
 import json
 import sys
-import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +14,7 @@ import pytest
 from spawner import slurm as client
 from spawner.errors import NotFound, Rejected, Unreachable
 from spawner.slurm import Slurm
+from tests.patience import PATIENCE_S, until
 
 pytestmark = pytest.mark.anyio
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -61,7 +60,7 @@ class Commands:
         path.write_text(f"#!{sys.executable} -IS\n{behaviour}\n")
         path.chmod(0o755)
 
-    def slurm(self, timeout_s: float = 10.0) -> Slurm:
+    def slurm(self, timeout_s: float = PATIENCE_S) -> Slurm:
         return Slurm(self.folder, "/etc/slurm/slurm.conf", timeout_s)
 
     def told(self, name: str) -> tuple[list[str], dict[str, str]]:
@@ -224,13 +223,6 @@ async def test_a_new_time_limit(commands: Commands) -> None:
     commands.make("scontrol", TELLS)
     await commands.slurm().set_time_limit(9, 90)
     assert commands.told("scontrol")[0] == ["update", "JobId=9", "TimeLimit=90"]
-
-
-async def until(condition: Callable[[], bool], bound_s: float = 30.0) -> None:
-    end = time.monotonic() + bound_s
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        await asyncio.sleep(0.01)
 
 
 def processes_of(folder: Path) -> list[str]:

@@ -13,6 +13,7 @@ from types import ModuleType
 import pytest
 
 from spawner.catalog import SHIPPED
+from tests.patience import PATIENCE_S
 
 PROGRAM = SHIPPED / "jobs" / "preflight.py"
 
@@ -45,7 +46,7 @@ def start(rank: int, size: int, port: int, timeout_s: float) -> subprocess.Popen
 
 
 def results(ranks: list[subprocess.Popen[str]]) -> list[tuple[int, str]]:
-    heard = [rank.communicate(timeout=30) for rank in ranks]
+    heard = [rank.communicate(timeout=PATIENCE_S) for rank in ranks]
     return [(rank.returncode, out + err) for rank, (out, err) in zip(ranks, heard, strict=True)]
 
 

@@ -2,8 +2,7 @@
 
 import asyncio
 import contextlib
-import time
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from spawner.errors import Unreachable
 from spawner.model import JobInfo, NodeInfo, PartitionInfo, ReservationInfo, SlurmState
 from spawner.watcher import Budget, Pace, Watcher
+from tests.patience import until
 from tests.unit.slurm_jobs import KEY, NOW, job
 
 
@@ -96,13 +96,6 @@ async def running(slurm: PlayedSlurm, pace: Pace = QUICK) -> AsyncIterator[Watch
         loop.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await loop
-
-
-async def until(condition: Callable[[], bool], bound_s: float = 30.0) -> None:
-    end = time.monotonic() + bound_s
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        await asyncio.sleep(0.001)
 
 
 @pytest.mark.anyio
