@@ -52,7 +52,6 @@ export function DialogShell({ title, opened, onClose, children, size = 'md' }: S
       onClose={onClose}
       title={title}
       size={size}
-      closeButtonProps={{ 'aria-label': t`Close` }}
       onExitTransitionEnd={focusPageIfLost}
     >
       {children}

@@ -73,7 +73,6 @@ function Standing({ factor }: { factor: SecondFactor }) {
         opened={dialog !== null}
         onClose={close}
         title={titleOf(dialog)}
-        closeButtonProps={{ 'aria-label': t`Close` }}
         closeOnClickOutside={false}
       >
         {dialog === 'enrol' && (

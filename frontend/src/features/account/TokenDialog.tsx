@@ -50,7 +50,6 @@ export function TokenDialog({ opened, maxDays, onClose }: Props) {
       opened={opened}
       onClose={close}
       title={made ? t`Token ${{ name: made.name }}` : t`New access token`}
-      closeButtonProps={{ 'aria-label': t`Close` }}
       closeOnClickOutside={made === null}
       closeOnEscape={made === null}
     >

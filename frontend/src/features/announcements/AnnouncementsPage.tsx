@@ -42,7 +42,6 @@ export function AnnouncementsPage() {
         title={editing === 'new' ? t`New announcement` : t`Edit the announcement`}
         size="lg"
         closeOnClickOutside={false}
-        closeButtonProps={{ 'aria-label': t`Close` }}
       >
         {editing !== null && (
           <Anew>

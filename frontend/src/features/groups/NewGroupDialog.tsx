@@ -22,13 +22,7 @@ interface Props {
 
 export function NewGroupDialog({ opened, onClose }: Props) {
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title={t`New group`}
-      closeButtonProps={{ 'aria-label': t`Close` }}
-      closeOnClickOutside={false}
-    >
+    <Modal opened={opened} onClose={onClose} title={t`New group`} closeOnClickOutside={false}>
       <Anew>{(startOver) => <Form onClose={onClose} onStartOver={startOver} />}</Anew>
     </Modal>
   );

@@ -40,7 +40,6 @@ export function GroupLimits({ group, change = true }: Props) {
         title={t`Limits of ${one}`}
         size="lg"
         closeOnClickOutside={false}
-        closeButtonProps={{ 'aria-label': t`Close` }}
       >
         {member && (
           <MemberForm key={member.username} limits={data} member={member} onDone={close} />

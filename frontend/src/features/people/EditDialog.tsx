@@ -48,7 +48,6 @@ export function EditDialog({ person, opened, onClose }: Props) {
       onClose={onClose}
       title={t`Edit ${name}`}
       size="lg"
-      closeButtonProps={{ 'aria-label': t`Close` }}
       closeOnClickOutside={false}
     >
       <Anew>

@@ -29,7 +29,6 @@ export function PasswordReset({ person, opened, onClose }: Props) {
       opened={opened}
       onClose={close}
       title={made ? t`One-time password of ${username}` : t`Reset the password of ${username}?`}
-      closeButtonProps={{ 'aria-label': t`Close` }}
       closeOnClickOutside={made === null}
       closeOnEscape={made === null}
     >
