@@ -87,7 +87,8 @@ class Listener:
 @dataclass(frozen=True)
 class FrontDoor:
     """Everything nginx.conf depends on. `portal` and `hub` are host:port on this machine;
-    `portal` is also what the gate answers for a session that isn't running."""
+    `portal` is also what the gate answers for a session that isn't running; `portals` are all of
+    them, the one to ask first at the beginning, where there is more than one."""
 
     folder: Path
     front: Listener
@@ -97,6 +98,7 @@ class FrontDoor:
     hub: str
     cookie: str
     assets: Path | None
+    portals: tuple[str, ...] = ()
 
 
 def from_settings(
@@ -125,6 +127,7 @@ def from_settings(
         hub=_upstream(settings.hub_url),
         cookie=settings.cookie_name,
         assets=settings.pages_dir,
+        portals=tuple(settings.portals),
     )
 
 
@@ -191,7 +194,7 @@ def render(door: FrontDoor) -> dict[str, str]:
         front=door.front,
         cluster=door.cluster,
         scheme=door.scheme,
-        portal=door.portal,
+        portals=door.portals or (door.portal,),
         hub=door.hub,
         cookie=door.cookie,
         assets=door.assets,
@@ -211,7 +214,8 @@ def _check(door: FrontDoor) -> None:
     for path in paths:
         if not _SAFE_PATH.match(str(path)):
             raise NginxError(f"{path} can't be used: absolute, without quotes, braces, $ or ;")
-    for host in (door.portal, door.hub, *door.front.addresses, *door.cluster.addresses):
+    addresses = (*door.front.addresses, *door.cluster.addresses)
+    for host in (door.portal, *door.portals, door.hub, *addresses):
         if host != "*" and not _SAFE_HOST.match(host):
             raise NginxError(f"{host} isn't a host")
     if not _SAFE_COOKIE.match(door.cookie):

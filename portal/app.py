@@ -6,6 +6,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -58,6 +59,7 @@ from portal.api import (
 )
 from portal.api.health import Checks
 from portal.api.middleware import BodyLimit, OriginCheck, RequestIds, SecurityHeaders
+from portal.api.passing_on import PassingOn
 from portal.api.schema import api_schema
 from portal.db import Database
 from portal.directory import open_directory
@@ -99,6 +101,7 @@ from portal.services.sessions import uses
 from portal.services.status import Part, Status
 from portal.settings import Settings
 from portal.smtp import Smtp
+from portal.turns import Turns
 from spawner.accounting import Accounting
 from spawner.agent import Agents
 from spawner.file_agents import FileAgents
@@ -163,6 +166,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.settings = settings
     app.state.metrics = Metrics()
     app.state.checks = Checks()
+    app.state.turns = Turns(settings, app.state.metrics)
     app.state.pages = spa.find_files(settings.pages_dir)
     # The last one added sees a request first.
     app.add_middleware(OriginCheck, settings=settings)
@@ -170,6 +174,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(SecurityHeaders)
     app.add_middleware(CountRequests, metrics=app.state.metrics, prefix=API)
     app.add_middleware(RequestIds)
+    if app.state.turns.shared:
+        app.add_middleware(PassingOn, turns=app.state.turns, settings=settings)
     return app
 
 
@@ -204,10 +210,18 @@ def _failed(app: FastAPI, error: PortalError) -> None:
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Be at work whenever it is this portal's turn."""
+    turns: Turns = app.state.turns
+    async with turns.taken(partial(at_work, app)):
+        yield
+
+
+@asynccontextmanager
+async def at_work(app: FastAPI) -> AsyncIterator[None]:
     """Open everything, start the loops; end and close it all in reverse."""
     settings: Settings = app.state.settings
     async with AsyncExitStack() as stack:
-        parts = await _open(settings, app.state.metrics, stack)
+        parts = await _open(app, stack)
         stack.push_async_callback(once.close, parts)
         directory = open_directory(settings, app.state.metrics.directory)
         stack.callback(directory.close)
@@ -235,14 +249,17 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
 
 
-async def _open(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -> Parts:
-    db = Database(settings.database)
+async def _open(app: FastAPI, stack: AsyncExitStack) -> Parts:
+    settings: Settings = app.state.settings
+    metrics: Metrics = app.state.metrics
+    turns: Turns = app.state.turns
+    db = Database(settings.database, turns.name)
     stack.push_async_callback(db.close)
     patience = timedelta(minutes=settings.hub_give_up_minutes)
     db.after_flush(Counting(metrics, patience).after_flush)
     if settings.migrates_at_start:
         await db.migrate()
-    return await open_parts(settings, db, stack, metrics)
+    return replace(await open_parts(settings, db, stack, metrics), fence=turns.fence)
 
 
 async def open_parts(

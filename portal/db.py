@@ -55,9 +55,10 @@ class UtcDateTime(TypeDecorator[datetime]):
 class Database:
     """One engine, opened with the application and closed with it."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, name: str | None = None) -> None:
+        """`name` is what PostgreSQL calls the connections."""
         self.url = url
-        self.engine = create_engine(url)
+        self.engine = create_engine(url, name)
         self._kind = type("Session", (Session,), {})  # of its own: listeners are the class's
         self._sessions = async_sessionmaker(
             self.engine, expire_on_commit=False, sync_session_class=self._kind
@@ -96,10 +97,13 @@ class Database:
         await self.engine.dispose()
 
 
-def create_engine(url: str) -> AsyncEngine:
+def create_engine(url: str, name: str | None = None) -> AsyncEngine:
     """An engine for SQLite (WAL, foreign keys, file mode 0600) or PostgreSQL."""
     if not url.startswith("sqlite"):
-        return create_async_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=10)
+        called = {"application_name": name} if name else {}
+        return create_async_engine(
+            url, pool_pre_ping=True, pool_size=10, max_overflow=10, connect_args=called
+        )
     _make_private(url)
     engine = create_async_engine(url)
     event.listen(engine.sync_engine, "connect", _sqlite_pragmas)

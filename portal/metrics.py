@@ -93,6 +93,11 @@ class Metrics:
 
     def _work(self) -> None:
         registry = self.registry
+        self.leads = Gauge(
+            "portal_leads",
+            "Whether this portal acts: 0 for one that stands by",
+            registry=registry,
+        )
         self.jobs = Gauge(
             "portal_jobs",
             "Sessions, jobs and tensorboards that have not ended",

@@ -1,6 +1,7 @@
 """The live objects of one running portal, opened and closed by the application's lifespan."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -25,6 +26,10 @@ from portal.smtp import Smtp
 from spawner.agent import Agents
 from spawner.slurm import Slurm
 from spawner.watcher import Watcher
+
+
+async def nobody_else() -> None:
+    """The fence of a portal that is alone."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,8 @@ class Parts:
     cluster_out: Remembered[Any] = field(default_factory=Remembered)
     nodes_out: dict[tuple[bool, bool], Remembered[Any]] = field(default_factory=dict)
     node_table: NodeTable = field(default_factory=NodeTable)
+    fence: Callable[[], Awaitable[None]] = nobody_else
+    """Returns if this portal is the one to act: asked right before what must not be done twice."""
     submitting: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
     """Jobs that a request is submitting at this moment, or about to write, by id: nobody else is
     to submit them."""

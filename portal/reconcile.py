@@ -211,6 +211,7 @@ class Reconcile:
             log.warning("a second copy of a job is cancelled", job=job.id, slurm=job_id)
             with suppress(NotFound):
                 async with self._cancels:
+                    await self.parts.fence()
                     await self.parts.slurm.cancel(job_id)
 
     async def _batches(self, now: datetime) -> None:
@@ -270,6 +271,7 @@ class Reconcile:
     async def _end(self, job: Job, job_id: int) -> None:
         disabled = job.user.disabled_at is not None
         async with self._cancels:
+            await self.parts.fence()
             if isinstance(job, BatchJob) and job.external and not disabled:
                 await self.parts.agents.cancel(job.user.username, job_id)
             elif isinstance(job, Session) and disabled:

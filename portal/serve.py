@@ -18,7 +18,9 @@ class Server(uvicorn.Server):
     instead of being cut after GRACE_S."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        parts = getattr(self.config.app.state, "parts", None)  # type: ignore[union-attr]
+        state = self.config.app.state  # type: ignore[union-attr]
+        state.turns.ending.set()
+        parts = getattr(state, "parts", None)
         if parts is not None:
             parts.changes.close()
         super().handle_exit(sig, frame)

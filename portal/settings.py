@@ -33,6 +33,7 @@ from portal.models import Role
 from portal.registry_auth import registry_hosts
 from portal.settings_directory import DirectorySettings
 from portal.settings_files import FileSettings
+from portal.settings_listen import ListenSettings
 from portal.settings_mail import MailSettings
 from portal.settings_types import AbsolutePath, DatabaseUrl, HomeCommand
 from spawner.references import parse_registry
@@ -88,7 +89,7 @@ class Preset(BaseModel):
     resources: PresetResources = PresetResources()
 
 
-class Settings(DirectorySettings, FileSettings, MailSettings, BaseSettings):
+class Settings(DirectorySettings, FileSettings, ListenSettings, MailSettings, BaseSettings):
     """All settings; read-only after the start."""
 
     model_config = SettingsConfigDict(
@@ -101,8 +102,6 @@ class Settings(DirectorySettings, FileSettings, MailSettings, BaseSettings):
     node_url: HttpUrl
     certificate_file: AbsolutePath | None = None
     certificate_key_file: AbsolutePath | None = None
-    listen_host: str = "127.0.0.1"
-    listen_port: int = Field(default=8001, ge=1, le=65535)
     hub_url: HttpUrl = "http://127.0.0.1:8081"
     state_dir: AbsolutePath
     frontend_dir: AbsolutePath | None = None

@@ -4,6 +4,7 @@ import string
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator
 from sqlalchemy.engine import make_url
@@ -34,6 +35,18 @@ def _home_command(value: list[str]) -> list[str]:
     return value
 
 
+def _host_and_port(value: str) -> str:
+    """`host:port`, as nginx and URLs write it; what it names is looked up by whoever connects."""
+    parts = urlsplit(f"//{value}")
+    try:
+        named = parts.hostname and parts.port
+    except ValueError:
+        named = None
+    if not named or parts.netloc != value or "@" in value:
+        raise ValueError("must be host:port")
+    return value
+
+
 def _database_url(value: str) -> str:
     """One of the two databases, with its driver. What is said never repeats the password."""
     if not value:
@@ -50,5 +63,6 @@ def _database_url(value: str) -> str:
 
 
 AbsolutePath = Annotated[Path, AfterValidator(_absolute)]
+HostAndPort = Annotated[str, AfterValidator(_host_and_port)]
 DatabaseUrl = Annotated[str, AfterValidator(_database_url)]
 HomeCommand = Annotated[list[str], AfterValidator(_home_command)]

@@ -1,20 +1,21 @@
 """What must hold before the portal serves: each thing that doesn't stops it with one sentence.
 
-The state folder is locked while a portal runs (shared: a second one may take over from the first),
-and by what must be alone with the state: restore and `portal migrate`.
+The state folder is locked while a portal runs (shared: with PostgreSQL a second one may stand by),
+and by what must be alone with the state: restore and `portal migrate`. SQLite is one portal's.
 """
 
 import fcntl
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from alembic.util import CommandError
 from sqlalchemy.exc import SQLAlchemyError
 
 from portal import __version__, revisions
-from portal.db import Database
+from portal.db import Database, sqlite_file
 from portal.revisions import VERSION_TABLE, Schema, place
 from portal.settings import Settings
 
@@ -32,7 +33,18 @@ class StartRefused(Exception):
 @contextmanager
 def running(settings: Settings) -> Iterator[None]:
     """As long as a portal runs."""
-    with _locked(settings, fcntl.LOCK_SH, "The state is being restored or migrated; try later."):
+    lock = settings.state_dir / LOCK
+    busy = "The state is being restored or migrated; try later."
+    with ExitStack() as stack:
+        stack.enter_context(_locked(lock, _in_state_dir(settings), fcntl.LOCK_SH, busy))
+        if database := sqlite_file(settings.database):
+            lock = database.with_name(f"{database.name}.lock")
+            busy = (
+                f"A portal is running on {database} already, and SQLite is for one: end that one, "
+                "or let both use PostgreSQL, as docs/operation.md says."
+            )
+            no_file = f"The database {place(settings.database)} can't be opened"
+            stack.enter_context(_locked(lock, no_file, fcntl.LOCK_EX, busy))
         yield
 
 
@@ -40,19 +52,24 @@ def running(settings: Settings) -> Iterator[None]:
 def alone(settings: Settings) -> Iterator[None]:
     """While nobody else may have the state open."""
     stop = f"A portal is running on {settings.state_dir}: stop it first."
-    with _locked(settings, fcntl.LOCK_EX, stop):
+    lock = settings.state_dir / LOCK
+    with _locked(lock, _in_state_dir(settings), fcntl.LOCK_EX, stop):
         yield
 
 
+def _in_state_dir(settings: Settings) -> str:
+    return f"state_dir {settings.state_dir} can't be written to"
+
+
 @contextmanager
-def _locked(settings: Settings, how: int, busy: str) -> Iterator[None]:
-    folder = settings.state_dir
+def _locked(file: Path, no_file: str, how: int, busy: str) -> Iterator[None]:
     try:
-        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        lock = os.open(file, flags, 0o600)
     except OSError as error:
-        raise StartRefused(f"state_dir {folder} can't be written to: {error.strerror}.") from error
+        raise StartRefused(f"{no_file}: {error.strerror}.") from error
     try:
-        owner = folder.stat()
+        owner = file.parent.stat()
         if os.geteuid() == 0:
             # root may restore; the portal's account must be able to lock it afterwards
             os.fchown(lock, owner.st_uid, owner.st_gid)

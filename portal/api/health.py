@@ -11,10 +11,11 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 from sqlalchemy import func, select
 
-from portal.api.deps import Anyone, Db, MetricsReader, PartsDep
+from portal.api.deps import Anyone, MetricsReader
 from portal.db import utcnow
-from portal.metrics import CONTENT_TYPE
+from portal.metrics import CONTENT_TYPE, Metrics
 from portal.models import Job, JobState
+from portal.parts import Parts
 from portal.services.status import State, Status
 
 log = structlog.get_logger(__name__)
@@ -31,9 +32,10 @@ class Health(BaseModel):
 
 
 class Readiness(BaseModel):
-    """`degraded`: the portal serves, but something that it needs for some acts does not."""
+    """`degraded`: the portal serves, but something that it needs for some acts does not. `standby`:
+    another portal on the same database acts, and this one passes requests on to it."""
 
-    status: Literal["ok", "degraded", "failed"]
+    status: Literal["ok", "degraded", "failed", "standby"]
     checks: dict[str, Verdict]
 
 
@@ -72,9 +74,11 @@ async def healthz() -> Health:
 @router.get("/readyz", dependencies=[Anyone], responses={503: {"model": Readiness}})
 async def readyz(request: Request, response: Response) -> Readiness:
     """Whether what the portal depends on works: 503 only when it can't serve at all."""
+    response.headers["Cache-Control"] = "no-store"
+    if not request.app.state.turns.leads.is_set():
+        return Readiness(status="standby", checks={})
     checks: Checks = request.app.state.checks
     results = await checks.results()
-    response.headers["Cache-Control"] = "no-store"
     if results.get("database") == "failed":
         response.status_code = 503
         return Readiness(status="failed", checks=results)
@@ -83,14 +87,20 @@ async def readyz(request: Request, response: Response) -> Readiness:
 
 
 @router.get("/metrics", dependencies=[MetricsReader], response_class=Response)
-async def metrics(request: Request, db: Db, parts: PartsDep) -> Response:
-    """Prometheus' text format. No number tells of one person."""
+async def metrics(request: Request) -> Response:
+    """Prometheus' text format. No number tells of one person. A portal that stands by tells its
+    own, and nothing of what only the leader knows."""
+    numbers: Metrics = request.app.state.metrics
+    if not request.app.state.turns.leads.is_set():
+        return Response(numbers.render([]), media_type=CONTENT_TYPE)
+    parts: Parts = request.app.state.parts
     counted = select(Job.kind, Job.state, func.count()).where(Job.state != JobState.ENDED)
-    found = (await db.execute(counted.group_by(Job.kind, Job.state))).all()
+    async with parts.db.session() as db:
+        found = (await db.execute(counted.group_by(Job.kind, Job.state))).all()
     live = [(kind.value, state.value, count) for kind, state, count in found]
     status: Status = request.app.state.status
     known = [item for item in status.items if item.state is not State.UNKNOWN]
     well = [(item.part.value, item.name, item.state is State.OK) for item in known]
     stale = parts.watcher.stale_since
     stale_s = (utcnow() - stale).total_seconds() if stale else 0.0
-    return Response(parts.metrics.render(live, well, stale_s), media_type=CONTENT_TYPE)
+    return Response(numbers.render(live, well, stale_s), media_type=CONTENT_TYPE)

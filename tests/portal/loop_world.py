@@ -16,6 +16,7 @@ import pytest
 from portal.db import Database, utcnow
 from portal.metrics import Metrics
 from portal.models import BatchJob, Job, JobState, User, Wanted, new_id
+from portal.parts import nobody_else
 from portal.reconcile import Reconcile
 from portal.services.changes import Changes
 from portal.services.store import change
@@ -82,6 +83,7 @@ class World:
         self.parts: Any = SimpleNamespace(
             db=db, slurm=self.slurm, agents=self.agents, watcher=self.watcher,
             changes=self.changes, settings=settings, submitting={}, heard={}, metrics=Metrics(),
+            fence=nobody_else,
         )  # fmt: skip
         self.loop = Reconcile(self.parts)
         self.now = utcnow()

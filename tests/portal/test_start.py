@@ -163,6 +163,26 @@ def test_a_state_that_is_being_restored(stand: Stand) -> None:
         assert "is being restored or migrated" in stand.refused("serve")
 
 
+def test_a_second_portal_on_the_same_sqlite(stand: Stand, tmp_path: Path) -> None:
+    """In another state folder, too."""
+    other = tmp_path / "other"
+    other.mkdir()
+    with start.running(stand.settings()):
+        url = f"sqlite+aiosqlite:///{stand.database}"
+        for changes in ({}, {"state_dir": other, "database_url": url}):
+            said = stand.refused("serve", **changes)
+            assert said.startswith(
+                f"The portal can't start: A portal is running on {stand.database} already"
+            )
+            assert "PostgreSQL" in said
+
+
+def test_two_portals_may_share_a_state_folder_with_postgresql(stand: Stand) -> None:
+    settings = stand.settings(database_url="postgresql+psycopg://portal@127.0.0.1/portal")
+    with start.running(settings), start.running(settings):
+        assert "stop it first" in stand.refused("migrate")
+
+
 @pytest.mark.parametrize(
     ("url", "sentence"),
     [
@@ -248,7 +268,7 @@ def test_check_says_what_the_start_would(stand: Stand) -> None:
 
 def test_the_lock_is_the_state_folders_owners(stand: Stand) -> None:
     settings = stand.settings()
-    with start.running(settings), start.running(settings):
+    with start.running(settings):
         status = (stand.folder / start.LOCK).stat()
         assert status.st_mode & 0o777 == 0o600
         assert status.st_uid == stand.folder.stat().st_uid

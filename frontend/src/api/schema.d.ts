@@ -2956,7 +2956,8 @@ export interface paths {
         };
         /**
          * Metrics
-         * @description Prometheus' text format. No number tells of one person.
+         * @description Prometheus' text format. No number tells of one person. A portal that stands by tells its
+         *     own, and nothing of what only the leader knows.
          */
         get: operations["metrics"];
         put?: never;
@@ -5611,7 +5612,8 @@ export interface components {
         };
         /**
          * Readiness
-         * @description `degraded`: the portal serves, but something that it needs for some acts does not.
+         * @description `degraded`: the portal serves, but something that it needs for some acts does not. `standby`:
+         *     another portal on the same database acts, and this one passes requests on to it.
          */
         Readiness: {
             /** Checks */
@@ -5622,7 +5624,7 @@ export interface components {
              * Status
              * @enum {string}
              */
-            status: "ok" | "degraded" | "failed";
+            status: "ok" | "degraded" | "failed" | "standby";
         };
         /** ReauthRequest */
         ReauthRequest: {

@@ -204,8 +204,7 @@ async def newest(database: Database, owner: str, server: str) -> Session | None:
 
 def portal_address(settings: Settings) -> str:
     """Where nginx finds the portal: its upstream, and the target of what isn't running."""
-    anywhere = settings.listen_host in {"0.0.0.0", "::"}  # noqa: S104 - compared, not bound
-    return host_port("127.0.0.1" if anywhere else settings.listen_host, settings.listen_port)
+    return settings.address
 
 
 def host_port(host: str, port: int) -> str:

@@ -104,6 +104,7 @@ async def submit_session(parts: Parts, session: Session) -> None:
         resources=resources_of(session),
         script=scripts.session_script(launch),
     )
+    await parts.fence()
     job_id = await parts.agents.submit(user.username, spec, scripts.session_files(launch))
     await _submitted(parts, session, job_id)
 
@@ -123,6 +124,7 @@ async def submit_job(parts: Parts, job: BatchJob) -> None:
         signal=job.signal,
         array=f"0-{size - 1}" if size else None,
     )
+    await parts.fence()
     job_id = await parts.agents.submit(job.user.username, spec, job.files)
     await _submitted(parts, job, job_id)
 
@@ -137,6 +139,7 @@ async def submit_tensorboard(parts: Parts, row: TensorboardJob, board: Tensorboa
         resources=resources_of(row),
         script=scripts.tensorboard_script(launch),
     )
+    await parts.fence()
     job_id = await parts.agents.submit(user.username, spec, scripts.tensorboard_files(launch))
     await _submitted(parts, row, job_id)
 
@@ -148,6 +151,7 @@ async def step_tensorboard(parts: Parts, board: Tensorboard) -> None:
         raise ValueError("only a job that runs somewhere can take a step")
     user = await parts.agents.info(board.user.username)
     launch = tensorboard_launch(parts, board, user.username, user.home, uuid=board.run_id)
+    await parts.fence()
     await parts.agents.step(
         user.username,
         job_id=parent.job_id,

@@ -1,0 +1,106 @@
+"""`portal serve` as a process, with a Slurm that several portals share: a folder.
+
+    python -m tests.portal.portal_with_folder FOLDER
+
+In FOLDER is a file for each job that Slurm has, and `asked`, a line for each submission. While
+there is a file `hold-before`, submissions wait before Slurm takes them; with `hold-after` after.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from portal import app
+from portal.cli import main
+from spawner.model import JobInfo, JobSpec, SlurmState
+from spawner.watcher import Watcher
+from tests.portal.accounting_world import FakeAccounting
+from tests.portal.job_world import OFTEN, FakeAgents, FakeSlurm
+
+FIRST = 100
+
+
+class FolderSlurm(FakeSlurm):
+    """squeue shows the folder's jobs."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+
+    async def jobs(self) -> list[JobInfo]:
+        return [_info(file) for file in sorted(self.folder.glob("job-*"))]
+
+    async def cancel(self, job_id: int) -> None:
+        with (self.folder / "cancelled").open("a") as out:
+            out.write(f"{job_id}\n")
+
+
+class FolderAgents(FakeAgents):
+    """sbatch puts a job there, whoever else does so at the same moment."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(FolderSlurm(folder))
+        self.folder = folder
+
+    async def submit(self, username: str, spec: JobSpec, files: Mapping[str, str]) -> int:
+        with (self.folder / "asked").open("a") as out:
+            out.write(f"{os.getpid()} {spec.uuid}\n")
+        await self._held("hold-before")
+        job_id = self._put(
+            {
+                "user": username, "name": spec.name, "uuid": spec.uuid,
+                "submit_time": datetime.now(UTC).replace(microsecond=0).isoformat(),
+            }
+        )  # fmt: skip
+        await self._held("hold-after")
+        return job_id
+
+    def _put(self, job: dict[str, Any]) -> int:
+        fresh = self.folder / f"fresh-{job['uuid']}-{os.getpid()}"
+        fresh.write_text(json.dumps(job))
+        job_id = FIRST
+        while True:
+            try:
+                os.link(fresh, self.folder / f"job-{job_id}")
+            except FileExistsError:
+                job_id += 1
+            else:
+                return job_id
+
+    async def _held(self, name: str) -> None:
+        while (self.folder / name).exists():
+            await asyncio.sleep(0.02)
+
+
+def _info(file: Path) -> JobInfo:
+    job = json.loads(file.read_text())
+    return JobInfo(
+        int(file.name.removeprefix("job-")), job["user"], job["name"], SlurmState.QUEUED, "PENDING",
+        uuid=job["uuid"], submit_time=datetime.fromisoformat(job["submit_time"]),
+        reason="Priority",
+    )  # fmt: skip
+
+
+def play(folder: Path) -> None:
+    """The portal's ways to the cluster lead to the folder."""
+    played: dict[str, Any] = {
+        "Slurm": lambda *_, **__: FolderSlurm(folder),
+        "Accounting": lambda *_, **__: FakeAccounting(),
+        "Agents": lambda *_, **__: FolderAgents(folder),
+        "Watcher": lambda asked: Watcher(asked, OFTEN),
+    }
+    for name, value in played.items():
+        setattr(app, name, value)
+
+
+if __name__ == "__main__":
+    play(Path(sys.argv[1]))
+    sys.argv[1:] = ["serve"]
+    main()
