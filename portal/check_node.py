@@ -14,7 +14,7 @@ from portal.check_clocks import MOST_SKEW_S, skewed
 from portal.finding import Finding
 from portal.settings import Settings
 from spawner.agent import Agents
-from spawner.errors import NotFound, SpawnerError
+from spawner.errors import HomeUnavailable, NotFound, SpawnerError
 from spawner.model import JobSpec, Outcome, Resources, SlurmState
 from spawner.sbatch import JOB_FOLDER
 from spawner.scripts import quote
@@ -79,6 +79,9 @@ async def _job(settings: Settings, slurm: Slurm, agents: Agents, name: str, home
     spec = JobSpec(uuid=job_uuid, name="portal-check", resources=resources, script=script)
     try:
         job_id = await agents.submit(name, spec, files)
+    except HomeUnavailable as error:
+        advice = "Mount the home directories here, as on the nodes."
+        return Look(problem=f"{home}: {error.message}", advice=advice)
     except SpawnerError as error:
         said = " ".join(f"{error.message} {error.stderr[:300]}".split())
         return Look(problem=f"no job can be submitted: {said}", advice=_submit_advice(name))

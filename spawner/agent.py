@@ -21,7 +21,7 @@ from typing import Any
 
 from spawner import parse_usage
 from spawner.channel import Channel, UserInfo, nonsense, typed
-from spawner.errors import LauncherUnavailable
+from spawner.errors import HomeUnavailable, LauncherUnavailable
 from spawner.measured import Measure, measured, unmeasured
 from spawner.model import JobPaths, JobSpec
 from spawner.sbatch import sbatch_options
@@ -34,7 +34,8 @@ MAX_TAGS = 32
 
 class Agents:
     """Acts as users. `answered_at` is when any launcher did last, `trouble` when and why one last
-    couldn't be started; `measure` hears of each operation. Each call may raise LauncherUnavailable
+    couldn't be started; `homeless` whose home couldn't be used, and why, since somebody's could
+    last; `measure` hears of each operation. Each call may raise LauncherUnavailable
     (it may or may not have been done), Unreachable (the same, of Slurm), Rejected, NotFound,
     HomeUnavailable, PathRefused."""
 
@@ -54,6 +55,7 @@ class Agents:
         self._left: set[Channel] = set()
         self.answered_at: datetime | None = None
         self.trouble: tuple[datetime, str] | None = None
+        self.homeless: dict[str, str] = {}
 
     async def call(
         self, username: str, op: str, timeout_s: float | None = None, **arguments: Any
@@ -83,14 +85,19 @@ class Agents:
     async def submit(self, username: str, spec: JobSpec, files: Mapping[str, str]) -> int:
         """sbatch as the user; the job's folder is made, and goes again if Slurm refuses."""
         options = sbatch_options(spec)
-        result = await self.call(
-            username,
-            "submit",
-            uuid=spec.uuid,
-            files=dict(files),
-            script=spec.script,
-            options=options,
-        )
+        try:
+            result = await self.call(
+                username,
+                "submit",
+                uuid=spec.uuid,
+                files=dict(files),
+                script=spec.script,
+                options=options,
+            )
+        except HomeUnavailable as error:
+            self.homeless[username] = error.message
+            raise
+        self.homeless.clear()
         return typed(result, "job_id", int)
 
     async def withdraw(self, username: str, uuid: str) -> bool:

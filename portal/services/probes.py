@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import structlog
 
+from portal import front
 from portal.check import OPERATOR_ADVICE, OPERATORS, directory_advice, launcher
 from portal.db import Database, sqlite_file, utcnow
 from portal.directory.contract import Directory
@@ -118,6 +119,13 @@ ADVICE = {
 }
 
 
+CERTIFICATE_ADVICE = "Renew the certificate, then run `systemctl reload portal-nginx`."
+HOMES_ADVICE = (
+    "Look whether the file system with the home directories is mounted on the portal's host and"
+    " answers there, with `ls -ld ~NAME`."
+)
+MOST_HOMELESS = 1
+"""More people than this whose homes can't be used, and nobody whose can: they are away."""
 DENIED_ADVICE = (
     "Look into slurmdbd's log, and whether its machine knows the account, with `id {account}`; then"
     " restart slurmdbd. The portal tries again every minute."
@@ -217,8 +225,9 @@ class Looks:
         return {MAIN: Found(State.OK, "It answers.")}
 
     async def nginx(self) -> Answer:
-        """The portal through its own front door. A certificate isn't looked at: the question is
-        whether nginx is there, and nothing secret is sent."""
+        """The portal through its own front door. Who signed its certificate isn't looked at: the
+        question is whether nginx is there, and for how long it will do, and nothing secret is
+        sent."""
         url = self.parts.settings.public_url
         where = urlsplit(url)
         try:
@@ -241,7 +250,7 @@ class Looks:
             text = f"Nothing answers at {url}: {_sentence(str(error) or 'no answer in time')}"
             return {MAIN: Found(State.FAILING, text, ADVICE[Part.NGINX])}
         if status == 200 and '"ok"' in text[:100]:
-            return {MAIN: Found(State.OK, "It answers, and reaches the portal.")}
+            return {MAIN: await asyncio.to_thread(_by_certificate, url)}
         text = f"What answers at {url} doesn't lead to the portal: it says {status}."
         return {MAIN: Found(State.FAILING, text, ADVICE[Part.NGINX])}
 
@@ -256,6 +265,10 @@ class Looks:
             since = ago(agents.trouble[0], utcnow())
             text = f"{_sentence(agents.trouble[1])} That was {since} ago, when it was last needed."
             return {MAIN: Found(State.FAILING, text, advice, answered_at=at)}
+        if len(agents.homeless) > MOST_HOMELESS:
+            why = next(reversed(agents.homeless.values()))
+            text = f"Nobody's home directory could be used lately: {_names(list(agents.homeless))}."
+            return {MAIN: Found(State.FAILING, f"{text} {why}", HOMES_ADVICE, answered_at=at)}
         if at is None:
             text = "It is in place. Nobody has needed it since the portal started."
             return {MAIN: Found(State.UNKNOWN, text)}
@@ -306,6 +319,20 @@ class Looks:
         if at is None:
             return {MAIN: Found(State.OK, "It answers. Nothing was sent since the portal started.")}
         return {MAIN: Found(State.OK, "It answers, and took the last e-mail.")}
+
+
+def _by_certificate(url: str) -> Found:
+    """What a front door that answers is worth: a certificate's end is everybody's end."""
+    where = urlsplit(url)
+    until = None
+    if where.scheme == "https":
+        until = front.shown_until(where.hostname or "", where.port or 443)
+    if until is None or front.expiry(until, utcnow()) is None:
+        return Found(State.OK, "It answers, and reaches the portal.")
+    text = f"It answers, but its certificate expires on {until:%Y-%m-%d}."
+    if until <= utcnow():
+        text = f"It answers, but its certificate expired on {until:%Y-%m-%d}."
+    return Found(State.FAILING, text, CERTIFICATE_ADVICE)
 
 
 def is_down(node: NodeInfo) -> bool:

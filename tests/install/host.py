@@ -66,7 +66,7 @@ class Host(Cluster):
 
     def shell(self, text: str, stdin: str = "", timeout_s: float = 900) -> str:
         """Run commands as the document has them; the first that fails is the test's failure."""
-        values = "".join(f"{name}={value}\n" for name, value in self.values.items())
+        values = "".join(f"export {name}={value}\n" for name, value in self.values.items())
         script = f"set -euo pipefail\numask 022\n{values}{text}"
         argv = argv_of(self.state, "exec", "--user", "root", "--", "bash", "-c", script)
         done = subprocess.run(

@@ -78,9 +78,7 @@ class Site(Host):
 
     def check(self, name: str) -> dict[str, str]:
         """What `portal check` says of each thing: nothing, or the problem."""
-        text = (
-            f"sudo -u portal PORTAL_CONFIG=/etc/portal/portal.toml portal check --as {name} || true"
-        )
+        text = f"sudo -u portal PORTAL_CONFIG=$PORTAL_CONFIG portal check --as {name} || true"
         said = self.shell(text)
         found = re.findall(r"^(ok     |FAILED )  ?([^:\n]+?)(?:: (.*))?$", said, re.MULTILINE)
         return {what: problem if how == "FAILED " else "" for how, what, problem in found}
@@ -112,11 +110,14 @@ def site() -> Iterator[Site]:
         found = Site(cluster.state, values, facts)
         found.make_fresh([node["name"] for node in cluster.status()["nodes"]])
         yield found
+        for name in list(found.running):
+            found.stop(name)
 
 
 def test_the_document_names_its_values_and_no_others(site: Site) -> None:
     (values,) = [block for block in STEPS if block.name == "values"]
     assert set(re.findall(r"^(\w+)=", values.text, re.MULTILINE)) == set(site.values)
+    assert values.text.endswith("umask 022\n")  # host.py says it, too
     for block in STEPS:
         used = set(re.findall(r"\$(\w+)", block.text))
         assert used <= {*site.values, "PORTAL_CONFIG"}, block.text
@@ -141,7 +142,11 @@ def test_step(site: Site, block: Block) -> None:
                 site.up(name)
             site.wait_until_served()
         case _:
-            site.shell(f"export PORTAL_CONFIG=/etc/portal/portal.toml\n{block.text}")
+            site.shell(block.text)
+            if (
+                exported := re.search(r"^export (\w+)=(\S+)$", block.text, re.MULTILINE)
+            ) is not None:
+                site.values[exported[1]] = exported[2]
             if "portal init" in block.text:
                 _decide(site)
 
@@ -229,7 +234,7 @@ def test_upgrade(site: Site) -> None:
             site.shell(block.text)
     assert "systemctl stop portal" in stop.text
     site.stop("portal")
-    site.shell(f"export PORTAL_CONFIG=/etc/portal/portal.toml\n{migrate.text}")
+    site.shell(migrate.text)
     assert "systemctl restart portal-hub" in go_on.text
     site.up("portal")
     site.stop("portal-hub")
@@ -242,7 +247,7 @@ def test_upgrade(site: Site) -> None:
 def _come_back(site: Site, back: Block) -> None:
     site.values["APP"] = "/opt/portal-app-1"
     site.stop("portal")
-    said = site.shell(f"export PORTAL_CONFIG=/etc/portal/portal.toml\n{back.text}")
+    said = site.shell(back.text)
     assert "/etc/systemd/system/portal.service written." in said
     site.up("portal")
     site.wait_until_served()

@@ -149,7 +149,7 @@ async def played(portal: Portal) -> AsyncIterator[Any]:
     )
     slurm = SimpleNamespace(version=_version, accounting_answers=_nothing, admin_level=_operator)
     books = SimpleNamespace(denied=False)
-    agents = SimpleNamespace(answered_at=None, trouble=None)
+    agents = SimpleNamespace(answered_at=None, trouble=None, homeless={})
     settings = portal.settings
     parts = SimpleNamespace(
         watcher=watcher,
@@ -302,6 +302,28 @@ async def test_what_hangs_is_failing_and_hangs_once() -> None:
     await status.look(Part.HUB)
     (item,) = status.items
     assert (item.state, item.message, asked) == (State.OK, "back", 1)
+
+
+async def test_what_it_asks_at_its_end_has_ended_with_it() -> None:
+    """What was asked may be the database, which is closed then."""
+    asked, ended = asyncio.Event(), False
+
+    async def hangs() -> Answer:
+        nonlocal ended
+        asked.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            ended = True
+        return {}
+
+    running = asyncio.create_task(Status([Probe(Part.DATABASE, [""], hangs)]).run())
+    await asked.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert ended
 
 
 async def test_what_was_never_asked_is_not_known_and_a_fault_fails() -> None:
