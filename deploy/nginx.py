@@ -87,7 +87,8 @@ class Listener:
 @dataclass(frozen=True)
 class FrontDoor:
     """Everything nginx.conf depends on. `portal` and `hub` are host:port on this machine;
-    `portal` is also what the gate answers for a session that isn't running; `portals` are all of
+    `portal` is also what the gate answers for a session that isn't running; `node_ca` holds the
+    portal's authority for what speaks TLS on the nodes, where there is one; `portals` are all of
     them, the one to ask first at the beginning, where there is more than one."""
 
     folder: Path
@@ -99,6 +100,7 @@ class FrontDoor:
     cookie: str
     assets: Path | None
     portals: tuple[str, ...] = ()
+    node_ca: Path | None = None
 
 
 def from_settings(
@@ -128,7 +130,14 @@ def from_settings(
         cookie=settings.cookie_name,
         assets=settings.pages_dir,
         portals=tuple(settings.portals),
+        node_ca=_node_ca(settings),
     )
+
+
+def _node_ca(settings: Settings) -> Path | None:
+    """Of a site that has its nodes speak TLS; and of one that had, for what runs there still."""
+    certificates = settings.node_ca_certificate
+    return certificates if settings.node_tls or os.access(certificates, os.R_OK) else None
 
 
 def _certificate(settings: Settings) -> Certificate | None:
@@ -198,6 +207,7 @@ def render(door: FrontDoor) -> dict[str, str]:
         hub=door.hub,
         cookie=door.cookie,
         assets=door.assets,
+        node_ca=door.node_ca,
         username=USERNAME_PATTERN.strip("^$"),
         server=SERVER_PATTERN.strip("^$"),
         hidden_headers=HIDDEN_HEADERS,
@@ -207,7 +217,7 @@ def render(door: FrontDoor) -> dict[str, str]:
 
 
 def _check(door: FrontDoor) -> None:
-    paths = [door.folder, *([door.assets] if door.assets else [])]
+    paths = [door.folder, *(path for path in (door.assets, door.node_ca) if path)]
     for listener in (door.front, door.cluster):
         if listener.certificate:
             paths += [listener.certificate.chain, listener.certificate.key]

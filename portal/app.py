@@ -72,6 +72,7 @@ from portal.errors import (
 )
 from portal.hub import Hub
 from portal.metrics import CountRequests, Metrics
+from portal.node_ca import open_ca
 from portal.parts import Parts
 from portal.reconcile import Reconcile
 from portal.services import announcements as announcing
@@ -296,6 +297,7 @@ async def open_parts(
         books=Books(accounting, watcher),
         node_table=NodeTable(settings.node_table_file),
         smtp=Smtp(settings) if settings.smtp_host else None,
+        node_ca=open_ca(settings),
         metrics=metrics,
     )
 

@@ -37,6 +37,7 @@ SECRET_FILES = (
     "image_import_auth_file",
     "metrics_token_file",
     "second_factor_key",
+    "node_ca_key",
 )
 BY_TIME = re.compile(r"portal-\d{4}-\d\d-\d\dT\d{6}Z")
 LEFT_OUT = (

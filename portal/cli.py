@@ -64,6 +64,7 @@ def serve() -> None:
         try:
             stack.enter_context(start.running(settings))
             listener = stack.enter_context(start.listener(settings))
+            start.prepare_node_ca(settings)
             asyncio.run(start.prepare_database(settings))
         except start.StartRefused as error:
             typer.echo(f"The portal can't start: {error}", err=True)

@@ -11,6 +11,7 @@ import aiohttp
 from portal.db import Database
 from portal.hub import Hub
 from portal.metrics import Metrics
+from portal.node_ca import NodeCa
 from portal.services.board import Board
 from portal.services.catalog.shelf import Shelf
 from portal.services.changes import Changes
@@ -46,6 +47,7 @@ class Parts:
     http: aiohttp.ClientSession
     books: Books
     smtp: Smtp | None = None  # where e-mails are set up
+    node_ca: NodeCa | None = None  # where what runs on the nodes speaks TLS
     metrics: Metrics = field(default_factory=Metrics)
     changes: Changes = field(default_factory=Changes)
     # when a TensorBoard's program last asked whether it should go on, by run

@@ -6,8 +6,8 @@ is not decided here.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -152,6 +152,8 @@ class Exchange:
     body: bytes
     origin: str
     prefix: str
+    tls: Mapping[str, Any] = field(default_factory=dict)
+    """Whose certificate the other side must show, in aiohttp's words; none: plain HTTP."""
 
 
 class Forwarded(Response):
@@ -218,6 +220,7 @@ class Forwarded(Response):
             auto_decompress=False,
             timeout=TIMEOUT,
             read_bufsize=BUFFER_BYTES,
+            **exchange.tls,
         )
 
     async def _pass_on(self, answer: aiohttp.ClientResponse, send: Send) -> None:

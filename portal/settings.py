@@ -35,6 +35,7 @@ from portal.settings_directory import DirectorySettings
 from portal.settings_files import FileSettings
 from portal.settings_listen import ListenSettings
 from portal.settings_mail import MailSettings
+from portal.settings_node_tls import NodeTlsSettings
 from portal.settings_types import AbsolutePath, DatabaseUrl, HomeCommand
 from spawner.references import parse_registry
 
@@ -89,7 +90,9 @@ class Preset(BaseModel):
     resources: PresetResources = PresetResources()
 
 
-class Settings(DirectorySettings, FileSettings, ListenSettings, MailSettings, BaseSettings):
+class Settings(
+    DirectorySettings, FileSettings, ListenSettings, MailSettings, NodeTlsSettings, BaseSettings
+):
     """All settings; read-only after the start."""
 
     model_config = SettingsConfigDict(
@@ -328,6 +331,7 @@ def _secret_problems(settings: Settings) -> list[tuple[str, str]]:
         ("ldap_bind_password_file", "ldap_bind_password"),
         ("ldap_write_password_file", "ldap_write_password"),
         ("smtp_password_file", "smtp_password"),
+        ("node_url_ca_file", "node_url_ca"),
         ("image_import_auth_file", "registries_with_credentials"),
     ):
         try:

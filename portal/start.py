@@ -16,6 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from portal import __version__, revisions
 from portal.db import Database, sqlite_file
+from portal.node_ca import NodeCaError, open_ca
 from portal.revisions import VERSION_TABLE, Schema, place
 from portal.settings import Settings
 
@@ -100,6 +101,17 @@ def listener(settings: Settings) -> socket.socket:
         sentence = f"{host} port {port}, its listen_host and listen_port: {reason}."
         raise StartRefused(sentence) from error
     return bound
+
+
+# --- the authority for nodes ----------------------------------------------------------------------
+
+
+def prepare_node_ca(settings: Settings) -> None:
+    """Make it where it is wanted and isn't there yet."""
+    try:
+        open_ca(settings)
+    except NodeCaError as error:
+        raise StartRefused(f"{error}. Look at node_ca_key_file and state_dir.") from error
 
 
 # --- the database ---------------------------------------------------------------------------------

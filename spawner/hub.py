@@ -38,7 +38,6 @@ REQUEST_ID = re.compile(r"[0-9a-f]{16,32}")
 REQUEST: ContextVar[str] = ContextVar("request", default="")
 """The name, given by nginx or the portal, of the request that this task answers."""
 
-
 AWAY = (
     "The portal is not answering just now. Reload the page in a moment."
     " 门户暂时没有响应。请稍后重新加载页面。"
@@ -127,7 +126,7 @@ class PortalSpawner(Spawner):  # type: ignore[misc]
     internal_secret = Unicode(config=True, help="What the portal's /internal routes ask for.")
 
     node_url = ""
-    """http://address:port of the node's server, once the portal has named it."""
+    """Where the hub looks whether the server is there, once the portal has named it."""
 
     @property
     def _portal(self) -> Portal:
@@ -236,7 +235,7 @@ class PortalSpawner(Spawner):  # type: ignore[misc]
                 self.log.warning("Waiting for the portal to start %s: %s", self._log_name, error)
                 await asyncio.sleep(next(pauses))
             else:
-                url = _url(answer)
+                url = _url(answer, str(self.hub.url))
                 # it runs already, and with another token (this hub had given it up, or lost its
                 # database): take that one over, and the hub registers it after `start`
                 self.api_token = str(answer.body.get("api_token") or self.api_token)
@@ -248,14 +247,16 @@ class PortalSpawner(Spawner):  # type: ignore[misc]
         self.user.db.commit()
 
 
-def _url(answer: Answer) -> str:
-    """The server's address in the portal's answer; SpawnException if it refused."""
+def _url(answer: Answer, hub_url: str) -> str:
+    """Where the hub looks for it, SpawnException if the portal refused: where that says; or, as only
+    the portal can tell whose certificate is the right one, at itself where it speaks TLS."""
     url = answer.body.get("url")
     if answer.status != 200 or not isinstance(url, str):
         raise SpawnException(answer.detail, reason="refused")
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or not parts.port:
         raise SpawnException("the portal named no usable address", reason="address")
+    parts = urlsplit(hub_url) if parts.scheme == "https" else parts
     return f"{parts.scheme}://{parts.netloc}"
 
 

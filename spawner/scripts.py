@@ -8,6 +8,8 @@ what it returns into the job's own folder, `HOME/.local/share/portal/jobs/UUID/`
     uuid                 the session's id
     secret               Authorization: Bearer … for the calls home; nowhere else, never printed
     portal_url           the cluster-facing listener, without a final slash
+    portal_ca            who signs its certificate, as PEM; null: somebody whom the node trusts
+    tls                  whether to ask the portal for a certificate and serve HTTPS
     username, name       who, and the session's name: the server is /user/{username}/{name}/
     logdir               absolute; to be made, and set as PORTAL_LOGDIR for kernels and terminals
     runtime_dir_prefix   the node-local folder is this + uuid[:13]: made with mkdir 0700, refused if
@@ -27,6 +29,7 @@ what it returns into the job's own folder, `HOME/.local/share/portal/jobs/UUID/`
     tensorboard_id       the tensorboard's own id: for the calls home and in its address
     secret               for the call home, and what every request must carry in X-Portal-Secret
     portal_url           as above
+    portal_ca, tls       as above
     username             as above
     logdir               absolute
     path_prefix          /tensorboard/{tensorboard_id}, without a final slash
@@ -64,6 +67,8 @@ class SessionLaunch:
     kernelspecs: Mapping[str, Mapping[str, Any]]
     lab: Mapping[str, Any]
     server_config: Mapping[str, Mapping[str, Any]]
+    portal_ca: str | None = None
+    tls: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,8 @@ class TensorboardLaunch:
     username: str
     home: str
     logdir: str
+    portal_ca: str | None = None
+    tls: bool = False
 
 
 def quote(text: str) -> str:
@@ -109,6 +116,8 @@ def session_files(launch: SessionLaunch) -> dict[str, str]:
         "uuid": launch.uuid,
         "secret": launch.secret,
         "portal_url": launch.portal_url.rstrip("/"),
+        "portal_ca": launch.portal_ca,
+        "tls": launch.tls,
         "username": launch.username,
         "name": launch.name,
         "logdir": launch.logdir,
@@ -133,6 +142,8 @@ def tensorboard_files(launch: TensorboardLaunch) -> dict[str, str]:
         "tensorboard_id": launch.tensorboard_id,
         "secret": launch.secret,
         "portal_url": launch.portal_url.rstrip("/"),
+        "portal_ca": launch.portal_ca,
+        "tls": launch.tls,
         "username": launch.username,
         "logdir": launch.logdir,
         "path_prefix": f"/tensorboard/{launch.tensorboard_id}",

@@ -55,7 +55,8 @@ async def gate(
     owner: Annotated[str, Header(alias="X-Owner")],
     server: Annotated[str, Header(alias="X-Server")],
 ) -> Response:
-    """204 with `X-Target`, 401 or 403; the headers say how long nginx may keep it."""
+    """204 with `X-Target`, 401 or 403; the headers say how long nginx may keep it. To a target that
+    has an `X-Target-Name` it speaks TLS, and only if that is the name in its certificate."""
     token = request.cookies.get(settings.cookie_name, "")
     login, live = await look(database, settings, token, server)
     # Work in a notebook is work: it keeps the web session alive, up to its fixed end.
@@ -70,7 +71,10 @@ async def gate(
         return Response(status_code=204, headers=here)
     target = host_port(await address_of(decision.host), decision.port)
     kept = f"max-age={FRESH_S}, stale-if-error={STALE_IF_AWAY_S}"
-    return Response(status_code=204, headers={"X-Target": target, "Cache-Control": kept})
+    headers = {"X-Target": target, "Cache-Control": kept}
+    if decision.tls_name is not None:
+        headers["X-Target-Name"] = decision.tls_name
+    return Response(status_code=204, headers=headers)
 
 
 async def address_of(host: str) -> str:

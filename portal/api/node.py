@@ -50,6 +50,9 @@ LiveSession = Annotated[Session, Depends(live_session_program)]
 OwnTensorboard = Annotated[Tensorboard, Depends(tensorboard_program)]
 WaitS = Annotated[float, Query(ge=0, le=nodes.MAX_WAIT_S)]
 
+CertificateRequest = Annotated[str, Field(max_length=4096)]
+"""PKCS #10, as PEM. Its key is all that counts of it."""
+
 
 class Hello(BaseModel):
     """A node program listens; ports below 1024 are never a user's."""
@@ -58,6 +61,19 @@ class Hello(BaseModel):
     timings: Annotated[
         dict[Annotated[str, Field(max_length=40)], AwareDatetime], Field(max_length=20)
     ] = {}
+    csr: CertificateRequest | None = None
+
+
+class CertificateIn(BaseModel):
+    """A program whose certificate ends soon wants another."""
+
+    csr: CertificateRequest
+
+
+class CertificateOut(BaseModel):
+    """PEM; None: the site has its nodes speak plain HTTP."""
+
+    certificate: str | None
 
 
 class Report(BaseModel):
@@ -68,11 +84,19 @@ class Report(BaseModel):
 
 
 @router.post("/sessions/{session_id}/hello")
-async def session_hello(body: Hello, session: OwnSession, parts: PartsDep) -> dict[str, Any]:
+async def session_hello(body: Hello, session: OwnSession, parts: PartsDep) -> CertificateOut:
     """409 until Slurm says that the job runs; 410 once it should not."""
     timings = {name: at.isoformat() for name, at in body.timings.items()}
-    await nodes.hello(parts, session, body.port, timings)
-    return {}
+    certificate = await nodes.hello(parts, session, body.port, timings, body.csr)
+    return CertificateOut(certificate=certificate)
+
+
+@router.post("/sessions/{session_id}/certificate")
+async def certify_session(
+    body: CertificateIn, session: LiveSession, parts: PartsDep
+) -> CertificateOut:
+    """Another certificate, for a session that was given more time."""
+    return CertificateOut(certificate=await nodes.certify(parts, session, body.csr))
 
 
 @router.get("/sessions/{session_id}/server", response_model=None)
@@ -153,10 +177,18 @@ async def session_report(body: Report, session: OwnSession, parts: PartsDep) -> 
 
 
 @router.post("/tensorboards/{board_id}/hello")
-async def tensorboard_hello(body: Hello, board: OwnTensorboard, parts: PartsDep) -> dict[str, Any]:
+async def tensorboard_hello(body: Hello, board: OwnTensorboard, parts: PartsDep) -> CertificateOut:
     """As for a session."""
-    await tensorboards.hello(parts, board, body.port)
-    return {}
+    certificate = await tensorboards.hello(parts, board, body.port, body.csr)
+    return CertificateOut(certificate=certificate)
+
+
+@router.post("/tensorboards/{board_id}/certificate")
+async def certify_tensorboard(
+    body: CertificateIn, board: OwnTensorboard, parts: PartsDep
+) -> CertificateOut:
+    """As for a session."""
+    return CertificateOut(certificate=await tensorboards.certify(parts, board, body.csr))
 
 
 @router.get("/tensorboards/{board_id}/wanted", status_code=204)

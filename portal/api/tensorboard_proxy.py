@@ -14,8 +14,10 @@ from portal.api.gate import page, to_login, wants_page
 from portal.api.language import language_of
 from portal.db import Database, utcnow
 from portal.models import TensorboardState
+from portal.parts import Parts
 from portal.proxy import Exchange, Forwarded, request_headers
 from portal.said import Language
+from portal.services.sessions import certificates
 from portal.services.sessions.gate import host_port, keep
 from portal.services.tensorboards import tensorboards, viewers
 from portal.services.tensorboards.viewers import Board
@@ -64,9 +66,8 @@ async def forward(
         await tensorboards.touch(parts, board.id, now)
     if board.state is not TensorboardState.RUNNING or not (board.host and board.port):
         return _not_running(request, board, language)
-    exchange = await _exchange(
-        request, settings, board, f"http://{host_port(board.host, board.port)}"
-    )
+    target = f"{certificates.scheme(board.tls_name)}://{host_port(board.host, board.port)}"
+    exchange = await _exchange(request, parts, board, target)
 
     async def allowed() -> bool:
         found = await viewers.look(database, settings, people, token, board_id)
@@ -80,7 +81,7 @@ async def _language(request: Request, database: Database, user_id: str) -> Langu
     return await language_of(request, database, user_id) if wants_page(request) else "en"
 
 
-async def _exchange(request: Request, settings: Settings, board: Board, target: str) -> Exchange:
+async def _exchange(request: Request, parts: Parts, board: Board, target: str) -> Exchange:
     prefix = f"/tensorboard/{board.id}/"
     raw: bytes = request.scope["raw_path"]
     query: bytes = request.scope["query_string"]
@@ -92,8 +93,9 @@ async def _exchange(request: Request, settings: Settings, board: Board, target: 
         url=URL(f"{target}{tail}", encoded=True),
         headers=request_headers(request.scope["headers"], board.secret),
         body=await request.body() if request.method == "POST" else b"",
-        origin=_origin(request, settings),
+        origin=_origin(request, parts.settings),
         prefix=prefix,
+        tls=certificates.connecting(parts, board.tls_name),
     )
 
 

@@ -87,7 +87,8 @@ class Job(Base):
 
 class Session(Job):
     """One JupyterLab server: to Slurm a job, to JupyterHub a named server. `opens` is what its page
-    opens with, below `base_url`, where that isn't JupyterLab's own choice.
+    opens with, below `base_url`, where that isn't JupyterLab's own choice. `tls_name` is the name
+    in the certificate that its server shows; a server without one is spoken to in the clear.
 
     `idempotency_key` and `body_hash` are as a BatchJob's, for which `owner_id` stands here, too.
     """
@@ -106,6 +107,7 @@ class Session(Job):
     logdir: Mapped[str] = mapped_column(String(4096), default="")
     target_host: Mapped[str | None] = mapped_column(String(255))
     target_port: Mapped[int | None]
+    tls_name: Mapped[str | None] = mapped_column(String(100))
     called_home_at: Mapped[datetime | None]
     server_env: Mapped[dict[str, Any] | None]
     server_args: Mapped[list[Any] | None]
@@ -200,7 +202,7 @@ class Tensorboard(Base):
     """The TensorBoard of one job or session; at most one each.
 
     `secret` is kept as it is, for the portal must send it with every request; it changes, with
-    `run_id`, at each start.
+    `run_id`, at each start. `tls_name` is as a session's.
     """
 
     __tablename__ = "tensorboards"
@@ -214,6 +216,7 @@ class Tensorboard(Base):
     reason: Mapped[str | None] = mapped_column(Text)
     host: Mapped[str | None] = mapped_column(String(255))
     port: Mapped[int | None]
+    tls_name: Mapped[str | None] = mapped_column(String(100))
     secret: Mapped[str] = mapped_column(String(100), default="")
     run_id: Mapped[str] = mapped_column(String(36), default=new_id)
     slurm_job: Mapped[str | None] = mapped_column(ForeignKey("jobs.id", ondelete="SET NULL"))

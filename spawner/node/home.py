@@ -69,10 +69,26 @@ class Home:
     secret: str = field(repr=False)
     give_up_s: float = GIVE_UP_S
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+    ca: str | None = field(default=None, repr=False)
+    """Who signs the portal's certificate (PEM); None: somebody whom the node trusts anyway."""
 
-    def hello(self, port: int, timings: dict[str, str] | None = None) -> None:
-        """Say where we listen; returns once the portal has taken it. Raises HomeError."""
-        self._until_taken("POST", "hello", {"port": port, "timings": timings or {}})
+    def hello(
+        self, port: int, timings: dict[str, str] | None = None, request: str | None = None
+    ) -> str | None:
+        """Say where we listen; returns once the portal has taken it, with the certificate that was
+        asked for if the portal gives any. Raises HomeError."""
+        body: dict[str, Any] = {"port": port, "timings": timings or {}}
+        if request is not None:
+            body["csr"] = request
+        return _certificate(self._until_taken("POST", "hello", body))
+
+    def certificate(self, request: str) -> str:
+        """A certificate in place of one that ends soon; one try. Raises HomeError."""
+        answer = self.ask("POST", "certificate", {"csr": request})
+        found = _certificate(answer) if answer.status == 200 else None
+        if found is None:
+            raise OutOfReach(f"no certificate now: {_judge(answer)}")
+        return found
 
     def server(self) -> dict[str, Any]:
         """Wait for the single-user server's `env`, `args` and `base_url`. Raises HomeError."""
@@ -146,7 +162,7 @@ class Home:
         url = urlsplit(self.portal_url)
         path = f"{url.path.rstrip('/')}/node/{self.kind}/{self.uuid}/{act}"
         headers = {"Authorization": f"Bearer {self.secret}", "Content-Type": "application/json"}
-        connection = _connection(url.scheme, url.netloc, timeout_s)
+        connection = self._connection(url.scheme, url.netloc, timeout_s)
         try:
             content = None if body is None else json.dumps(body)
             connection.request(method, path, body=content, headers=headers)
@@ -160,6 +176,13 @@ class Home:
             return Answer(response.status, _object(text))
         return Answer(response.status, _problem(text))
 
+    def _connection(self, scheme: str, netloc: str, timeout_s: float) -> http.client.HTTPConnection:
+        """Over TLS the portal must prove its name, to the site's own authority where it has one."""
+        if scheme == "https":
+            context = ssl.create_default_context(cadata=self.ca)
+            return http.client.HTTPSConnection(netloc, timeout=timeout_s, context=context)
+        return http.client.HTTPConnection(netloc, timeout=timeout_s)
+
 
 def _judge(answer: Answer) -> str:
     """Words for a status that isn't 200 but may become it; raises for one that won't."""
@@ -170,11 +193,9 @@ def _judge(answer: Answer) -> str:
     raise Refused(f"the portal refused the call home with status {answer.status}")
 
 
-def _connection(scheme: str, netloc: str, timeout_s: float) -> http.client.HTTPConnection:
-    if scheme == "https":
-        context = ssl.create_default_context()
-        return http.client.HTTPSConnection(netloc, timeout=timeout_s, context=context)
-    return http.client.HTTPConnection(netloc, timeout=timeout_s)
+def _certificate(answer: Answer) -> str | None:
+    found = answer.body.get("certificate")
+    return found if isinstance(found, str) else None
 
 
 def _object(text: bytes) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import ssl
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -76,9 +77,13 @@ class NodeServer(ServerApp):  # type: ignore[misc]
     name = "jupyterhub-singleuser"
     _recording: asyncio.Task[None] | None = None
 
-    def serve_on(self, listener: socket.socket, settings: Config) -> None:
-        """Take the socket and the settings; called before initialize."""
+    def serve_on(
+        self, listener: socket.socket, settings: Config, tls: ssl.SSLContext | None
+    ) -> None:
+        """Take the socket, what it shows to whoever connects, and the settings; called before
+        initialize."""
         self._listener = listener
+        self._tls = tls
         self._settings = settings
 
     def load_config_file(self, suppress_errors: bool = True) -> None:
@@ -112,6 +117,9 @@ class NodeServer(ServerApp):  # type: ignore[misc]
 
     def _bind_http_server(self) -> None:
         self._listener.listen(BACKLOG)
+        # The context itself, not the files that Jupyter's options name: a new certificate can be
+        # put into it, and it isn't read again for each connection.
+        self.http_server.ssl_options = self._tls
         self.http_server.add_socket(self._listener)
 
 
@@ -170,12 +178,16 @@ def settings(config: Mapping[str, Mapping[str, Any]], folder: Path) -> Config:
 
 
 def prepare(
-    listener: socket.socket, settings: Config, arguments: list[str], home: Home
+    listener: socket.socket,
+    settings: Config,
+    arguments: list[str],
+    home: Home,
+    tls: ssl.SSLContext | None = None,
 ) -> NodeServer:
     """A server that is ready to `start()`, and that asks `home` about the session; the hub's
-    environment is in os.environ. May exit."""
+    environment is in os.environ. Without `tls` it speaks plain HTTP. May exit."""
     server: NodeServer = NodeSingleUser.make_serverapp(jpserver_extensions=dict(EXTENSIONS))
-    server.serve_on(listener, settings)
+    server.serve_on(listener, settings, tls)
     server.initialize(argv=arguments, starter_extension=NodeSingleUser.name)
     desk = Desk(home)
     server.web_app.settings[portal_link.SETTING] = desk

@@ -19,6 +19,7 @@ import pwd
 import shutil
 import signal
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -37,6 +38,8 @@ log = logging.getLogger("portal")
 
 SECRETS = ("JUPYTERHUB_API_TOKEN", "JPY_API_TOKEN")
 HUB_PREFIX = "JUPYTERHUB_"
+TRUSTED = "SSL_CERT_FILE"
+"""Where OpenSSL looks for authorities (openssl-env(7))."""
 
 
 @dataclass
@@ -58,7 +61,13 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGTERM, _leave)
     try:
         config = place.read_config(Path(arguments[0]))
-        home = Home(config["portal_url"], "sessions", config["uuid"], config["secret"])
+        home = Home(
+            config["portal_url"],
+            "sessions",
+            config["uuid"],
+            config["secret"],
+            ca=config.get("portal_ca"),
+        )
     except (place.PlaceError, LookupError):
         log.exception("this session can't start")
         return 1
@@ -95,41 +104,58 @@ class ServerError(Exception):
 
 def _run(home: Home, config: dict[str, Any], clock: Clock, listener: socket.socket) -> None:
     port = listener.getsockname()[1]
-    call = _in_background(lambda: _call_home(home, port, clock))
+    wants_tls = bool(config.get("tls"))
+    call = _in_background(lambda: _call_home(home, port, clock, wants_tls=wants_tls))
     folder = place.folder_path(config)
     place.make_folder(folder)
     try:
         write_files(folder, config)
         set_environment(folder, config)
-        server = _import_server()
+        with trusting(config.get("portal_ca"), folder):
+            server = _import_server()
         clock.mark("imported")
-        answer = call.result()
-        apply_environment(answer, listener.getsockname())
+        answer, tls = call.result()
+        apply_environment(answer, listener.getsockname(), "http" if tls is None else "https")
         with _server_errors():
             settings = server.settings(for_folder(config["server_config"], folder), folder)
-            app = server.prepare(listener.dup(), settings, list(answer["args"]), home)
+            app = server.prepare(listener.dup(), settings, list(answer["args"]), home, tls)
             server.forget_secrets(app, SECRETS)
             server.run(app, lambda: clock.mark("listening"))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _call_home(home: Home, port: int, clock: Clock) -> dict[str, Any]:
-    home.hello(port, dict(clock.marks))
+Answered = tuple[dict[str, Any], ssl.SSLContext | None]
+"""What to become, and with whose certificate; None: the portal wants none shown."""
+
+
+def _call_home(home: Home, port: int, clock: Clock, *, wants_tls: bool) -> Answered:
+    tls = None
+    if wants_tls:
+        from spawner.node import identity  # noqa: PLC0415 - takes a while, and few need it
+
+        own = identity.Identity()
+        certificate = home.hello(port, dict(clock.marks), own.request)
+        if certificate is not None:
+            own.take(certificate)
+            identity.keep_valid_in_background(own, home)
+            tls = own.context
+    else:
+        home.hello(port, dict(clock.marks))
     clock.mark("called home")
     answer = home.server()
     clock.mark("got the hub's environment")
-    return answer
+    return answer, tls
 
 
-def _in_background(work: Callable[[], dict[str, Any]]) -> Future[dict[str, Any]]:
+def _in_background(work: Callable[[], Answered]) -> Future[Answered]:
     """Run in a daemon thread, so that a long poll never holds up the end of the process."""
-    future: Future[dict[str, Any]] = Future()
+    future: Future[Answered] = Future()
 
     def target() -> None:
         try:
             future.set_result(work())
-        except (HomeError, OSError, ValueError) as error:
+        except (HomeError, OSError, ValueError, ImportError) as error:
             future.set_exception(error)
         finally:
             if not future.done():  # never leave the other thread waiting
@@ -152,6 +178,27 @@ def _import_server() -> ModuleType:
         gc.freeze()
         gc.enable()
     return server
+
+
+@contextlib.contextmanager
+def trusting(authority: str | None, folder: Path) -> Iterator[None]:
+    """While this lasts, the site's authority is the one that the node trusts. The hub's client,
+    which is not ours, asks for that when it is imported and never again; what the user's own
+    programs trust is left alone."""
+    if authority is None:
+        yield
+        return
+    file = folder / "portal-ca.pem"
+    file.write_text(authority, encoding="ascii")
+    before = os.environ.get(TRUSTED)
+    os.environ[TRUSTED] = str(file)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[TRUSTED]
+        else:
+            os.environ[TRUSTED] = before
 
 
 def write_files(folder: Path, config: Mapping[str, Any]) -> None:
@@ -187,13 +234,15 @@ def set_environment(folder: Path, config: Mapping[str, Any]) -> None:
         ) from error
 
 
-def apply_environment(answer: Mapping[str, Any], address: tuple[Any, ...]) -> None:
+def apply_environment(
+    answer: Mapping[str, Any], address: tuple[Any, ...], scheme: str = "http"
+) -> None:
     """The hub's environment into ours; only the hub's own names, and our own address."""
     for name, value in answer["env"].items():
         if name.startswith(HUB_PREFIX):
             os.environ[name] = str(value)
     host = f"[{address[0]}]" if ":" in address[0] else address[0]
-    os.environ["JUPYTERHUB_SERVICE_URL"] = f"http://{host}:{address[1]}{answer['base_url']}"
+    os.environ["JUPYTERHUB_SERVICE_URL"] = f"{scheme}://{host}:{address[1]}{answer['base_url']}"
 
 
 def for_folder(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:

@@ -33,6 +33,9 @@ BODY_LIMIT_BYTES = 16 << 20
 REASON_BYTES = 1500
 LISTENING = "listening"
 TERM_WAIT_S = 5.0
+BACKLOG = 128
+INNER = "tensorboard"
+"""The name of the socket behind the TLS."""
 
 Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
@@ -49,7 +52,13 @@ def main(arguments: list[str]) -> int:
     try:
         config = place.read_config(Path(arguments[0]))
         name = config.get("tensorboard_id", config["uuid"])
-        home = Home(config["portal_url"], "tensorboards", name, config["secret"])
+        home = Home(
+            config["portal_url"],
+            "tensorboards",
+            name,
+            config["secret"],
+            ca=config.get("portal_ca"),
+        )
     except (place.PlaceError, LookupError):
         log.exception("TensorBoard can't start")
         return 1
@@ -70,20 +79,23 @@ def _supervise(home: Home, config: dict[str, Any]) -> None:
     """Start the serving process, say hello once it listens, and stay until either ends."""
     folder = place.folder_path(config)
     listener = place.bind(home.portal_url, os.environ.get("SLURMD_NODENAME"))
-    port = listener.getsockname()[1]
     place.make_folder(folder)
+    inner = _inner(folder) if config.get("tls") else listener
     reading, writing = os.pipe()
     parent = os.getpid()
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _child(config, folder, listener, writing, parent)
+        if inner is not listener:
+            listener.close()
+        _child(config, folder, inner, writing, parent)
     os.close(writing)
-    listener.close()
+    if inner is not listener:
+        inner.close()
     signal.signal(signal.SIGTERM, _leave)
     try:
         _must_listen(_read_all_or_line(reading))
-        home.hello(port)
+        _open(home, listener, folder if inner is not listener else None)
         _in_background(lambda: _end_when_unwanted(home, child))
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         child = 0
@@ -96,6 +108,34 @@ def _supervise(home: Home, config: dict[str, Any]) -> None:
             _end(child)
         os.close(reading)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _inner(folder: Path) -> socket.socket:
+    """Where TensorBoard serves when this process has the TLS: a socket in the 0700 folder, which
+    is there for the other process in whatever network that is."""
+    inner = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    inner.bind(str(folder / INNER))
+    return inner
+
+
+def _open(home: Home, listener: socket.socket, folder: Path | None) -> None:
+    """Say hello; with a folder, show the certificate that the portal gives, and pass on what comes
+    to the socket there. A portal that gives none any more wants to be spoken to in the clear."""
+    port = listener.getsockname()[1]
+    if folder is None:
+        listener.close()  # the child has it
+        home.hello(port)
+        return
+    from spawner.node import identity, tls_relay  # noqa: PLC0415 - takes a while, and few need it
+
+    own = identity.Identity()
+    listener.listen(BACKLOG)  # whoever is told of the port by the answer to hello can connect
+    certificate = home.hello(port, request=own.request)
+    if certificate is not None:
+        own.take(certificate)
+        identity.keep_valid_in_background(own, home)
+    context = own.context if certificate is not None else None
+    tls_relay.serve_in_background(listener, context, folder / INNER)
 
 
 def _end_when_unwanted(home: Home, child: int) -> None:
@@ -233,6 +273,8 @@ class GuardedServer:
         self._writing = writing
 
     def get_url(self) -> str:
+        if self._listener.family == socket.AF_UNIX:
+            return f"{self._listener.getsockname()}{self._path_prefix}/"
         host, port = self._listener.getsockname()[:2]
         return f"http://{host}:{port}{self._path_prefix}/"
 

@@ -60,6 +60,8 @@ class Upstream:
     def __init__(self, answer: Answerer) -> None:
         self.answer = answer
         self.seen: list[Seen] = []
+        self.tls: ssl.SSLContext | None = None
+        self.silent = 0  # connections that ended without a request
         self._open: set[socket.socket] = set()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
@@ -91,12 +93,18 @@ class Upstream:
                 threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
 
     def _talk(self, connection: socket.socket) -> None:
-        with contextlib.suppress(OSError), connection:
-            seen = _read(connection)
+        seen = None
+        with contextlib.suppress(OSError), connection, self._shaken(connection) as talked_to:
+            seen = _read(talked_to)
             if seen is not None:
                 self.seen.append(seen)
-                connection.sendall(self.answer(seen, connection))
+                talked_to.sendall(self.answer(seen, talked_to))
+        self.silent += seen is None
         self._open.discard(connection)
+
+    def _shaken(self, connection: socket.socket) -> socket.socket:
+        """What is talked over: TLS where this server has any."""
+        return self.tls.wrap_socket(connection, server_side=True) if self.tls else connection
 
 
 def _read(connection: socket.socket) -> Seen | None:
@@ -143,6 +151,7 @@ class World:
     hub: Upstream
     node: Upstream
     targets: dict[tuple[str, str], str] = field(default_factory=dict)
+    tls_names: dict[tuple[str, str], str] = field(default_factory=dict)
     node_answer: Answerer = lambda _seen, _connection: reply()
 
     @property
@@ -164,7 +173,9 @@ class World:
         if target is None:
             return _empty(f"X-Target: {self.portal.address}\r\nX-Accel-Expires: 0\r\n")
         kept = "Cache-Control: max-age=3, stale-if-error=600\r\n"
-        return _empty(f"X-Target: {target}\r\n{kept}")
+        name = self.tls_names.get((owner, server))
+        named = f"X-Target-Name: {name}\r\n" if name else ""
+        return _empty(f"X-Target: {target}\r\n{named}{kept}")
 
     def at_node(self, seen: Seen, connection: socket.socket) -> bytes:
         return self.node_answer(seen, connection)
@@ -228,11 +239,15 @@ def wait_until(true: Callable[[], bool], what: str) -> None:
 
 @contextlib.contextmanager
 def world(
-    *, tls: bool = False, assets: Path | None = None, portal_port: int | None = None
+    *,
+    tls: bool = False,
+    assets: Path | None = None,
+    portal_port: int | None = None,
+    node_ca: Path | None = None,
 ) -> Iterator[World]:
     """A running front door in a folder of its own, as an account without rights.
 
-    `portal_port`: a real portal's, in the place of ours.
+    `portal_port`: a real portal's, in the place of ours; `node_ca`: whom it believes of nodes.
     """
     folder = Path(tempfile.mkdtemp(prefix="gate-", dir="/tmp"))
     folder.chmod(0o755)
@@ -251,6 +266,7 @@ def world(
             hub=hub.address,
             cookie="__Host-portal" if tls else "portal_session",
             assets=assets,
+            node_ca=node_ca,
         )
         made = World(door, portal, hub, node)
         made.targets[("alice", "s1")] = node.address

@@ -10,7 +10,15 @@ from portal.backup_file import BackupError
 from portal.settings import Settings
 
 # Files that the settings name and that can be had again.
-NO_SECRETS = {"ldap_ca_file", "smtp_ca_file", "node_table_file"}
+NO_SECRETS = {
+    "ldap_ca_file",
+    "smtp_ca_file",
+    "node_table_file",
+    "node_ca_certificate_file",
+    "node_url_ca_file",
+    "certificate_file",
+    "certificate_key_file",
+}
 
 
 def test_every_file_of_the_settings_is_taken_along_or_known_to_be_no_secret() -> None:

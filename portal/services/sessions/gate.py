@@ -40,11 +40,13 @@ class Answer(Enum):
 
 @dataclass(frozen=True)
 class Decision:
-    """An answer; `host` and `port` are the session's, for ENTER only."""
+    """An answer; `host` and `port` are the session's, for ENTER only, and `tls_name` is whose
+    certificate its server must show: a server without one speaks plain HTTP."""
 
     answer: Answer
     host: str = ""
     port: int = 0
+    tls_name: str | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ class Live:
     ready_at: datetime | None
     host: str | None
     port: int | None
+    tls_name: str | None = None
 
     @classmethod
     def of(cls, session: Session | None) -> "Live | None":
@@ -71,6 +74,7 @@ class Live:
             ready_at=session.ready_at,
             host=session.target_host,
             port=session.target_port,
+            tls_name=session.tls_name,
         )
 
 
@@ -85,7 +89,7 @@ def decide(username: str | None, owner: str, server: str, live: Live | None) -> 
         return Decision(Answer.AWAY)
     if (live.owner, live.name) != (owner, server):
         return Decision(Answer.REFUSED)
-    return Decision(Answer.ENTER, *target)
+    return Decision(Answer.ENTER, *target, live.tls_name)
 
 
 def target_of(live: Live) -> tuple[str, int] | None:
@@ -167,6 +171,7 @@ LOOK = (
         _SESSION.c.ready_at,
         _SESSION.c.target_host,
         _SESSION.c.target_port,
+        _SESSION.c.tls_name,
     )
     .outerjoin(_JOB, _OWN_LIVE)
     .outerjoin(_SESSION, _SESSION.c.id == _JOB.c.id)

@@ -13,6 +13,7 @@ from portal.errors import Conflict, Gone, LoginRequired
 from portal.models import Job, JobState, Session, Wanted
 from portal.parts import Parts
 from portal.services.changes import RECONCILE
+from portal.services.sessions import certificates
 from portal.services.slurm.launch import hashed
 from portal.services.slurm.lifecycle import from_outside, is_ours, observe
 from portal.services.store import change
@@ -33,22 +34,35 @@ async def authenticated(parts: Parts, session_id: str, secret: str) -> Session:
     return session
 
 
-async def hello(parts: Parts, session: Session, port: int, timings: dict[str, Any]) -> None:
-    """A session's node program listens on `port`. Raises Conflict until Slurm says where."""
+async def hello(
+    parts: Parts, session: Session, port: int, timings: dict[str, Any], request: str | None = None
+) -> str | None:
+    """A session's node program listens on `port`, and may want a certificate: that is what is
+    returned. Raises Conflict until Slurm says where it runs."""
     check_wanted(session)
     info = await where_it_runs(parts, session)
     host = node_address(parts, info)
+    name = certificates.name_of(session)
+    certificate = certificates.first(parts, name, request, info)
 
     def apply(row: Session) -> None:
         for column, value in observe(row, info, utcnow()).items():
             setattr(row, column, value)
         row.target_host, row.target_port = host, port
+        row.tls_name = name if certificate else None
         row.called_home_at = row.called_home_at or utcnow()
         row.timings = timings
 
     await change(parts.db, Session, session.id, apply)
     parts.changes.notify(session.user_id, session.id)
     parts.changes.notify(RECONCILE)
+    return certificate
+
+
+async def certify(parts: Parts, session: Session, request: str) -> str:
+    """A certificate in place of one that ends soon. Raises Conflict, InvalidInput, Unavailable."""
+    info = await where_it_runs(parts, session)
+    return certificates.signed(parts, certificates.name_of(session), request, info)
 
 
 async def wait_for_server(parts: Parts, session: Session, wait_s: float) -> dict[str, Any] | None:

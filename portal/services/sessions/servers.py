@@ -12,6 +12,8 @@ from portal.errors import Conflict, NotFound
 from portal.models import JobState, Session, User, Wanted
 from portal.parts import Parts
 from portal.services.changes import RECONCILE
+from portal.services.sessions import certificates
+from portal.services.sessions.gate import host_port
 from portal.services.sessions.nodes import known
 from portal.services.store import change
 from spawner.model import SlurmState
@@ -65,7 +67,8 @@ async def start(
 
 
 def url_of(session: Session) -> str:
-    return f"http://{session.target_host}:{session.target_port}"
+    scheme = certificates.scheme(session.tls_name)
+    return f"{scheme}://{host_port(session.target_host or '', session.target_port or 0)}"
 
 
 def alive(session: Session | None) -> bool:
@@ -112,11 +115,12 @@ async def _serves(parts: Parts, session: Session) -> None:
     """Wait until the server answers HTTP. Raises Conflict when it does not come up in time,
     NotFound when it is not wanted any more."""
     url = f"{url_of(session)}{session.base_url}api"
+    tls = certificates.connecting(parts, session.tls_name)
     try:
         async with asyncio.timeout(START_TIMEOUT_S):
             while True:
                 with suppress(aiohttp.ClientError):
-                    async with parts.http.get(url, allow_redirects=False) as answer:
+                    async with parts.http.get(url, allow_redirects=False, **tls) as answer:
                         if answer.status < 500:
                             return
                 await asyncio.sleep(RETRY_S)

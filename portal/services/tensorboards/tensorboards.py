@@ -30,6 +30,7 @@ from portal.models import (
 from portal.parts import Parts
 from portal.services.audit import audit
 from portal.services.changes import RECONCILE
+from portal.services.sessions import certificates
 from portal.services.sessions.nodes import node_address, where_it_runs
 from portal.services.slurm import launch
 from portal.services.store import change
@@ -113,7 +114,7 @@ def _fresh_run() -> tuple[str, str]:
 def _begin_anew(row: Tensorboard, run: tuple[str, str], reason: str | None) -> None:
     row.wanted, row.state, row.reason = True, TensorboardState.STARTING, reason
     row.run_id, row.secret = run
-    row.host = row.port = row.started_at = row.slurm_job = None
+    row.host = row.port = row.tls_name = row.started_at = row.slurm_job = None
 
 
 async def ensure(parts: Parts, parent: Job, user: User) -> Tensorboard:
@@ -153,20 +154,34 @@ async def authenticated(parts: Parts, board_id: str, secret: str) -> Tensorboard
     return board
 
 
-async def hello(parts: Parts, board: Tensorboard, port: int) -> None:
-    """The node program listens on `port`; where, says Slurm. Raises Conflict until it does."""
+async def hello(
+    parts: Parts, board: Tensorboard, port: int, request: str | None = None
+) -> str | None:
+    """The node program listens on `port`; where, says Slurm. Raises Conflict until it does. The
+    certificate that it asks for is returned, where the site wants any."""
     check_wanted(board)
     info = await where_it_runs(parts, await host_job(parts, board))
     host = node_address(parts, info)
+    name = certificates.name_of(board)
+    certificate = certificates.first(parts, name, request, info)
 
     def apply(row: Tensorboard) -> None:
         if row.run_id == board.run_id and row.wanted:
             row.host, row.port = host, port
+            row.tls_name = name if certificate else None
             row.state, row.reason = TensorboardState.RUNNING, None
             row.last_request_at = utcnow()
 
     await change(parts.db, Tensorboard, board.id, apply)
     parts.changes.notify(board.user_id, board.id)
+    return certificate
+
+
+async def certify(parts: Parts, board: Tensorboard, request: str) -> str:
+    """A certificate in place of one that ends soon. Raises Conflict, InvalidInput, Unavailable."""
+    check_wanted(board)
+    info = await where_it_runs(parts, await host_job(parts, board))
+    return certificates.signed(parts, certificates.name_of(board), request, info)
 
 
 async def wait_while_wanted(parts: Parts, board: Tensorboard, wait_s: float) -> None:

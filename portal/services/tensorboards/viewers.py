@@ -61,6 +61,7 @@ class Board:
     reason: str | None
     host: str | None
     port: int | None
+    tls_name: str | None
     secret: str
     last_request_at: datetime | None
     owner: str
@@ -76,6 +77,7 @@ _LOOK = (
         Tensorboard.reason,
         Tensorboard.host,
         Tensorboard.port,
+        Tensorboard.tls_name,
         Tensorboard.secret,
         Tensorboard.last_request_at,
         _OWNER.username,

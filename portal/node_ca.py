@@ -1,0 +1,212 @@
+"""The portal's own certificate authority: by its certificates the programs on the nodes prove to
+nginx and to the portal which session or TensorBoard they are.
+
+It signs for names of the portal's own making, below a domain that nobody else has, and for a short
+while. One file holds its key and its certificate, 0600; beside it lie its certificate and those of
+its predecessors, for nginx to read. It knows no database and no request.
+"""
+
+import os
+import ssl
+import tempfile
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from portal.settings import Settings, read_secret
+
+DOMAIN = "portal.internal"
+"""ICANN has set `internal` aside for private use; no resolver is ever asked for it."""
+LIFE = timedelta(days=3650)
+SOON = timedelta(days=90)
+"""So long before its end the authority's age is told as a fault."""
+BACKDATED = timedelta(minutes=5)
+"""For nginx on a machine whose clock is a little behind."""
+
+
+class NodeCaError(ValueError):
+    """The authority's files can't be used, or a request for a certificate can't; says why."""
+
+
+@dataclass(frozen=True)
+class NodeCa:
+    """An authority, read from its files. `bundle` is what nginx reads."""
+
+    key: ec.EllipticCurvePrivateKey
+    certificate: x509.Certificate
+    bundle: Path
+
+    @property
+    def made_at(self) -> datetime:
+        return self.certificate.not_valid_before_utc + BACKDATED
+
+    @property
+    def expires_at(self) -> datetime:
+        return self.certificate.not_valid_after_utc
+
+    @cached_property
+    def context(self) -> ssl.SSLContext:
+        """For connecting to a node: only who shows a certificate of ours, for the name asked for,
+        is spoken to. Read once; a renewed authority's comes with the portal's next start."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        context.load_verify_locations(cafile=str(self.bundle))
+        return context
+
+    def sign(self, request: str, name: str, until: datetime) -> str:
+        """A certificate for the key in this request (PEM), under `name` and no other: what the
+        request says of names is not looked at. Raises NodeCaError."""
+        key = _public_key(request)
+        now = datetime.now(UTC)
+        end = min(until, self.expires_at)
+        if end <= now:
+            raise NodeCaError("the portal's authority for nodes has expired: renew it")
+        usage = x509.KeyUsage(
+            digital_signature=True, content_commitment=False, key_encipherment=False,
+            data_encipherment=False, key_agreement=False, key_cert_sign=False, crl_sign=False,
+            encipher_only=False, decipher_only=False,
+        )  # fmt: skip
+        issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key())
+        made = (
+            x509.CertificateBuilder()
+            .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
+            .issuer_name(self.certificate.subject)
+            .public_key(key)
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - BACKDATED)
+            .not_valid_after(end)
+            .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(usage, critical=True)
+            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+            .add_extension(issuer, critical=False)
+            .sign(self.key, hashes.SHA256())
+        )
+        return made.public_bytes(serialization.Encoding.PEM).decode()
+
+
+def _public_key(request: str) -> ec.EllipticCurvePublicKey:
+    try:
+        found = x509.load_pem_x509_csr(request.encode())
+        is_theirs = found.is_signature_valid
+        key = found.public_key()
+    except ValueError as error:
+        raise NodeCaError("this is no request for a certificate") from error
+    if not is_theirs or not isinstance(key, ec.EllipticCurvePublicKey):
+        raise NodeCaError("a request for a certificate must be signed with its own EC key")
+    if not isinstance(key.curve, ec.SECP256R1):
+        raise NodeCaError("the key of a certificate must be one of P-256")
+    return key
+
+
+def open_ca(settings: Settings) -> NodeCa | None:
+    """The authority of these settings, made if it isn't there yet. None where it never was and
+    isn't wanted; one that sessions of earlier days prove themselves by stays. Raises NodeCaError.
+    """
+    file = settings.node_ca_key
+    if not file.exists():
+        if not settings.node_tls:
+            return None
+        _written(file, _new_pair(), replace=False)
+    return _opened(settings)
+
+
+def renew(settings: Settings) -> NodeCa:
+    """A new authority. What the old one has signed stays valid. Raises NodeCaError."""
+    _written(settings.node_ca_key, _new_pair(), replace=True)
+    return _opened(settings)
+
+
+def _opened(settings: Settings) -> NodeCa:
+    file, bundle = settings.node_ca_key, settings.node_ca_certificate
+    try:
+        pair = read_secret(file).encode()
+        key = serialization.load_pem_private_key(pair, password=None)
+        certificate = x509.load_pem_x509_certificate(pair)
+    except ValueError as error:
+        raise NodeCaError(f"the authority for nodes can't be read: {error}") from error
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise NodeCaError(f"{file} holds no key of the portal's")
+    _publish(certificate, bundle)
+    return NodeCa(key, certificate, bundle)
+
+
+def _publish(certificate: x509.Certificate, bundle: Path) -> None:
+    """Put it into the file that nginx reads, before those that are there and haven't expired."""
+    try:
+        known = x509.load_pem_x509_certificates(bundle.read_bytes()) if bundle.exists() else []
+    except (OSError, ValueError) as error:
+        raise NodeCaError(f"{bundle} can't be read: {error}") from error
+    if certificate in known:
+        return
+    now = datetime.now(UTC)
+    valid = [certificate, *(one for one in known if one.not_valid_after_utc > now)]
+    text = b"".join(one.public_bytes(serialization.Encoding.PEM) for one in valid)
+    _written(bundle, text, replace=True, mode=0o644)
+
+
+def _written(file: Path, content: bytes, *, replace: bool, mode: int = 0o600) -> None:
+    """Whole or not at all; without `replace`, of two processes at once one's stays."""
+    try:
+        descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")  # made 0600
+        fresh = Path(name)
+        try:
+            with os.fdopen(descriptor, "wb") as written:
+                written.write(content)
+                written.flush()
+                os.fchmod(written.fileno(), mode)
+                os.fsync(written.fileno())
+            if replace:
+                fresh.replace(file)
+                return
+            if not file.exists():
+                file.hardlink_to(fresh)
+        finally:
+            fresh.unlink(missing_ok=True)
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise NodeCaError(f"{file} can't be written: {error.strerror}") from error
+
+
+def _new_pair() -> bytes:
+    """A key and a certificate for it, which may sign for names below DOMAIN and nothing else:
+    whoever were to trust it elsewhere would trust no more than that."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    now = datetime.now(UTC)
+    subject = x509.Name(
+        [x509.NameAttribute(NameOID.COMMON_NAME, f"Portal's nodes {now:%Y-%m-%d %H:%M:%S}")]
+    )
+    usage = x509.KeyUsage(
+        digital_signature=False, content_commitment=False, key_encipherment=False,
+        data_encipherment=False, key_agreement=False, key_cert_sign=True, crl_sign=False,
+        encipher_only=False, decipher_only=False,
+    )  # fmt: skip
+    names = x509.NameConstraints(permitted_subtrees=[x509.DNSName(DOMAIN)], excluded_subtrees=None)
+    identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - BACKDATED)
+        .not_valid_after(now + LIFE)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(names, critical=True)
+        .add_extension(identifier, critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    return private + certificate.public_bytes(serialization.Encoding.PEM)
