@@ -30,6 +30,7 @@ from spawner.model import (
     PartitionInfo,
     ReservationInfo,
 )
+from spawner.tasks import end_all
 
 log = logging.getLogger(__name__)
 
@@ -247,8 +248,7 @@ class Watcher:
                 loops.create_task(self._survey())
                 loops.create_task(self._look_ahead())
         finally:
-            for look in self._looks:
-                look.cancel()
+            await end_all(self._looks)
 
     async def _poll(self) -> None:
         while True:

@@ -16,6 +16,7 @@ from enum import StrEnum
 import structlog
 
 from portal.db import utcnow
+from spawner.tasks import end_all
 
 log = structlog.get_logger(__name__)
 
@@ -119,8 +120,7 @@ class Status:
                 for probe in self.probes:
                     loops.create_task(self._keep_asking(probe))
         finally:
-            for task in self._under_way.values():
-                task.cancel()
+            await end_all(self._under_way.values())
 
     async def look(self, part: Part) -> None:
         """Look at one part now."""

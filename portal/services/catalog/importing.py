@@ -24,6 +24,7 @@ from portal.services.changes import IMPORTS
 from portal.services.store import change
 from spawner.pull import Order, Progress, Pulled, PullFailed, Tell, pull
 from spawner.references import parse_reference
+from spawner.tasks import end_all
 
 log = structlog.get_logger(__name__)
 
@@ -62,9 +63,7 @@ class Importer:
 
     async def _end(self) -> None:
         """The portal is ending: what is under way begins again with its next life."""
-        for task in self._tasks.values():
-            task.cancel()
-        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        await end_all(self._tasks.values())
 
     def _clean(self) -> None:
         """Nothing runs: whatever is half made was left by a portal that was killed."""

@@ -18,6 +18,7 @@ from spawner.errors import SpawnerError
 from spawner.file_agents import FileAgents
 from spawner.filedata import Room
 from spawner.filenames import meant, shown
+from spawner.tasks import end_all
 
 QUOTA_S = 5.0
 QUOTA_KEPT_S = 60.0
@@ -77,9 +78,7 @@ class Files:
 
     async def close(self) -> None:
         """End what nobody waits for, and every launcher."""
-        for task in self.tasks:
-            task.cancel()
-        await asyncio.gather(*self.tasks, return_exceptions=True)
+        await end_all(self.tasks)
         await asyncio.gather(*(pool.close() for pool in self.pools.values()))
 
     async def run(self) -> None:

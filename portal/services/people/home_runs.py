@@ -21,6 +21,7 @@ from portal.services.changes import HOMES
 from portal.services.people import homes
 from portal.services.store import change
 from spawner.command import Ended, run
+from spawner.tasks import end_all
 
 log = structlog.get_logger(__name__)
 
@@ -52,10 +53,7 @@ class HomeRuns:
 
     async def _end(self) -> None:
         """The portal is ending: what runs is killed, and runs again with its next life."""
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_all(self._tasks.values())
 
     async def _round(self) -> None:
         """Oldest first, and one at a time for each person."""

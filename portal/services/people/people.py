@@ -21,6 +21,7 @@ from portal.errors import DirectoryUnavailable
 from portal.models import GROUP_NAME_LENGTH, GroupMembership, User
 from portal.services.people import roles
 from portal.settings import Settings
+from spawner.tasks import end_all
 
 log = structlog.get_logger(__name__)
 
@@ -91,6 +92,10 @@ class People:
     settings: Settings
     _under_way: dict[str, asyncio.Task[bool]] = field(default_factory=dict)
     _tried: dict[str, datetime] = field(default_factory=dict)
+
+    async def close(self) -> None:
+        """End what is looked up at this moment."""
+        await end_all(self._under_way.values())
 
     async def is_someone(self, username: str) -> bool:
         """Whether there is a person of this name. One who has logged in before is known; of anyone

@@ -29,6 +29,7 @@ from portal.services.audit.audit import Action, By, record
 from portal.services.login.accounts import Accounts
 from portal.services.people import csv_people, person_changes
 from portal.services.people.csv_people import Known, Line
+from spawner.tasks import end_all
 
 log = structlog.get_logger(__name__)
 
@@ -166,10 +167,7 @@ class Imports:
 
     async def close(self) -> None:
         """End what goes on; those who were made stay."""
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_all(self._tasks.values())
 
     def _goes_on(self, one: PeopleImport) -> bool:
         return one.state is ImportState.RUNNING

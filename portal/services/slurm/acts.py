@@ -14,6 +14,7 @@ from portal.errors import PortalError
 from portal.hub import HubError
 from portal.logging import begin_request
 from spawner.errors import SpawnerError
+from spawner.tasks import end_all
 
 log = structlog.get_logger(__name__)
 
@@ -54,9 +55,7 @@ class Acts:
 
     async def close(self) -> None:
         """End those under way; each is repeated after the next start."""
-        for task in self._running.values():
-            task.cancel()
-        await asyncio.gather(*self._running.values(), return_exceptions=True)
+        await end_all(self._running.values())
 
     async def _guarded(self, key: str, act: Act) -> None:
         """Run an act; what the world refuses is logged and tried again at a later round. It has a
