@@ -272,3 +272,15 @@ def test_the_lock_is_the_state_folders_owners(stand: Stand) -> None:
         status = (stand.folder / start.LOCK).stat()
         assert status.st_mode & 0o777 == 0o600
         assert status.st_uid == stand.folder.stat().st_uid
+
+
+def test_a_link_in_the_locks_place_is_not_followed(stand: Stand) -> None:
+    """Root would give away what it leads to."""
+    other = stand.folder / "other"
+    other.write_text("mine")
+    (stand.folder / start.LOCK).symlink_to(other)
+    with (
+        pytest.raises(start.StartRefused, match="can't be written to"),
+        start.alone(stand.settings()),
+    ):
+        pass
