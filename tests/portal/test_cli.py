@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.patience import PATIENCE_S
+from tests.portal.command_line import write_config
 from tests.portal.conftest import MakeSettings
 from tests.portal.slapd import free_port
 
@@ -35,15 +36,7 @@ def run(*args: str, config: Path | None = None) -> subprocess.CompletedProcess[s
 @pytest.fixture
 def config(make_settings: MakeSettings, tmp_path: Path) -> Path:
     """A configuration file of the settings that the other tests use."""
-    settings = make_settings(listen_port=free_port())
-    lines = []
-    for name in sorted(settings.model_fields_set):
-        value = getattr(settings, name)
-        text = str(value) if isinstance(value, Path) else value
-        lines.append(f"{name} = {json.dumps(text)}")
-    file = tmp_path / "portal.toml"
-    file.write_text("\n".join(lines))
-    return file
+    return write_config(make_settings(listen_port=free_port()), tmp_path / "portal.toml")
 
 
 def test_the_schema_is_always_the_same() -> None:

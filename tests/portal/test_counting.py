@@ -62,8 +62,10 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         session.add(user)
         await session.commit()
     db.after_flush(Counting(metrics, timedelta(minutes=5)).after_flush)
-    yield World(db, metrics, user)
-    await db.close()
+    try:
+        yield World(db, metrics, user)
+    finally:
+        await db.close()
 
 
 async def test_a_job_waits_starts_and_ends(world: World) -> None:

@@ -176,8 +176,9 @@ async def test_who_asks_again_just_as_it_was_written_hears_of_its_refusal(
     body = {**SMALL, "script": "true"} if service is jobs else SMALL
     key = f"k9 {path}"
     first = asyncio.create_task(world.ask("POST", path, body, key=key))
-    await written.wait()
-    again = await world.ask("POST", path, body, key=key)
+    async with asyncio.timeout(PATIENCE_S):
+        await written.wait()
+        again = await world.ask("POST", path, body, key=key)
     assert (again.status, again.slug) == (422, "slurm-rejected")
     assert (await first).status == 422
     assert world.parts.submitting == {}

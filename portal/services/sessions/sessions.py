@@ -93,8 +93,7 @@ async def create(
         try:
             session = await _insert(parts, user, allowed, name, row, asked, ip)
         except (LimitReached, IntegrityError):
-            found = await earlier(parts, user, asked)
-            if found is None:
+            if (found := await earlier(parts, user, asked)) is None:
                 raise
             return found  # it is this one that is there meanwhile
         parts.changes.notify(user.id)
