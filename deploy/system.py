@@ -99,8 +99,10 @@ def files(site: Site) -> dict[Path, File]:
 def folders(site: Site) -> list[tuple[Path, str, int]]:
     """Each service's own, with its owner's name and its mode."""
     accounts, settings = site.accounts, site.settings
+    # nginx's account reads the nodes' authority there, and can't list what else lies there
+    passed = settings.node_tls and settings.node_ca_certificate.parent == settings.state_dir
     found = [
-        (settings.state_dir, accounts.portal, 0o700),
+        (settings.state_dir, accounts.portal, 0o711 if passed else 0o700),
         (site.backup_dir, accounts.portal, 0o700),
         (site.hub_dir, accounts.hub, 0o700),
         (site.nginx_dir, accounts.nginx, 0o700),

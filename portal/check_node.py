@@ -102,7 +102,7 @@ def _wishes(settings: Settings) -> dict[str, Any]:
     folders = [settings.image_dir, settings.image_import_dir, settings.modules_init]
     return {
         "node_url": settings.node_url,
-        "ca": getattr(settings, "node_url_ca", None),
+        "ca": settings.node_url_ca,
         "folders": [str(folder) for folder in folders if folder],
         "programs": [str(settings.apptainer_path)],
     }

@@ -158,6 +158,8 @@ def test_what_is_written_is_whole_has_its_mode_and_is_left_alone_then(tmp_path: 
 def test_every_folder_belongs_to_one_of_the_accounts(tmp_path: Path) -> None:
     found = {str(path): (owner, mode) for path, owner, mode in folders(site(tmp_path))}
     assert found["/var/lib/portal"] == ("portal", 0o700)
+    passed = folders(site(tmp_path, node_tls=True))
+    assert (Path("/var/lib/portal"), "portal", 0o711) in passed
     assert found["/var/lib/portal-hub"] == ("portalhub", 0o700)
     assert found["/var/lib/portal-nginx/cache"] == ("www-data", 0o700)
 
