@@ -233,6 +233,7 @@ async def at_work(app: FastAPI) -> AsyncIterator[None]:
         app.state.accounts = Accounts(settings, parts.db, directory, parts.changes)
         app.state.files = _open_files(settings, app.state.metrics, stack)
         app.state.people = People(parts.db, directory, settings)
+        stack.push_async_callback(app.state.people.close)
         parts.watcher.names = partial(names_of_numbers, parts.db)
         app.state.people_imports = Imports(app.state.accounts)
         stack.push_async_callback(app.state.people_imports.close)
