@@ -26,12 +26,12 @@ def clear(paths: Paths) -> None:
     for pid in find_head_processes(paths):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: find_head(paths) is None, "the cluster's processes to end", 10)
+    wait_for(lambda: find_head(paths) is None, "the cluster's processes to end")
     remove_cgroups(paths)
     # the kernel takes the cables of dead nodes away in its own time
     for device in devices(paths):
         succeeds(["ip", "link", "del", device])
-    wait_for(lambda: not devices(paths), "the network to go", 10)
+    wait_for(lambda: not devices(paths), "the network to go")
     close_fuse(paths)
     shutil.rmtree(paths.run, ignore_errors=True)
     forget_choice(paths)
@@ -91,7 +91,7 @@ def _make_cgroup(folder: Path, hierarchy: Hierarchy) -> None:
 def remove_cgroups(paths: Paths) -> None:
     for hierarchy in set(hierarchies().values()):
         top = hierarchy.mount / paths.token
-        wait_for(partial(_removed, top), f"{top} to empty", 10)
+        wait_for(partial(_removed, top), f"{top} to empty")
 
 
 def _removed(top: Path) -> bool:

@@ -22,6 +22,7 @@ from cluster.errors import ClusterError, CommandError
 from cluster.paths import Paths
 
 POLL_S = 0.02
+PATIENCE_S = 120.0  # a busy machine may be ten times slower
 # Slurm's plugins need each of these as a folder of its own
 CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory", "devices", "freezer", "pids")
 REQUIRED_CONTROLLERS = ("cpuset", "memory", "devices", "freezer", "cpuacct")
@@ -74,7 +75,7 @@ def succeeds(argv: Sequence[str], env: Mapping[str, str] | None = None) -> bool:
 
 
 def wait_for(
-    condition: Callable[[], bool], what: str, timeout_s: float = 30.0, log: Path | None = None
+    condition: Callable[[], bool], what: str, timeout_s: float = PATIENCE_S, log: Path | None = None
 ) -> None:
     """Raises ClusterError, with the end of `log`, when the time is up."""
     deadline = time.monotonic() + timeout_s
