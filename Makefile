@@ -10,7 +10,8 @@ CLUSTER := $(PYTHON) -m cluster --state $(STATE)/demo
 export PYTHONDONTWRITEBYTECODE := 1
 
 .PHONY: help demo up down status credentials prepare prepare-tests images test lint test-unit test-portal \
-	test-cluster test-browser test-install test-frontend bench api lock clean python wheel screenshots docs
+	test-cluster test-browser test-install test-compose test-all test-frontend bench api lock clean python wheel \
+	screenshots docs
 
 help:            ## what can be made
 	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -61,6 +62,11 @@ test-browser: prepare-tests  ## Chromium against everything real
 
 test-install: prepare-tests wheel ## docs/install.md on a cluster without the portal
 	@PORTAL_STATE_ROOT=$(STATE) $(DEV)/python -m pytest tests/install
+
+test-compose: prepare-tests ## docker-compose.yml, built and run by a Docker of the tests' own
+	@$(DEV)/python -m tests.compose --state-root $(STATE)
+
+test-all: test test-install test-compose  ## everything there is to test
 
 test-frontend: prepare-tests ## the pages' own tests
 	@$(NPM) test

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from ipaddress import IPv4Network
 
 from cluster.errors import NothingFreeError
@@ -44,6 +44,15 @@ class Addresses:
     mode: str  # "veth": each node a network of its own; "loopback": addresses of 127.0.0.0/8
     subnet: str
     ports: Mapping[str, int]
+    # role → its host, where not all of them are the head's: slurmctld, slurmdbd, directory
+    hosts: Mapping[str, str] = field(default_factory=dict)
+
+    def host(self, role: str) -> str:
+        return self.hosts.get(role, self.head)
+
+    def name(self, role: str) -> str:
+        """What that host calls itself."""
+        return role if role in self.hosts else "head"
 
     @property
     def _base(self) -> str:
@@ -157,4 +166,4 @@ def dumps(addresses: Addresses) -> str:
 
 def loads(text: str) -> Addresses:
     raw = json.loads(text)
-    return Addresses(raw["mode"], raw["subnet"], raw["ports"])
+    return Addresses(raw["mode"], raw["subnet"], raw["ports"], raw.get("hosts", {}))

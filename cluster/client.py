@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 import time
 import uuid
 from collections.abc import AsyncIterator
@@ -46,11 +47,13 @@ class CellResult:
 
 
 class Client:
-    """One browser: a cookie jar and an origin."""
+    """One browser: a cookie jar and an origin. `tls` believes in the server's certificate, where
+    that isn't one that everybody believes."""
 
-    def __init__(self, base_url: str) -> None:
+    def __init__(self, base_url: str, tls: ssl.SSLContext | None = None) -> None:
         self.base_url = base_url.rstrip("/")
         self.http = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(ssl=tls or True),
             cookie_jar=aiohttp.CookieJar(unsafe=True),
             timeout=TIMEOUT,  # unsafe: an address is a host
         )
@@ -77,7 +80,7 @@ class Client:
     async def start_session(self, **body: Any) -> Any:
         return await self.api("POST", "/sessions", {"environment": "python3", **body})
 
-    async def wait_session(self, session_id: str, *states: str, timeout_s: float = 60) -> Any:
+    async def wait_session(self, session_id: str, *states: str, timeout_s: float = 120) -> Any:
         """The session, once it is in one of these states. Raises TimeoutError with its last one."""
         async for session in self.watch_session(session_id, timeout_s):
             if session["state"] in states:
@@ -94,11 +97,11 @@ class Client:
                 raise TimeoutError(f"still {session['state']} ({session['reason']})")
             await asyncio.sleep(0.05)
 
-    async def stop_session(self, session_id: str, timeout_s: float = 60) -> Any:
+    async def stop_session(self, session_id: str, timeout_s: float = 120) -> Any:
         await self.api("DELETE", f"/sessions/{session_id}")
         return await self.wait_session(session_id, "ended", timeout_s=timeout_s)
 
-    async def wait_tensorboard(self, session_id: str, timeout_s: float = 60) -> Any:
+    async def wait_tensorboard(self, session_id: str, timeout_s: float = 120) -> Any:
         """Ask for a TensorBoard and wait until it runs."""
         await self.api("PUT", f"/sessions/{session_id}/tensorboard")
         deadline = time.monotonic() + timeout_s
@@ -158,7 +161,7 @@ class Kernel:
         self.id = kernel_id
         self.socket = socket
 
-    async def run(self, code: str, timeout_s: float = 60) -> CellResult:
+    async def run(self, code: str, timeout_s: float = 120) -> CellResult:
         """Run a cell and wait for its end."""
         sent = await self.send(code)
         async with asyncio.timeout(timeout_s):

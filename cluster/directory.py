@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
-from cluster import secret
+from cluster.certificates import make_authority, make_server
 from cluster.machine import folder, run
 from cluster.paths import Paths
-from cluster.render import Cluster, base_ldif
+from cluster.render import Cluster
 
-DAYS = "3650"
 AS_OPENLDAP = ("setpriv", "--reuid", "openldap", "--regid", "openldap", "--clear-groups")
 
 
@@ -20,8 +20,8 @@ def ensure_certificates(paths: Paths, head: str) -> None:
     if made_for.exists() and made_for.read_text() == head:
         return
     fresh = folder(paths.state / "tls.new", mode=0o700)
-    _make_ca(fresh)
-    _make_server(fresh, head)
+    make_authority(fresh, "Cluster directory CA")
+    make_server(fresh, fresh, "ldap", ["head", "localhost", head, "127.0.0.1"])
     (fresh / "address").write_text(head)
     shutil.chown(fresh / "ldap.key", "openldap", "openldap")
     shutil.rmtree(paths.tls, ignore_errors=True)
@@ -29,39 +29,16 @@ def ensure_certificates(paths: Paths, head: str) -> None:
     fresh.rename(paths.tls)
 
 
-def _make_ca(at: Path) -> None:
-    request = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
-    files = ["-keyout", f"{at}/ca.key", "-out", f"{at}/ca.crt"]
-    use = ["-addext", "keyUsage=critical,keyCertSign,cRLSign"]
-    run([*request, "-nodes", *files, "-days", DAYS, "-subj", "/CN=Cluster directory CA", *use])
-    (at / "ca.key").chmod(0o600)
-
-
-def _make_server(at: Path, head: str) -> None:
-    (at / "ldap.ext").write_text(
-        f"subjectAltName=DNS:head,DNS:localhost,IP:{head},IP:127.0.0.1\n"
-        "basicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n"
-    )
-    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-    out = ["-keyout", f"{at}/ldap.key", "-out", f"{at}/ldap.csr", "-subj", "/CN=head"]
-    run(["openssl", "req", "-new", *key, *out])
-    signer = ["-CA", f"{at}/ca.crt", "-CAkey", f"{at}/ca.key", "-CAcreateserial", "-days", DAYS]
-    files = ["-in", f"{at}/ldap.csr", "-out", f"{at}/ldap.crt", "-extfile", f"{at}/ldap.ext"]
-    run(["openssl", "x509", "-req", *files, *signer])
-    (at / "ldap.key").chmod(0o400)
-
-
-def ensure_database(cluster: Cluster, secrets: secret.Secrets) -> None:
-    """Before slapd runs: a new tree, or what the description has gained since the tree was made."""
-    ldif = base_ldif(cluster, secret.crypted(secrets.passwords))
+def ensure_database(cluster: Cluster, ldif: str) -> None:
+    """Before slapd runs: a new tree, or what `ldif` has gained since the tree was made."""
     database = cluster.paths.data / "ldap"
     if not database.exists():
         _load_whole(cluster, database, ldif)
         return
     conf = str(cluster.paths.etc / "slapd.conf")
-    missing = absent(ldif, run([*AS_OPENLDAP, "slapcat", "-f", conf]))
+    missing = absent(ldif, _as_openldap(["slapcat", "-f", conf]))
     if missing:
-        run([*AS_OPENLDAP, "slapadd", "-f", conf], stdin=missing)
+        _as_openldap(["slapadd", "-f", conf], stdin=missing)
 
 
 def absent(ldif: str, existing: str) -> str:
@@ -79,6 +56,11 @@ def _load_whole(cluster: Cluster, database: Path, ldif: str) -> None:
     # slapadd writes where the configuration says: point a copy of it at the new folder
     conf = (cluster.paths.etc / "slapd.conf").read_text().replace(str(database), str(fresh))
     (fresh / "slapd.conf").write_text(conf)
-    run([*AS_OPENLDAP, "slapadd", "-q", "-f", str(fresh / "slapd.conf")], stdin=ldif)
+    _as_openldap(["slapadd", "-q", "-f", str(fresh / "slapd.conf")], stdin=ldif)
     (fresh / "slapd.conf").unlink()
     fresh.rename(database)
+
+
+def _as_openldap(argv: list[str], stdin: str = "") -> str:
+    """A container's slapd has its own account from the start."""
+    return run([*(AS_OPENLDAP if os.geteuid() == 0 else ()), *argv], stdin=stdin)

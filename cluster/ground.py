@@ -198,7 +198,7 @@ def _write_files(ground: Ground, cgroups: dict[str, Hierarchy]) -> None:
     for name, file in files.items():
         write(paths.etc / name, file.text, mode=file.mode, owner=file.owner)
     _copy_package(paths)
-    _make_munge_key(paths)
+    make_munge_key(paths)
 
 
 def _instructions(cluster: Cluster, cgroups: dict[str, Hierarchy]) -> dict[str, ConfigFile]:
@@ -243,7 +243,8 @@ def _copy_package(paths: Paths) -> None:
     fresh.rename(paths.lib)
 
 
-def _make_munge_key(paths: Paths) -> None:
+def make_munge_key(paths: Paths) -> None:
+    """The secret by which every host of the cluster believes the others."""
     key = paths.data / "munge" / "munge.key"
     if not key.exists():
         fresh = key.with_suffix(".new")

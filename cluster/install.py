@@ -22,8 +22,12 @@ PACKAGES = (
     "lmod",
 )
 # what only the tests need: a registry, a shell for images that are made in a moment, another's
-# opinion of our zip files, the other database, and clocks that are wrong
-TEST_PACKAGES = ("docker-registry", "busybox-static", "unzip", "postgresql", "libfaketime")
+# opinion of our zip files, the other database, clocks that are wrong; and what a Docker of the
+# tests' own stands on
+TEST_PACKAGES = (
+    *("docker-registry", "busybox-static", "unzip", "postgresql", "libfaketime"),
+    *("iptables", "runc", "slirp4netns"),
+)
 POLICY = Path("/usr/sbin/policy-rc.d")
 POLICY_TEXT = "#!/bin/sh\nexit 101\n"
 QUIET = {"DEBIAN_FRONTEND": "noninteractive", "DEBCONF_NONINTERACTIVE_SEEN": "true"}

@@ -133,9 +133,10 @@ def expand(names: str) -> tuple[str, ...]:
     return tuple(f"{match['prefix']}{n:0{width}d}" for n in range(int(first), int(last) + 1))
 
 
-def parse_layout(text: str) -> Layout:
-    """Raises LayoutError, or tomllib.TOMLDecodeError for what isn't TOML."""
-    raw = tomllib.loads(text)
+def parse_layout(text: str, **instead: Any) -> Layout:
+    """`instead` of what the text says under these names. Raises LayoutError, or
+    tomllib.TOMLDecodeError for what isn't TOML."""
+    raw = {**tomllib.loads(text), **instead}
     try:
         layout = _build(raw)
     except (KeyError, TypeError) as error:

@@ -12,6 +12,7 @@ from cluster.control import ask
 from cluster.ground import Ground
 from cluster.machine import folder, run, wait_for, write
 from cluster.paths import Paths
+from cluster.render import Cluster
 from cluster.render_modules import render_catalog
 from cluster.render_portal import home_directory_conf, launcher_conf, render_portal
 from deploy import home_directory, launcher
@@ -36,20 +37,20 @@ def raise_portal(ground: Ground) -> None:
     write(done, wanted)
 
 
-def install_launcher(ground: Ground) -> None:
+def install_launcher(cluster: Cluster) -> None:
     """The programs that the portal's account may run as somebody else, each a single file: one as
     a user, one that makes homes as root."""
-    paths = ground.paths
+    paths = cluster.paths
     write(paths.launcher, launcher.program(), mode=0o755)
-    write(paths.launcher.with_name("launcher.conf"), launcher_conf(ground.cluster))
+    write(paths.launcher.with_name("launcher.conf"), launcher_conf(cluster))
     text = Path(home_directory.__file__).read_text(encoding="utf-8")
     write(paths.home_directory, text, mode=0o755)
-    write(paths.home_directory.with_suffix(".conf"), home_directory_conf(ground.cluster))
+    write(paths.home_directory.with_suffix(".conf"), home_directory_conf(cluster))
 
 
 def _write_configuration(ground: Ground) -> list[str]:
-    install_launcher(ground)
-    _write_secrets(ground)
+    install_launcher(ground.cluster)
+    write_secrets(ground)
     for name, file in render_catalog(ground.cluster).items():
         write(ground.paths.catalog / name, file.text, mode=file.mode, owner=file.owner)
     with_pages = (ground.paths.app / application.PAGES / "index.html").exists()
@@ -59,7 +60,7 @@ def _write_configuration(ground: Ground) -> list[str]:
     return [file.text for file in files.values()]
 
 
-def _write_secrets(ground: Ground) -> None:
+def write_secrets(ground: Ground) -> None:
     """Each account's own copies, in a folder that nobody else can enter."""
     tokens, paths = ground.secrets.tokens, ground.paths
     shared = {name: tokens[name] for name in ("hub_token", "internal_secret")}

@@ -96,7 +96,8 @@ def _values(cluster: Cluster) -> dict[str, str]:
         **ports,
         "cluster": layout.name,
         "suffix": layout.suffix,
-        "head": addresses.head,
+        **{f"{role}_name": addresses.name(role) for role in ("slurmctld", "slurmdbd")},
+        **{role: addresses.host(role) for role in ("slurmctld", "slurmdbd", "directory")},
         "data": str(paths.data),
         "run": str(paths.run),
         "etc": str(paths.etc),
@@ -174,7 +175,7 @@ def ldap_conf(cluster: Cluster) -> str:
     """For ldap-utils on the head and the nodes."""
     addresses = cluster.addresses
     return (
-        f"URI ldap://{addresses.head}:{addresses.ports['ldap']}\n"
+        f"URI ldap://{addresses.host('directory')}:{addresses.ports['ldap']}\n"
         f"BASE {cluster.layout.suffix}\nTLS_CACERT {cluster.paths.tls}/ca.crt\n"
     )
 

@@ -121,8 +121,9 @@ def _slurm_settings(cluster: Cluster) -> dict[str, Any]:
 def _directory_settings(cluster: Cluster) -> dict[str, Any]:
     layout, addresses = cluster.layout, cluster.addresses
     everyone, *_ = (group.name for group in layout.groups)
+    ldaps = f"ldaps://{addresses.host('directory')}:{addresses.ports['ldaps']}"
     return {
-        "ldap_urls": [ldap_url(cluster), f"ldaps://{addresses.head}:{addresses.ports['ldaps']}"],
+        "ldap_urls": [ldap_url(cluster), ldaps],
         "ldap_start_tls": True,
         "ldap_ca_file": str(cluster.paths.tls / "ca.crt"),
         "ldap_bind_dn": bind_dn(layout),
@@ -152,7 +153,7 @@ def _home_settings(cluster: Cluster) -> dict[str, Any]:
 
 
 def ldap_url(cluster: Cluster) -> str:
-    return f"ldap://{cluster.addresses.head}:{cluster.addresses.ports['ldap']}"
+    return f"ldap://{cluster.addresses.host('directory')}:{cluster.addresses.ports['ldap']}"
 
 
 def bind_dn(layout: Layout) -> str:

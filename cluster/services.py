@@ -31,7 +31,8 @@ def base_services(cluster: Cluster, users: dict[str, User]) -> list[Spec]:
         who = users[user] if user else None
         return Spec(name, tuple(argv), str(paths.log / f"{name}.log"), who, env, **more)
 
-    urls = f"ldap://{addresses.head}:{ldap}/ ldaps://{addresses.head}:{ldaps}/"
+    at = addresses.host("directory")
+    urls = f"ldap://{at}:{ldap}/ ldaps://{at}:{ldaps}/"
     slapd = ["slapd", "-d", "0", "-h", urls, "-f", str(paths.etc / "slapd.conf")]
     return [
         spec("slapd", [*slapd, "-u", "openldap", "-g", "openldap"]),

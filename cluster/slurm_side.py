@@ -6,10 +6,11 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from cluster import accounting, directory, namespaces
+from cluster import accounting, directory, namespaces, secret
 from cluster.errors import ClusterError
 from cluster.ground import Ground
 from cluster.machine import PATH, answers, folder, succeeds, wait_for, write
+from cluster.render import base_ldif
 
 UP_STATES = frozenset({"idle", "mixed", "allocated", "completing"})
 UNSHARE = ("unshare", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc")
@@ -76,7 +77,8 @@ def _raise_directory(ground: Ground) -> None:
     users = ground.cluster.layout.users
     with ground.progress.step("directory, users known"):
         directory.ensure_certificates(paths, addresses.head)
-        directory.ensure_database(ground.cluster, ground.secrets)
+        hashes = secret.crypted(ground.secrets.passwords)
+        directory.ensure_database(ground.cluster, base_ldif(ground.cluster, hashes))
         ground.start("slapd")
         listening = partial(answers, addresses.head, addresses.ports["ldap"])
         wait_for(listening, "slapd", log=paths.log / "slapd.log")

@@ -51,7 +51,7 @@ def _raise(paths: Paths, description: str, options: Options, progress: Progress)
     layout = parse_layout(description)
     with progress.step("configuration"):
         ground = prepare(paths, layout, options, progress)
-        install_launcher(ground)
+        install_launcher(ground.cluster)
         write(paths.description, description)
     start_head(ground)
     raise_slurm(ground)

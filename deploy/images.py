@@ -128,7 +128,7 @@ class Build:
         listing = self.work / "debian.sources"
         listing.write_text("\n".join(s.deb822() for s in sources), encoding="utf-8")
         options = self.work / "apt.conf"
-        options.write_text('APT::Install-Recommends "false";\n' + _apt_settings(), encoding="utf-8")
+        options.write_text('APT::Install-Recommends "false";\n' + apt_settings(), encoding="utf-8")
         words = ["mmdebstrap", "--mode=root", "--variant=minbase", f"--aptopt={options}"]
         words += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in _LEFT_OUT]
         words += ["--dpkgopt=path-include=/usr/share/doc/*/copyright"]
@@ -283,7 +283,7 @@ def _host_pip_settings() -> dict[str, str]:
     return pip_environment(texts, os.environ)
 
 
-def _apt_settings() -> str:
+def apt_settings() -> str:
     """The proxies, certificates and retries that this machine's apt is set up with."""
     dump = subprocess.run(
         ["apt-config", "dump", "Acquire"], capture_output=True, text=True, timeout=30, check=True

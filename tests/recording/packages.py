@@ -42,7 +42,29 @@ def provide(suite: str, folder: Path) -> Path:
 def _fetch(suite: str, folder: Path) -> None:
     fresh = folder / "packages.new"
     shutil.rmtree(fresh, ignore_errors=True)
-    for part in ("lists/partial", "archives/partial", "parts", "packages.new"):
+    options = _asked(suite, folder)
+    shown = _run(["apt-get", *options, "-qq", "--yes", "--print-uris", "install", *WANTED])
+    names = set(re.findall(r"^'[^']*' ([a-z0-9][a-z0-9+.-]*)_", shown, re.MULTILINE))
+    fresh.mkdir()
+    _run(["apt-get", *options, "-qq", "download", *sorted(names - NOT_NEEDED)], cwd=fresh)
+    fresh.rename(folder / "packages")
+
+
+def download(suite: str, folder: Path, names: Sequence[str]) -> Path:
+    """Another suite's packages of these names, without those they need, in a folder of their own.
+    The suite's sources are in `folder`, as all.sources."""
+    fresh = folder / "packages.new"
+    shutil.rmtree(fresh, ignore_errors=True)
+    options = _asked(suite, folder)
+    fresh.mkdir()
+    _run(["apt-get", *options, "-qq", "download", *names], cwd=fresh)
+    shutil.rmtree(folder / "packages", ignore_errors=True)
+    return fresh.rename(folder / "packages")
+
+
+def _asked(suite: str, folder: Path) -> list[str]:
+    """apt's options for the suite, once it has read what the suite holds."""
+    for part in ("lists/partial", "archives/partial", "parts"):
         (folder / part).mkdir(parents=True, exist_ok=True)
     suites = [suite] if suite == "sid" else [suite, f"{suite}-security", f"{suite}-updates"]
     sources = for_suites(read_sources(), read_release().codename, suites)
@@ -51,10 +73,7 @@ def _fetch(suite: str, folder: Path) -> None:
     (folder / "status").write_text("", encoding="utf-8")  # as if nothing were installed
     options = _private_apt(folder)
     _run(["apt-get", *options, "-qq", "update"])
-    shown = _run(["apt-get", *options, "-qq", "--yes", "--print-uris", "install", *WANTED])
-    names = set(re.findall(r"^'[^']*' ([a-z0-9][a-z0-9+.-]*)_", shown, re.MULTILINE))
-    _run(["apt-get", *options, "-qq", "download", *sorted(names - NOT_NEEDED)], cwd=fresh)
-    fresh.rename(folder / "packages")
+    return options
 
 
 def _private_apt(folder: Path) -> list[str]:
