@@ -23,6 +23,11 @@ async def front_door(settings: Settings) -> list[Finding]:
             problem = await asyncio.to_thread(file_problem, settings.certificate_file)
         advice = _certificate_advice(problem) if problem else ""
         found.append(Finding("certificate", problem, advice))
+    other: Path | None = getattr(settings, "content_certificate_file", None)
+    if other is not None:
+        problem = await asyncio.to_thread(file_problem, other)
+        advice = _certificate_advice(problem) if problem else ""
+        found.append(Finding("certificate for content", problem, advice))
     return found
 
 

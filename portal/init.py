@@ -26,7 +26,7 @@ PLACES = {
     "internal_secret_file": "/etc/portal/internal.secret",
     "runtime_dir": "/opt/portal/runtime",
 }
-HOW_TO_MAKE = "make it with: umask 077; openssl rand -hex 32 > FILE"
+HOW_TO_MAKE = "`portal secrets` makes it"
 
 
 @dataclass(frozen=True)
