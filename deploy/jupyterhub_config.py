@@ -13,6 +13,10 @@ PORTAL_HUB_CONFIG. It must hold
     db_url                 sqlite:////… or a PostgreSQL URL; an SQLite file is made with 0600
     cookie_name            the portal's: portal_session, or __Host-portal with TLS
 
+and may hold
+
+    content_url            as the portal's setting: the hub is then at the hosts of people's content
+
 The hub needs no Slurm, no sudo and no proxy here, holds no queue, and lets users start nothing:
 the portal does, with its token. It ends nobody's idle server, shares none, and asks nobody on the
 internet for anything.
@@ -42,6 +46,7 @@ KEYS = (
     "db_url",
     "cookie_name",
 )
+MORE_KEYS = ("content_url",)
 SERVER_SCOPES = ["access:servers!user", "read:users!user", "users:activity!user"]
 
 
@@ -57,7 +62,10 @@ def load(path: str | None) -> dict[str, str]:
     missing = [key for key in KEYS if not isinstance(values.get(key), str) or not values[key]]
     if missing:
         raise SystemExit(f"{path} lacks {', '.join(missing)}")
-    return {key: values[key] for key in KEYS}
+    more = {key: values[key] for key in MORE_KEYS if key in values}
+    if not all(isinstance(value, str) for value in more.values()):
+        raise SystemExit(f"{path}: {', '.join(more)} must be text")
+    return {**{key: values[key] for key in KEYS}, **more}
 
 
 def secret(path: str) -> str:
@@ -81,10 +89,16 @@ def configure(c: Any, values: dict[str, str]) -> None:
         "portal_url": values["portal_url"].rstrip("/"),
         "internal_secret": secret(values["internal_secret_file"]),
     }
-    _hub(c, values, public_url)
+    content_url = values.get("content_url", "").rstrip("/")
+    # with a host for each person there is no one address, and only the scheme counts
+    _hub(c, values, public_url if "{user}" in content_url else content_url or public_url)
     _roles(c, secret(values["hub_token_file"]))
     _spawner(c, values["node_url"].rstrip("/"), internal)
     _authenticator(c, public_url, values["cookie_name"], internal)
+    if content_url:
+        secure = content_url.startswith("https://")
+        c.PortalAuthenticator.cookie_name = "__Host-portal-content" if secure else "portal_content"
+        c.PortalAuthenticator.begin_url = "/content/begin"
 
 
 def _hub(c: Any, values: dict[str, str], public_url: str) -> None:

@@ -11,12 +11,14 @@ import ipaddress
 import os
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from portal.content import LABEL, ContentHosts
 from portal.services.sessions.gate import SERVER_PATTERN, host_port, portal_address
 from portal.settings import USERNAME_PATTERN, Settings
 
@@ -62,6 +64,7 @@ HIDDEN_HEADERS = (
 _SAFE_PATH = re.compile(r"^/[^\x00-\x1f\"\\${};]*$")
 _SAFE_HOST = re.compile(r"^[0-9A-Za-z_.\[\]:-]+$")
 _LISTEN = re.compile(r"^(?P<host>\[[0-9a-f:]+\]|[0-9A-Za-z_.-]+):(?P<port>[0-9]{1,5})$")
+_SAFE_HOME = re.compile(r"^https?://[^\x00-\x20\"\\${};]*$")
 _SAFE_COOKIE = re.compile(r"^[A-Za-z0-9_-]+$")
 
 
@@ -85,6 +88,25 @@ class Listener:
 
 
 @dataclass(frozen=True)
+class Content:
+    """Where people's notebooks and TensorBoards are, apart from the portal: `hosts`, by what nginx
+    tells them. `home` is the portal's address; `entry` knows a browser again on its way in."""
+
+    hosts: ContentHosts
+    listener: Listener
+    cookie: str
+    entry: str
+    home: str
+
+    @property
+    def server_name(self) -> str:
+        """The host's name, or the pattern of everyone's, for nginx."""
+        if not self.hosts.by_person:
+            return self.hosts.name
+        return f"~^{LABEL}{re.escape(self.hosts.suffix)}$"
+
+
+@dataclass(frozen=True)
 class FrontDoor:
     """Everything nginx.conf depends on. `portal` and `hub` are host:port on this machine;
     `portal` is also what the gate answers for a session that isn't running; `node_ca` holds the
@@ -101,6 +123,12 @@ class FrontDoor:
     assets: Path | None
     portals: tuple[str, ...] = ()
     node_ca: Path | None = None
+    content: Content | None = None
+
+    @property
+    def gate_cookie(self) -> str:
+        """What the gate asks for: the portal's cookie, or that of the content's own host."""
+        return self.content.cookie if self.content else self.cookie
 
 
 def from_settings(
@@ -131,6 +159,34 @@ def from_settings(
         assets=settings.pages_dir,
         portals=tuple(settings.portals),
         node_ca=_node_ca(settings),
+        content=_content(settings, front, listen, cluster, certificate),
+    )
+
+
+def _content(
+    settings: Settings,
+    front: Listener,
+    listen: str | None,
+    cluster: Listener,
+    certificate: Certificate | None,
+) -> Content | None:
+    """At the front's address where the port is the same, or a load balancer stands before both."""
+    hosts = settings.content
+    if hosts is None or settings.content_url is None:
+        return None
+    chain, key = settings.content_certificate_file, settings.content_certificate_key_file
+    own = Certificate(chain, key) if chain and key else certificate
+    listener = replace(front, certificate=own if front.certificate else None)
+    if listen is None and _port(settings.content_url) != _port(settings.public_url):
+        listener = _listener(settings.content_url, own)
+        if listener.port == cluster.port and _overlap(listener.addresses, cluster.addresses):
+            raise NginxError("content_url and node_url name the same address and port")
+    return Content(
+        hosts=hosts,
+        listener=listener,
+        cookie=settings.content_cookie,
+        entry=settings.entry_cookie,
+        home=settings.public_url,
     )
 
 
@@ -162,13 +218,18 @@ def _listener(url: str, certificate: Certificate | None) -> Listener:
             f"{url} needs a certificate (certificate_file and certificate_key_file), or --listen if"
             " TLS ends before"
         )
-    port = parts.port or (443 if secure else 80)
-    return Listener(_addresses(parts.hostname or ""), port, certificate if secure else None)
+    host = _addresses(parts.hostname or "")
+    return Listener(host, _port(url), certificate if secure else None)
+
+
+def _port(url: str) -> int:
+    parts = urlsplit(url)
+    return parts.port or (443 if parts.scheme == "https" else 80)
 
 
 def _addresses(host: str) -> tuple[str, ...]:
     """Where to listen for a URL's host: an address is itself, a name means every address."""
-    if host == "localhost":
+    if host == "localhost" or host.endswith(".localhost"):
         return ("127.0.0.1",)
     try:
         address = ipaddress.ip_address(host)
@@ -192,6 +253,10 @@ def _upstream(url: str) -> str:
 def render(door: FrontDoor) -> dict[str, str]:
     """File name below the folder → its text; raises NginxError for what nginx.conf can't hold."""
     _check(door)
+    names = _cookies(door)
+    # each takes one of our cookies out, and there may be a stray one besides
+    steps = ["http_cookie", *(f"less_{step}" for step in ("one", "two", "three", "four"))]
+    passes = list(pairwise(steps[: len(names) + 2]))
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         undefined=StrictUndefined,
@@ -205,7 +270,10 @@ def render(door: FrontDoor) -> dict[str, str]:
         scheme=door.scheme,
         portals=door.portals or (door.portal,),
         hub=door.hub,
-        cookie=door.cookie,
+        cookie=door.gate_cookie,
+        cookies=_any_of(names),
+        passes=passes,
+        content=door.content,
         assets=door.assets,
         node_ca=door.node_ca,
         username=USERNAME_PATTERN.strip("^$"),
@@ -216,20 +284,33 @@ def render(door: FrontDoor) -> dict[str, str]:
     return {"nginx.conf": text, **pages}
 
 
+def _cookies(door: FrontDoor) -> list[str]:
+    """Those of ours that no node may see."""
+    return [door.cookie, *((door.content.cookie, door.content.entry) if door.content else ())]
+
+
+def _any_of(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"(?:{'|'.join(names)})"
+
+
 def _check(door: FrontDoor) -> None:
     paths = [door.folder, *(path for path in (door.assets, door.node_ca) if path)]
-    for listener in (door.front, door.cluster):
+    listeners = (door.front, door.cluster, *([door.content.listener] if door.content else []))
+    for listener in listeners:
         if listener.certificate:
             paths += [listener.certificate.chain, listener.certificate.key]
     for path in paths:
         if not _SAFE_PATH.match(str(path)):
             raise NginxError(f"{path} can't be used: absolute, without quotes, braces, $ or ;")
-    addresses = (*door.front.addresses, *door.cluster.addresses)
+    addresses = [address for listener in listeners for address in listener.addresses]
     for host in (door.portal, *door.portals, door.hub, *addresses):
         if host != "*" and not _SAFE_HOST.match(host):
             raise NginxError(f"{host} isn't a host")
-    if not _SAFE_COOKIE.match(door.cookie):
-        raise NginxError(f"{door.cookie} can't be the cookie's name")
+    for name in _cookies(door):
+        if not _SAFE_COOKIE.match(name):
+            raise NginxError(f"{name} can't be the cookie's name")
+    if door.content and not _SAFE_HOME.match(door.content.home):
+        raise NginxError(f"{door.content.home} can't be led to")
 
 
 def write(door: FrontDoor) -> Path:

@@ -191,6 +191,7 @@ def hub_values(site: Site) -> dict[str, str]:
         "cookie_secret_file": str(site.hub_dir / "cookie_secret"),
         "db_url": f"sqlite:///{site.hub_dir}/hub.db",
         "cookie_name": settings.cookie_name,
+        **({"content_url": settings.content_url} if settings.content_url else {}),
     }
 
 

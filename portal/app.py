@@ -29,6 +29,7 @@ from portal.api import (
     cluster,
     cluster_nodes,
     cluster_queue,
+    content,
     environments,
     estimates,
     events,
@@ -58,7 +59,13 @@ from portal.api import (
     tokens,
 )
 from portal.api.health import Checks
-from portal.api.middleware import BodyLimit, OriginCheck, RequestIds, SecurityHeaders
+from portal.api.middleware import (
+    BodyLimit,
+    ContentHostsOnly,
+    OriginCheck,
+    RequestIds,
+    SecurityHeaders,
+)
 from portal.api.passing_on import PassingOn
 from portal.api.schema import api_schema
 from portal.db import Database
@@ -156,6 +163,7 @@ ROOT_ROUTERS = (
     node,
     gate,
     tensorboard_proxy,
+    content,
     spa,  # last: it answers every path that is left
 )
 
@@ -171,6 +179,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.pages = spa.find_files(settings.pages_dir)
     # The last one added sees a request first.
     app.add_middleware(OriginCheck, settings=settings)
+    app.add_middleware(ContentHostsOnly, settings=settings)
     app.add_middleware(BodyLimit, max_bytes=MAX_BODY_BYTES, max_chunk_bytes=CHUNK_BYTES)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(CountRequests, metrics=app.state.metrics, prefix=API)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 PLACE = "{user}"
-_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-_ANY_LABEL = re.compile(_LABEL)
+LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_ANY_LABEL = re.compile(LABEL)
 _PLAIN = re.compile(r"[a-z](?:[a-z0-9]|-(?=[a-z0-9]))*")
-_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+_NAME = re.compile(rf"{LABEL}(?:\.{LABEL})*")
 _PORTS = {"http": 80, "https": 443}
 PATHS = ("/user/", "/tensorboard/", "/content/")
 """What of the portal's a content host serves; the hub's pages go by the front door."""

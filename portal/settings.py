@@ -31,6 +31,7 @@ from pydantic_settings import (
 
 from portal.models import Role
 from portal.registry_auth import registry_hosts
+from portal.settings_content import ContentSettings, content_problem
 from portal.settings_directory import DirectorySettings
 from portal.settings_files import FileSettings
 from portal.settings_listen import ListenSettings
@@ -91,7 +92,13 @@ class Preset(BaseModel):
 
 
 class Settings(
-    DirectorySettings, FileSettings, ListenSettings, MailSettings, NodeTlsSettings, BaseSettings
+    ContentSettings,
+    DirectorySettings,
+    FileSettings,
+    ListenSettings,
+    MailSettings,
+    NodeTlsSettings,
+    BaseSettings,
 ):
     """All settings; read-only after the start."""
 
@@ -201,6 +208,14 @@ class Settings(
             raise ValueError(f"ldap_uid_range\tmust not begin below min_uid, {self.min_uid}")
         return self
 
+    @model_validator(mode="after")
+    def _content_is_apart(self) -> Self:
+        others = [*self.extra_origins, self.node_url]
+        why = self.content and content_problem(self.content, self.public_url, others)
+        if why:
+            raise ValueError(f"content_url\t{why}")
+        return self
+
     @cached_property
     def database(self) -> str:
         """The database's URL; by default SQLite in the state folder."""
@@ -232,6 +247,16 @@ class Settings(
     def cookie_name(self) -> str:
         """A `__Host-` name only works with Secure, that is with TLS."""
         return "__Host-portal" if self.secure_cookies else "portal_session"
+
+    @property
+    def content_cookie(self) -> str:
+        """What opens notebooks and TensorBoards on a host of their own."""
+        return "__Host-portal-content" if self.secure_cookies else "portal_content"
+
+    @property
+    def entry_cookie(self) -> str:
+        """By which a content host knows the browser that it sent to the portal again."""
+        return "__Host-portal-entry" if self.secure_cookies else "portal_entry"
 
     @cached_property
     def origins(self) -> frozenset[str]:

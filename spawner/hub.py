@@ -83,10 +83,12 @@ class Portal:
         timeout_s: float,
         json: Any = None,
         cookie: str | None = None,
+        host: str = "",
     ) -> Answer:
-        """One request: with the user's cookie if one is given, else with our secret. Raises
+        """One request: with the user's cookie, shown at `host`, or with our secret. Raises
         PortalAway. A client for each request: at most a few a second, and nothing to close."""
-        headers = {"Cookie": cookie} if cookie else {"Authorization": f"Bearer {self.secret}"}
+        shown = {"Cookie": cookie or "", "X-Content-Host": host}
+        headers = shown if cookie else {"Authorization": f"Bearer {self.secret}"}
         headers |= {"X-Request-Id": REQUEST.get()} if REQUEST.get() else {}
         client = aiohttp.ClientSession(
             timeout=aiohttp.ClientTimeout(total=timeout_s), cookie_jar=aiohttp.DummyCookieJar()
@@ -248,8 +250,8 @@ class PortalSpawner(Spawner):  # type: ignore[misc]
 
 
 def _url(answer: Answer, hub_url: str) -> str:
-    """Where the hub looks for it, SpawnException if the portal refused: where that says; or, as only
-    the portal can tell whose certificate is the right one, at itself where it speaks TLS."""
+    """Where the hub looks for it, SpawnException if the portal refused: where that says; or, as
+    only the portal can tell whose certificate is the right one, at itself where it speaks TLS."""
     url = answer.body.get("url")
     if answer.status != 200 or not isinstance(url, str):
         raise SpawnException(answer.detail, reason="refused")
@@ -271,7 +273,8 @@ class PortalAuthenticator(Authenticator):  # type: ignore[misc]
     portal_url = Unicode(config=True, help="The portal's address on loopback.")
     internal_secret = Unicode(config=True, help="What the portal's /internal routes ask for.")
     public_url = Unicode(config=True, help="The address in the browser, without a final slash.")
-    cookie_name = Unicode("portal_session", config=True, help="The portal's cookie.")
+    cookie_name = Unicode("portal_session", config=True, help="The portal's cookie, as seen here.")
+    begin_url = Unicode(config=True, help="Where to log in, if not at the portal's login page.")
 
     @property
     def _portal(self) -> Portal:
@@ -319,6 +322,7 @@ class PortalAuthenticator(Authenticator):  # type: ignore[misc]
             "/internal/whoami",
             timeout_s=ASK_TIMEOUT_S,
             cookie=f"{self.cookie_name}={value}",
+            host=handler.request.host,
         )
         name = answer.body.get("name")
         if answer.status == 200 and isinstance(name, str) and USERNAME.fullmatch(name):
@@ -359,7 +363,8 @@ class PortalLoginHandler(BaseHandler):  # type: ignore[misc]
             self.redirect(self.get_next_url(user))
             return
         query = urlencode({"next": self._next_path()})
-        self.redirect(f"{self.authenticator.public_url}/login?{query}")
+        begin = self.authenticator.begin_url or f"{self.authenticator.public_url}/login"
+        self.redirect(f"{begin}?{query}")
 
     def _next_path(self) -> str:
         url = urlsplit(str(self.get_next_url()))

@@ -10,14 +10,14 @@ import ipaddress
 import socket
 from collections.abc import Sequence
 from typing import Annotated
-from urllib.parse import quote
 
 from fastapi import APIRouter, Header, Request, Response
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse
 
 from portal import errors
 from portal.api.deps import Anyone, DatabaseDep, LoopbackOnly, SettingsDep
 from portal.api.language import language_of
+from portal.api.side import CONTENT_HOST, at_portal, elsewhere, shown, to_login, wants_page
 from portal.models import JobState, Session
 from portal.said import TAGS, Language, said
 from portal.services.login import web_sessions
@@ -42,7 +42,9 @@ STALE_IF_AWAY_S = 600
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
-HOME = ("/", "Go to the portal")
+Link = tuple[str, str]
+"""An address of ours and its words."""
+HOME: Link = ("/", "Go to the portal")
 REFUSALS = {Answer.LOGIN: 401, Answer.REFUSED: 403}
 CACHED = {"Cache-Control": f"max-age={FRESH_S}"}
 
@@ -57,10 +59,15 @@ async def gate(
 ) -> Response:
     """204 with `X-Target`, 401 or 403; the headers say how long nginx may keep it. To a target that
     has an `X-Target-Name` it speaks TLS, and only if that is the name in its certificate."""
-    token = request.cookies.get(settings.cookie_name, "")
-    login, live = await look(database, settings, token, server)
+    hosts = settings.content
+    host = hosts.here(request.headers.get(CONTENT_HOST, "")) if hosts else None
+    if hosts and host != hosts.host_of(owner):
+        return Response(status_code=REFUSALS[Answer.REFUSED], headers=CACHED)
+    name = settings.content_cookie if hosts else settings.cookie_name
+    token = request.cookies.get(name, "")
+    login, live = await look(database, settings, token, server, host)
     # Work in a notebook is work: it keeps the web session alive, up to its fixed end.
-    if login is not None and not await keep(database, settings, token, login):
+    if login is not None and not await keep(database, settings, token, login, host):
         login = None
     decision = decide(login.username if login else None, owner, server, live)
     if decision.answer in REFUSALS:
@@ -98,25 +105,22 @@ async def not_entered(
     owner: str,
     server: str,
 ) -> Response:
-    """Why this session can't be entered: log in, it is another's, it isn't running."""
-    token = request.cookies.get(settings.cookie_name, "")
-    caller = await web_sessions.resume(database, settings, token, touch=False)
+    """Why this session can't be entered: log in, it is another's, it isn't running, or it is at
+    another host."""
+    token, host = shown(request, settings)
+    if settings.content and host != settings.content.host_of(owner):
+        return elsewhere(request, settings.content.origin_of(owner))
+    caller = await web_sessions.resume_at(database, settings, token, host, touch=False)
     username = caller.user.username if caller else None
     session = await newest(database, owner, server) if username == owner else None
     answer = decide(username, owner, server, Live.of(session)).answer
     if wants_page(request):
+        if answer is Answer.LOGIN:
+            return to_login(request, settings)
         user_id = caller.user_id if caller else None
-        return _page_for(request, answer, session, await language_of(request, database, user_id))
+        language = await language_of(request, database, user_id)
+        return _page_for(answer, session, language, at_portal(settings, host, ""))
     raise _problem_for(answer, session)
-
-
-def wants_page(request: Request) -> bool:
-    """Whether a browser is about to show the answer; nginx decides by the same rule."""
-    headers = request.headers
-    if request.method not in {"GET", "HEAD"} or "upgrade" in headers:
-        return False
-    mode = headers.get("sec-fetch-mode", "")
-    return mode == "navigate" or (not mode and "text/html" in headers.get("accept", ""))
 
 
 def _problem_for(answer: Answer, session: Session | None) -> errors.PortalError:
@@ -132,33 +136,22 @@ def _problem_for(answer: Answer, session: Session | None) -> errors.PortalError:
     return errors.NotRunning(" ".join((f"{title}.", *sentences)))
 
 
-def _page_for(
-    request: Request, answer: Answer, session: Session | None, language: Language
-) -> Response:
-    if answer is Answer.LOGIN:
-        return to_login(request)
+def _page_for(answer: Answer, session: Session | None, language: Language, portal: str) -> Response:
+    """`portal` is what an address of the portal's own begins with, seen from this page."""
+    home = (f"{portal}{HOME[0]}", HOME[1])
     if answer is Answer.REFUSED:
         text = "Only the person who started a session can open it. Are you logged in as them?"
-        return page("This session belongs to somebody else", [text], language, status=403)
+        title = "This session belongs to somebody else"
+        return page(title, [text], language, status=403, link=home)
     if answer is Answer.ENTER:
         opens = ["It opens by itself."]
-        return page("Your session is ready", opens, language, status=503, refresh_s=1)
+        title = "Your session is ready"
+        return page(title, opens, language, status=503, refresh_s=1, link=home)
     title, sentences, refresh_s = explain(session)
     ended = session is not None and session.state is JobState.ENDED
-    link = (f"/start-again/{session.name}", "Start it again") if session and ended else HOME
+    again = f"{portal}/start-again/{session.name}" if session and ended else ""
+    link = (again, "Start it again") if again else home
     return page(title, sentences, language, status=424, refresh_s=refresh_s, link=link)
-
-
-def to_login(request: Request) -> Response:
-    """To the login page, which leads back here. The path stays as the browser wrote it."""
-    raw: bytes = request.scope.get("raw_path") or request.url.path.encode()
-    back = raw.decode("latin-1")
-    if request.url.query:
-        back = f"{back}?{request.url.query}"
-    headers = {"Cache-Control": "no-store"}
-    return RedirectResponse(
-        f"/login?next={quote(back, safe='/')}", status_code=302, headers=headers
-    )
 
 
 _ENDED = {
@@ -226,10 +219,10 @@ def page(
     *,
     status: int,
     refresh_s: int | None = None,
-    link: tuple[str, str] = HOME,
+    link: Link = HOME,
 ) -> HTMLResponse:
     """A small page that needs nothing else and runs nothing; every text in it is in this language
-    as far as it is ours, and escaped. `link` is an address of ours and its words."""
+    as far as it is ours, and escaped."""
     again = f'\n<meta http-equiv="refresh" content="{refresh_s}">' if refresh_s else ""
     paragraphs = [html.escape(said(sentence, language)) for sentence in sentences]
     return HTMLResponse(

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel
 
 from portal.api.deps import InternalSecret, LoopbackOnly, PartsDep, SettingsDep
+from portal.api.side import CONTENT_HOST
 from portal.errors import LoginRequired, NotFound
 from portal.models import Role
 from portal.services.login import accounts, web_sessions
@@ -46,10 +47,15 @@ class ServerState(BaseModel):
 
 @router.get("/whoami", dependencies=[LoopbackOnly])
 async def whoami(request: Request, parts: PartsDep, settings: SettingsDep) -> Whoami:
-    """Does not keep the web session alive: only its owner's own requests do."""
-    token = request.cookies.get(settings.cookie_name, "")
-    session = await web_sessions.resume(parts.db, settings, token, touch=False)
-    if session is None:
+    """Does not keep the web session alive: only its owner's own requests do. Where content has
+    hosts of its own, it is that host's cookie, and whoever's host it is."""
+    hosts = settings.content
+    host = hosts.here(request.headers.get(CONTENT_HOST, "")) if hosts else None
+    if hosts and host is None:
+        raise LoginRequired
+    token = request.cookies.get(settings.content_cookie if hosts else settings.cookie_name, "")
+    session = await web_sessions.resume_at(parts.db, settings, token, host, touch=False)
+    if session is None or (hosts and hosts.host_of(session.user.username) != host):
         raise LoginRequired
     return Whoami(name=session.user.username, admin=session.user.role is Role.ADMIN)
 

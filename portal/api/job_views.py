@@ -117,7 +117,7 @@ def job_fields(
         "submitted_at": job.submitted_at or job.created_at,
         "array": array_out(job, tasks, scalars.so_far(parts, job) if tasks else {}),
         "usage": UsageOut(**job.usage) if job.usage else None,
-        "tensorboard": TensorboardOut.of(board) if board else None,
+        "tensorboard": TensorboardOut.of(board, parts.settings) if board else None,
     }
 
 

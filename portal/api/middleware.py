@@ -9,10 +9,13 @@ from typing import Any
 
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import HTTPConnection
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import RedirectResponse
 
 from portal.api.bearer import has_bearer
-from portal.errors import OriginRefused, TooLarge, problem_response
+from portal.api.side import content_host, content_origin, wants_page
+from portal.content import PATHS
+from portal.errors import NotFound, OriginRefused, TooLarge, problem_response
 from portal.logging import begin_request
 from portal.origin import origin_allowed
 from portal.services.audit.audit import is_request
@@ -125,6 +128,31 @@ class BodyLimit:
         await self.app(scope, counted, send)
 
 
+class ContentHostsOnly:
+    """At a content host there is nothing of the portal's but what belongs there: whatever nginx
+    lets through, no page of a user's has the API on its own origin."""
+
+    EXEMPT = ("/internal/", "/node/")
+
+    def __init__(self, app: App, settings: Settings) -> None:
+        self.app = app
+        self.settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        here = scope["type"] in {"http", "websocket"} and not scope["path"].startswith(self.EXEMPT)
+        if not here or content_host(HTTPConnection(scope), self.settings) is None:
+            await self.app(scope, receive, send)
+            return
+        path = scope["path"]
+        if path.startswith(PATHS):
+            await self.app(scope, receive, send)
+        elif path == "/" and scope["type"] == "http" and wants_page(Request(scope)):
+            home = RedirectResponse(f"{self.settings.public_url}/", status_code=302)
+            await home(scope, receive, send)
+        else:
+            await problem_response(NotFound())(scope, receive, send)
+
+
 class OriginCheck:
     """Refuses what a foreign page makes a browser send; `EXEMPT` act on no cookie.
 
@@ -155,12 +183,17 @@ class OriginCheck:
 
     def _allowed(self, connection: HTTPConnection) -> bool:
         takes_token = connection.scope["path"].startswith(self.TAKE_TOKENS)
+        own_origins, cookie = self.settings.origins, self.settings.cookie_name
+        content = content_host(connection, self.settings)
+        if content is not None:
+            own_origins = frozenset({content_origin(self.settings, content)})
+            cookie = self.settings.content_cookie
         return origin_allowed(
             method=connection.scope.get("method", "GET"),
             websocket=connection.scope["type"] == "websocket",
-            has_cookie=self.settings.cookie_name in connection.cookies,
+            has_cookie=cookie in connection.cookies,
             has_token=takes_token and has_bearer(connection),
             origin=connection.headers.get("origin"),
             sec_fetch_site=connection.headers.get("sec-fetch-site"),
-            own_origins=self.settings.origins,
+            own_origins=own_origins,
         )

@@ -144,7 +144,7 @@ async def extend_session(
 async def start_tensorboard(session: LiveSession, parts: PartsDep, ip: ClientIp) -> TensorboardOut:
     """The session's TensorBoard, started if it doesn't run."""
     board = await tensorboards.want(parts, session, session.user, None, ip)
-    return TensorboardOut.of(board)
+    return TensorboardOut.of(board, parts.settings)
 
 
 @router.post("/sessions/{session_id}/use")

@@ -14,7 +14,7 @@ from portal.errors import NotFound
 
 IMMUTABLE = "public, max-age=31536000, immutable"
 # Paths of others: a page that answered here would look like an API that works.
-NOT_PAGES = ("api/", "internal/", "node/", "hub/", "user/", "tensorboard/")
+NOT_PAGES = ("api/", "internal/", "node/", "hub/", "user/", "tensorboard/", "content/")
 
 router = APIRouter(include_in_schema=False)
 

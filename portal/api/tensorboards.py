@@ -12,6 +12,7 @@ from portal.models import JobKind, JobState, TensorboardState
 from portal.services.jobs import jobs
 from portal.services.sessions import sessions
 from portal.services.tensorboards import tensorboards, viewers
+from portal.settings import Settings
 
 router = APIRouter(tags=["tensorboards"])
 
@@ -44,8 +45,8 @@ class SeenTensorboard(BaseModel):
     shared_groups: list[str]
 
     @classmethod
-    def of(cls, seen: viewers.Seen) -> "SeenTensorboard":
-        board = TensorboardOut.of(seen.board)
+    def of(cls, seen: viewers.Seen, settings: Settings) -> "SeenTensorboard":
+        board = TensorboardOut.of(seen.board, settings)
         return cls(
             id=board.id,
             name=seen.name,
@@ -82,7 +83,8 @@ async def list_tensorboards(
     found = await viewers.page(parts.db, user, shared=shared, cursor=cursor)
     shown = found[: viewers.PAGE]
     more = viewers.cursor_of(shown[-1]) if len(found) > len(shown) else None
-    return TensorboardPage(items=[SeenTensorboard.of(seen) for seen in shown], next_cursor=more)
+    items = [SeenTensorboard.of(seen, parts.settings) for seen in shown]
+    return TensorboardPage(items=items, next_cursor=more)
 
 
 @router.put("/sessions/{session_id}/tensorboard")
@@ -96,7 +98,9 @@ async def start_tensorboard(
     """Have a TensorBoard for this session; what runs already is kept."""
     session = await sessions.get(parts, user, session_id)
     logdir = body.logdir if body else None
-    return TensorboardOut.of(await tensorboards.want(parts, session, user, logdir, ip))
+    return TensorboardOut.of(
+        await tensorboards.want(parts, session, user, logdir, ip), parts.settings
+    )
 
 
 @router.get("/sessions/{session_id}/tensorboard")
@@ -105,7 +109,7 @@ async def get_tensorboard(session_id: str, user: CurrentUser, parts: PartsDep) -
     board = await tensorboards.of_parent(parts, await sessions.get(parts, user, session_id))
     if board is None:
         raise NotFound("This session has no TensorBoard yet.")
-    return TensorboardOut.of(board)
+    return TensorboardOut.of(board, parts.settings)
 
 
 @router.delete("/sessions/{session_id}/tensorboard", status_code=204)
@@ -130,7 +134,7 @@ async def start_job_tensorboard(
     """Have a TensorBoard for this job, whether it runs or has ended; what runs already is kept."""
     job = await jobs.get(parts, user, job_id)
     logdir = body.logdir if body else None
-    return TensorboardOut.of(await tensorboards.want(parts, job, user, logdir, ip))
+    return TensorboardOut.of(await tensorboards.want(parts, job, user, logdir, ip), parts.settings)
 
 
 @router.get("/jobs/{job_id}/tensorboard")
@@ -139,7 +143,7 @@ async def get_job_tensorboard(job_id: str, user: CurrentUser, parts: PartsDep) -
     board = await tensorboards.of_parent(parts, await jobs.get(parts, user, job_id))
     if board is None:
         raise NotFound("This job has no TensorBoard yet.")
-    return TensorboardOut.of(board)
+    return TensorboardOut.of(board, parts.settings)
 
 
 @router.delete("/jobs/{job_id}/tensorboard", status_code=204)

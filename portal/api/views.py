@@ -9,6 +9,7 @@ from portal.models import JobState, Session, Tensorboard, TensorboardState
 from portal.parts import Parts
 from portal.services.sessions import extending, uses
 from portal.services.tensorboards import tensorboards
+from portal.settings import Settings
 from spawner.model import Outcome
 
 Name = Annotated[str, Field(max_length=64)]
@@ -59,7 +60,7 @@ class TimelineEntry(BaseModel):
 
 
 class TensorboardOut(BaseModel):
-    """A TensorBoard; `url` is there while it runs."""
+    """A TensorBoard; `url` is there while it runs, a path or, at another host, a whole address."""
 
     id: str
     state: TensorboardState
@@ -68,12 +69,13 @@ class TensorboardOut(BaseModel):
     logdir: str
 
     @classmethod
-    def of(cls, board: Tensorboard) -> "TensorboardOut":
+    def of(cls, board: Tensorboard, settings: Settings) -> "TensorboardOut":
         running = board.state is TensorboardState.RUNNING
+        path = f"/tensorboard/{board.id}/"
         return cls(
             id=board.id,
             state=board.state,
-            url=f"/tensorboard/{board.id}/" if running else None,
+            url=settings.content_address(board.user.username, path) if running else None,
             reason=board.reason,
             logdir=board.logdir,
         )
@@ -90,7 +92,8 @@ class ExtensionOut(BaseModel):
 class SessionOut(BaseModel):
     """A session as its owner sees it; times in UTC. `extension` is there while it runs,
     `idle_since` once nothing has run in it for as long as the site thinks worth a word.
-    JupyterLab's page is `url`, followed by `opens` where there is a notebook to begin with."""
+    JupyterLab's page is `url`, a path or, at another host, a whole address, followed by `opens`
+    where there is a notebook to begin with."""
 
     id: str
     name: str
@@ -139,13 +142,17 @@ def session_out(
         environment=session.environment or "",
         environment_title=environment_title(parts, session.environment),
         resources=ResourcesOut(**session.resources),
-        url=session.base_url if running else None,
+        url=_url(parts, session) if running else None,
         submitted_at=session.submitted_at or session.created_at,
         timeline=timeline(session),
-        tensorboard=TensorboardOut.of(board) if board else None,
+        tensorboard=TensorboardOut.of(board, parts.settings) if board else None,
         extension=extension_out(parts, session) if running else None,
         idle_since=idle_since if running else None,
     )
+
+
+def _url(parts: Parts, session: Session) -> str:
+    return parts.settings.content_address(session.user.username, session.base_url)
 
 
 def extension_out(parts: Parts, session: Session) -> ExtensionOut:

@@ -35,6 +35,8 @@ from portal.models.jobs import (
 from portal.models.limits import Association, Limit, UsageDay, UsageRead
 from portal.models.people import (
     AccessToken,
+    ContentCode,
+    ContentLogin,
     GroupLeader,
     GroupMembership,
     HalfLogin,
@@ -58,6 +60,8 @@ __all__ = [
     "Base",
     "BatchJob",
     "BenchmarkRun",
+    "ContentCode",
+    "ContentLogin",
     "GroupLeader",
     "GroupMembership",
     "HalfLogin",

@@ -136,6 +136,38 @@ class WebSession(Base):
     user: Mapped[User] = relationship(lazy="joined", innerjoin=True)
 
 
+class ContentLogin(Base):
+    """A web session of its owner's on one content host: what the cookie there is kept as. It opens
+    nothing else, ends with its web session, and has no end of its own.
+    """
+
+    __tablename__ = "content_logins"
+
+    id: Mapped[str] = mapped_column(String(36), primary_key=True, default=new_id)
+    token_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    web_session_id: Mapped[str] = mapped_column(
+        ForeignKey("web_sessions.id", ondelete="CASCADE"), index=True
+    )
+    host: Mapped[str] = mapped_column(String(255))
+    created_at: Mapped[datetime] = mapped_column(default=utcnow)
+
+
+class ContentCode(Base):
+    """A code, good once and for seconds, that becomes a `ContentLogin` in the one browser whose
+    content host has sent it here: `state_hash` is of what that browser keeps."""
+
+    __tablename__ = "content_codes"
+
+    id: Mapped[str] = mapped_column(String(36), primary_key=True, default=new_id)
+    code_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    web_session_id: Mapped[str] = mapped_column(
+        ForeignKey("web_sessions.id", ondelete="CASCADE"), index=True
+    )
+    host: Mapped[str] = mapped_column(String(255))
+    state_hash: Mapped[str] = mapped_column(String(64))
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+
+
 class HalfLogin(Base):
     """A login whose password was right, and which `awaits` something still: a code, or another
     password in place of one that was good for one change only.

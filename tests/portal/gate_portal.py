@@ -17,6 +17,7 @@ from fastapi import FastAPI
 from sqlalchemy import create_engine
 from sqlalchemy.orm import Session as DbSession
 
+from portal.app import create_app
 from portal.db import Database, utcnow
 from portal.directory import open_directory
 from portal.models import (
@@ -34,7 +35,7 @@ from portal.serve import server_config
 from portal.services.login.hashes import hash_token
 from portal.services.people.people import People
 from portal.settings import Settings
-from tests.portal.gate_world import Answer, Upstream, read_answer, wait_until
+from tests.portal.gate_world import Answer, Upstream, read_answer, reply, wait_until
 
 TARGET = "10.77.0.11:40123"
 
@@ -197,6 +198,22 @@ def serving(app: FastAPI, settings: Settings) -> Iterator[None]:
     finally:
         server.should_exit = True
         thread.join(10)
+
+
+@contextmanager
+def real_portal(folder: Path, **changes: Any) -> Iterator[Real]:
+    """The application with these settings, alice, bob and carol in it, and a node."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    settings = gate_settings(folder, listen_port=port, **changes)
+    app = create_app(settings)
+    app.router.lifespan_context = only_what_routes_use
+    node = Upstream(lambda *_: reply())
+    made = Real(settings, node)
+    made.add_people()
+    with serving(app, settings):
+        yield made
+    node.stop()
 
 
 def problem(answer: Answer) -> dict[str, Any]:

@@ -15,12 +15,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from deploy.nginx import Certificate, FrontDoor, Listener, command, write
+from deploy.nginx import Certificate, Content, FrontDoor, Listener, command, write
+from portal.content import ContentHosts
 
 USERS = {"token-of-alice": "alice", "token-of-bob": "bob", "token-of-carol": "carol"}
+CONTENT_COOKIES = ("content", "entry")
 WAIT_S = 60.0
 PAGE = {"Accept": "text/html", "Sec-Fetch-Mode": "navigate"}
 HOME = "/user/alice/s1/"
@@ -244,10 +246,12 @@ def world(
     assets: Path | None = None,
     portal_port: int | None = None,
     node_ca: Path | None = None,
+    content_url: str | None = None,
 ) -> Iterator[World]:
     """A running front door in a folder of its own, as an account without rights.
 
-    `portal_port`: a real portal's, in the place of ours; `node_ca`: whom it believes of nodes.
+    `portal_port`: a real portal's, in the place of ours; `node_ca`: whom it believes of nodes;
+    `content_url`: as the setting.
     """
     folder = Path(tempfile.mkdtemp(prefix="gate-", dir="/tmp"))
     folder.chmod(0o755)
@@ -268,6 +272,11 @@ def world(
             assets=assets,
             node_ca=node_ca,
         )
+        if content_url:
+            hosts = ContentHosts.of(content_url)
+            names = [f"{'__Host-portal-' if tls else 'portal_'}{name}" for name in CONTENT_COOKIES]
+            home = f"{door.scheme}://portal.test"
+            door = replace(door, content=Content(hosts, door.front, *names, home))
         made = World(door, portal, hub, node)
         made.targets[("alice", "s1")] = node.address
         portal.answer = made.gate

@@ -9,6 +9,7 @@ import pytest
 from traitlets.config import Config
 
 from deploy.jupyterhub_config import KEYS, configure, load, secret
+from portal.settings import Settings
 
 
 def values(folder: Path) -> dict[str, str]:
@@ -86,3 +87,38 @@ def test_what_is_open_and_what_is_shut(tmp_path: Path) -> None:
     assert c.PortalAuthenticator.public_url == "https://portal.example"
     assert c.Spawner.hub_connect_url == "http://10.77.0.1:8002"
     assert c.JupyterHub.hub_bind_url.startswith("http://127.0.0.1:")
+
+
+@pytest.mark.parametrize(
+    ("content_url", "hub_url", "cookie"),
+    [
+        ("https://jupyter.example", "https://jupyter.example/", "__Host-portal-content"),
+        ("https://{user}.jupyter.example", "https://portal.example/", "__Host-portal-content"),
+        ("http://jupyter.example", "http://jupyter.example/", "portal_content"),
+    ],
+)
+def test_at_the_hosts_of_content(
+    tmp_path: Path, content_url: str, hub_url: str, cookie: str
+) -> None:
+    given = {**values(tmp_path), "content_url": content_url}
+    assert load(written(tmp_path, json.dumps(given), "hub.json")) == given
+    c = Config()
+    configure(c, given)
+    assert c.JupyterHub.public_url == hub_url
+    assert c.PortalAuthenticator.cookie_name == cookie
+    assert c.PortalAuthenticator.begin_url == "/content/begin"
+    assert c.PortalAuthenticator.public_url == "https://portal.example"
+
+
+def test_the_hub_and_the_portal_call_the_cookie_the_same(tmp_path: Path) -> None:
+    for scheme in ("http", "https"):
+        c = Config()
+        configure(c, {**values(tmp_path), "content_url": f"{scheme}://jupyter.example"})
+        settings = Settings.model_construct(public_url=f"{scheme}://portal.example")
+        assert c.PortalAuthenticator.cookie_name == settings.content_cookie
+
+
+def test_a_content_url_that_is_none(tmp_path: Path) -> None:
+    given = {**values(tmp_path), "content_url": 3}
+    with pytest.raises(SystemExit, match="content_url"):
+        load(written(tmp_path, json.dumps(given), "hub.json"))

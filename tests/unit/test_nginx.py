@@ -209,3 +209,97 @@ def test_idle_connections_to_the_portal_are_closed_by_nginx_first() -> None:
     kept = re.search(r"keepalive_timeout (\d+)s;", upstream)
     assert kept is not None
     assert int(kept.group(1)) < server_config(FastAPI(), settings()).timeout_keep_alive
+
+
+def listens(text: str) -> list[str]:
+    return re.findall(r"^\s+listen (.*);$", text, re.M)
+
+
+def with_content(url: str, **changes: Any) -> tuple[FrontDoor, str]:
+    made = from_settings(settings(content_url=url, **changes), Path("/srv/nginx"))
+    return made, render(made)["nginx.conf"]
+
+
+def test_without_content_url_there_is_no_word_of_it() -> None:
+    text = render(door())["nginx.conf"]
+    for word in ("content", "by_another", "$foreign_act", "less_three"):
+        assert word not in text
+
+
+def test_content_is_on_the_same_port_by_its_name() -> None:
+    made, text = with_content("http://jupyter.localhost:8000")
+    assert made.content is not None
+    assert made.content.listener == made.front
+    assert listens(text) == ["127.0.0.1:8000", "127.0.0.1:8000", "10.77.0.1:8002"]
+    assert 'server_name "jupyter.localhost";' in text
+    assert 'return 302 "http://127.0.0.1:8000/";' in text
+
+
+def test_on_a_port_of_its_own_other_names_get_nothing() -> None:
+    _, text = with_content("http://{user}.jupyter.localhost:8100")
+    assert listens(text) == ["127.0.0.1:8000", *["127.0.0.1:8100"] * 2, "10.77.0.1:8002"]
+    first = text.partition("listen 127.0.0.1:8100;")[2].partition("}")[0]
+    assert first.split() == ["server_name", "_;", "return", "404;"]
+    pattern = re.search(r'server_name "~(.*)";', text)
+    assert pattern is not None
+    for host, found in (
+        ("alice.jupyter.localhost", True),
+        ("jupyter.localhost", False),
+        ("a.b.jupyter.localhost", False),
+        ("alicexjupyter.localhost", False),
+        ("alice.jupyter.localhost.evil", False),
+    ):
+        assert (re.search(pattern[1], host) is not None) is found
+
+
+def test_content_has_the_portals_certificate_or_its_own(tmp_path: Path) -> None:
+    urls = {"public_url": "https://portal.test", "content_url": "https://{user}.jupyter.test"}
+    certificate = {"certificate_file": "/tls/chain.pem", "certificate_key_file": "/tls/key.pem"}
+    made = from_settings(settings(**urls, **certificate), tmp_path)
+    assert made.content is not None
+    assert made.content.listener.certificate == CERTIFICATE
+    own = {
+        "content_certificate_file": "/tls/wildcard.pem",
+        "content_certificate_key_file": "/tls/wildcard.key",
+    }
+    made = from_settings(settings(**urls, **certificate, **own), tmp_path)
+    assert made.content is not None
+    assert made.content.listener.certificate == Certificate(
+        Path("/tls/wildcard.pem"), Path("/tls/wildcard.key")
+    )
+    text = render(made)["nginx.conf"]
+    assert text.count('ssl_certificate "/tls/wildcard.pem";') == 1
+    assert text.count('ssl_certificate "/tls/chain.pem";') == 1
+    assert "__Host-portal-content" in text
+    before = from_settings(settings(**urls), tmp_path, listen="127.0.0.1:9000")
+    assert listens(render(before)["nginx.conf"])[:2] == ["127.0.0.1:9000"] * 2
+
+
+def test_content_and_the_nodes_want_ports_of_their_own() -> None:
+    with pytest.raises(NginxError, match="same address and port"):
+        with_content("http://jupyter.test:8002")
+
+
+def test_at_content_each_location_sets_the_address_of_the_peer_too() -> None:
+    _, text = with_content("http://jupyter.localhost:8000")
+    block = text.partition("# --- people's content")[2]
+    locations = re.findall(r"location [^{]*(?:\{[\d,]+\}[^{]*)*\{\n(.*?)\n        \}", block, re.S)
+    proxies = [body for body in locations if "proxy_pass " in body]
+    assert len(proxies) == 8  # the cluster-facing listener's two are among them
+    for body in proxies:
+        gate = "/internal/gate" in body
+        assert gate or "proxy_set_header X-Forwarded-For $remote_addr;" in body
+        assert gate == ("proxy_set_header X-Content-Host $http_host;" in body)
+    front = text.partition("# --- the front")[2].partition("# --- people's content")[0]
+    for gone in ("/internal/gate", "auth_request", "http://hub", "$target"):
+        assert gone not in front
+
+
+@pytest.mark.parametrize(
+    "home", ["http://portal.test/$x", 'http://a"', "javascript:x", "http://a b"]
+)
+def test_nothing_can_be_injected_by_the_portals_address(home: str) -> None:
+    made, _ = with_content("http://jupyter.localhost:8000")
+    assert made.content is not None
+    with pytest.raises(NginxError):
+        render(dataclasses.replace(made, content=dataclasses.replace(made.content, home=home)))

@@ -5961,7 +5961,8 @@ export interface components {
          * SessionOut
          * @description A session as its owner sees it; times in UTC. `extension` is there while it runs,
          *     `idle_since` once nothing has run in it for as long as the site thinks worth a word.
-         *     JupyterLab's page is `url`, followed by `opens` where there is a notebook to begin with.
+         *     JupyterLab's page is `url`, a path or, at another host, a whole address, followed by `opens`
+         *     where there is a notebook to begin with.
          */
         SessionOut: {
             /** Advice */
@@ -6375,7 +6376,7 @@ export interface components {
         };
         /**
          * TensorboardOut
-         * @description A TensorBoard; `url` is there while it runs.
+         * @description A TensorBoard; `url` is there while it runs, a path or, at another host, a whole address.
          */
         TensorboardOut: {
             /** Id */

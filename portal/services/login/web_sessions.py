@@ -6,11 +6,11 @@ The browser holds a random token, the database its hash.
 import secrets
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, select
+from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from portal.db import Database, utcnow
-from portal.models import AccessToken, HalfLogin, HalfLoginStep, User, WebSession
+from portal.models import AccessToken, ContentLogin, HalfLogin, HalfLoginStep, User, WebSession
 from portal.services.login import second_factor
 from portal.services.login.attempts import Caller
 from portal.services.login.hashes import hash_token
@@ -102,11 +102,39 @@ async def resume_any(
     """As `resume`, and also a web session in which its owner must still enrol."""
     if not 0 < len(token) <= MAX_TOKEN_LENGTH:
         return None
+    return await _open_one(database, settings, WebSession.token_hash == hash_token(token), touch)
+
+
+async def resume_at(
+    database: Database, settings: Settings, token: str, host: str | None, *, touch: bool = True
+) -> WebSession | None:
+    """As `resume`, of what a browser shows at this content host; None is the portal's own. Neither
+    host's cookie opens anything at another."""
+    if host is None:
+        return await resume(database, settings, token, touch=touch)
+    if not 0 < len(token) <= MAX_TOKEN_LENGTH:
+        return None
+    here = select(ContentLogin.web_session_id).where(
+        ContentLogin.token_hash == hash_token(token), ContentLogin.host == host
+    )
+    session = await _open_one(database, settings, WebSession.id.in_(here), touch)
+    return None if session is None or must_enrol(session, settings) else session
+
+
+async def open_by_id(
+    database: Database, settings: Settings, web_session_id: str
+) -> WebSession | None:
+    """As `resume`, of a web session that something of ours names."""
+    session = await _open_one(database, settings, WebSession.id == web_session_id, touch=True)
+    return None if session is None or must_enrol(session, settings) else session
+
+
+async def _open_one(
+    database: Database, settings: Settings, which: ColumnElement[bool], touch: bool
+) -> WebSession | None:
     now = utcnow()
     async with database.session() as db:
-        session = await db.scalar(
-            select(WebSession).where(WebSession.token_hash == hash_token(token))
-        )
+        session = await db.scalar(select(WebSession).where(which))
         if session is None or not may_enter(session.user):
             return None
         idle = now - session.last_seen_at

@@ -15,7 +15,17 @@ from typing import Any
 from sqlalchemy import Boolean, Select, and_, bindparam, or_, select
 
 from portal.db import Database, utcnow
-from portal.models import Job, JobKind, JobState, Role, Session, User, Wanted, WebSession
+from portal.models import (
+    ContentLogin,
+    Job,
+    JobKind,
+    JobState,
+    Role,
+    Session,
+    User,
+    Wanted,
+    WebSession,
+)
 from portal.services.login import web_sessions
 from portal.services.login.hashes import hash_token
 from portal.services.people.roles import MAY_ENTER
@@ -116,43 +126,49 @@ _MAY_DO_WITHOUT = [
 """The roles whose logins need no second factor."""
 
 
-def open_login(*columns: Any) -> Select[Any]:
-    """The login that a cookie's token opens, and more columns, of what the caller joins to it.
+def open_login(*columns: Any, content: bool = False) -> Select[Any]:
+    """The login that a cookie's token opens, and more columns, of what the caller joins to it;
+    `content`: the cookie of a content host, which counts at that host alone.
 
-    The rule is web_sessions.resume's, in SQL; tests hold the two together. Its parameters are
+    The rule is web_sessions.resume_at's, in SQL; tests hold the two together. Its parameters are
     `login_parameters`: a query is made once, for making one costs more than asking it.
     """
-    return (
-        select(User.id, User.username, WebSession.last_seen_at, *columns)
-        .select_from(WebSession)
-        .join(User, WebSession.user_id == User.id)
-        .where(
-            WebSession.token_hash == bindparam("token_hash"),
-            WebSession.expires_at > bindparam("now"),
-            WebSession.last_seen_at > bindparam("idle_since"),
-            MAY_ENTER,
-            or_(WebSession.second_factor_at.is_not(None), *_MAY_DO_WITHOUT),
-        )
+    query = select(User.id, User.username, WebSession.last_seen_at, *columns)
+    query = query.select_from(WebSession).join(User, WebSession.user_id == User.id)
+    token = WebSession.token_hash == bindparam("token_hash")
+    if content:
+        query = query.join(ContentLogin, ContentLogin.web_session_id == WebSession.id)
+        there = ContentLogin.host == bindparam("host")
+        token = and_(ContentLogin.token_hash == bindparam("token_hash"), there)
+    return query.where(
+        token,
+        WebSession.expires_at > bindparam("now"),
+        WebSession.last_seen_at > bindparam("idle_since"),
+        MAY_ENTER,
+        or_(WebSession.second_factor_at.is_not(None), *_MAY_DO_WITHOUT),
     )
 
 
-def login_parameters(settings: Settings, token: str) -> dict[str, Any]:
+def login_parameters(settings: Settings, token: str, host: str | None = None) -> dict[str, Any]:
     now = utcnow()
     idle = timedelta(hours=settings.web_session_idle_hours)
     required = settings.second_factor_required_for
     return {
         "token_hash": hash_token(token),
+        **({"host": host} if host is not None else {}),
         "now": now,
         "idle_since": now - idle,
         **{f"{role.value}_without": role not in required for role in Role},
     }
 
 
-async def keep(database: Database, settings: Settings, token: str, login: Login) -> bool:
+async def keep(
+    database: Database, settings: Settings, token: str, login: Login, host: str | None = None
+) -> bool:
     """Keep a login alive by its use, about once a minute; False if it is over after all."""
     if utcnow() - login.last_seen_at < web_sessions.TOUCH_EVERY:
         return True
-    return await web_sessions.resume(database, settings, token) is not None
+    return await web_sessions.resume_at(database, settings, token, host) is not None
 
 
 _JOB = Job.__table__
@@ -163,28 +179,38 @@ _OWN_LIVE = and_(
     _JOB.c.kind == JobKind.SESSION,
     _JOB.c.state != JobState.ENDED,
 )
-LOOK = (
-    open_login(
-        _JOB.c.name,
-        _JOB.c.state,
-        _JOB.c.wanted,
-        _SESSION.c.ready_at,
-        _SESSION.c.target_host,
-        _SESSION.c.target_port,
-        _SESSION.c.tls_name,
+
+
+def _look(*, content: bool) -> Select[Any]:
+    return (
+        open_login(
+            _JOB.c.name,
+            _JOB.c.state,
+            _JOB.c.wanted,
+            _SESSION.c.ready_at,
+            _SESSION.c.target_host,
+            _SESSION.c.target_port,
+            _SESSION.c.tls_name,
+            content=content,
+        )
+        .outerjoin(_JOB, _OWN_LIVE)
+        .outerjoin(_SESSION, _SESSION.c.id == _JOB.c.id)
     )
-    .outerjoin(_JOB, _OWN_LIVE)
-    .outerjoin(_SESSION, _SESSION.c.id == _JOB.c.id)
-)
+
+
+LOOK = _look(content=False)
+LOOK_AT_CONTENT = _look(content=True)
 
 
 async def look(
-    database: Database, settings: Settings, token: str, server: str
+    database: Database, settings: Settings, token: str, server: str, host: str | None = None
 ) -> tuple[Login | None, Live | None]:
-    """Whose cookie this is, and their own live session of that name: one indexed query."""
-    parameters = {**login_parameters(settings, token), "server": server}
+    """Whose cookie this is, and their own live session of that name: one indexed query. `host` is
+    the content host that the cookie was shown at; None: the portal's own."""
+    parameters = {**login_parameters(settings, token, host), "server": server}
+    query = LOOK if host is None else LOOK_AT_CONTENT
     async with database.engine.connect() as connection:
-        row = (await connection.execute(LOOK, parameters)).one_or_none()
+        row = (await connection.execute(query, parameters)).one_or_none()
     if row is None:
         return None, None
     login = Login(*row[:3])

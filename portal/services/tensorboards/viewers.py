@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import and_, bindparam, exists, or_, select
+from sqlalchemy import Select, and_, bindparam, exists, or_, select
 from sqlalchemy.orm import aliased
 
 from portal.db import Database
@@ -70,45 +70,59 @@ class Board:
     groups_at: datetime | None
 
 
-_LOOK = (
-    open_login(
-        Tensorboard.id,
-        Tensorboard.state,
-        Tensorboard.reason,
-        Tensorboard.host,
-        Tensorboard.port,
-        Tensorboard.tls_name,
-        Tensorboard.secret,
-        Tensorboard.last_request_at,
-        _OWNER.username,
-        _IS_OWN,
-        _BY_NAME,
-        User.groups_at,
+def _look(*, content: bool) -> Select[Any]:
+    may_look = and_(Tensorboard.id == bindparam("board_id"), or_(_IS_OWN, _SHARED))
+    return (
+        open_login(
+            Tensorboard.id,
+            Tensorboard.state,
+            Tensorboard.reason,
+            Tensorboard.host,
+            Tensorboard.port,
+            Tensorboard.tls_name,
+            Tensorboard.secret,
+            Tensorboard.last_request_at,
+            _OWNER.username,
+            _IS_OWN,
+            _BY_NAME,
+            User.groups_at,
+            content=content,
+        )
+        .outerjoin(Tensorboard, may_look)
+        .outerjoin(_OWNER, _OWNER.id == Tensorboard.user_id)
     )
-    .outerjoin(Tensorboard, and_(Tensorboard.id == bindparam("board_id"), or_(_IS_OWN, _SHARED)))
-    .outerjoin(_OWNER, _OWNER.id == Tensorboard.user_id)
-)
+
+
+_LOOK = _look(content=False)
+_LOOK_AT_CONTENT = _look(content=True)
 
 
 async def look(
-    database: Database, settings: Settings, people: People, token: str, board_id: str
+    database: Database,
+    settings: Settings,
+    people: People,
+    token: str,
+    board_id: str,
+    host: str | None = None,
 ) -> tuple[Login | None, Board | None]:
     """Whose cookie this is, and the TensorBoard of that id if they may look at it now. Whether
-    someone still is in the group that lets them in is asked of the directory every few minutes."""
-    login, board = await _ask(database, settings, token, board_id)
+    someone still is in the group that lets them in is asked of the directory every few minutes.
+    `host` is the content host that the cookie was shown at; None: the portal's own."""
+    parameters = {**login_parameters(settings, token, host), "board_id": board_id}
+    query = _LOOK if host is None else _LOOK_AT_CONTENT
+    login, board = await _ask(database, query, parameters)
     if login is None or board is None or board.own or board.by_name:
         return login, board
     if await people.freshen(login.user_id, login.username, board.groups_at):
-        return await _ask(database, settings, token, board_id)
+        return await _ask(database, query, parameters)
     return login, board
 
 
 async def _ask(
-    database: Database, settings: Settings, token: str, board_id: str
+    database: Database, query: Select[Any], parameters: dict[str, Any]
 ) -> tuple[Login | None, Board | None]:
-    parameters = {**login_parameters(settings, token), "board_id": board_id}
     async with database.engine.connect() as connection:
-        row = (await connection.execute(_LOOK, parameters)).one_or_none()
+        row = (await connection.execute(query, parameters)).one_or_none()
     if row is None:
         return None, None
     return Login(*row[:3]), Board(*row[3:]) if row[3] is not None else None
