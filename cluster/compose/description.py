@@ -22,6 +22,8 @@ TEXT = Path(__file__).resolve().parents[1] / "cluster.toml"
 FILE = "description.json"
 # where the front door listens, whatever port of the machine leads there
 FRONT_PORT = 8443
+# where the two portals listen, on the loopback of their host
+PORTALS = (8001, 8002)
 # The last numbers of the addresses in docker-compose.yml: Slurm is told addresses, for a name means
 # nothing while its container is down. The front's is .1, the nodes' begin with .11.
 SLURMCTLD, SLURMDBD = 2, 3

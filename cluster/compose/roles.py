@@ -143,8 +143,12 @@ def _end_lost_jobs(name: str) -> None:
 
 
 def portal() -> None:
-    spec = _service("portal")  # on one machine a supervisor holds its socket; here it has its own
-    _become(replace(spec, argv=spec.argv[: spec.argv.index("serve") + 1]))
+    """One of two, which its environment tells apart. On a cluster of one machine a supervisor holds
+    the portal's socket; here it has its own."""
+    spec = _service("portal")
+    own = {name: value for name, value in os.environ.items() if name.startswith("PORTAL_")}
+    argv = spec.argv[: spec.argv.index("serve") + 1]
+    _become(replace(spec, argv=argv, env={**spec.env, **own}))
 
 
 def hub() -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from cluster import secret
+from cluster.addresses import LOCALHOST
 from cluster.certificates import make_authority, make_server
-from cluster.compose.description import FILE, ContainerPaths, Project, dumps
+from cluster.compose.description import FILE, PORTALS, ContainerPaths, Project, dumps
 from cluster.ground import Ground, Progress
 from cluster.machine import folder, write
 from cluster.portal_side import write_secrets
@@ -61,6 +62,7 @@ def _portal(project: Project) -> dict[str, Any]:
         "ldap_ca_file": str(paths.etc / "ca.crt"),
         "database_url": f"postgresql+psycopg://portal@/portal?host={paths.postgres_socket}",
         "auto_migrate": True,
+        "portals": [f"{LOCALHOST}:{port}" for port in PORTALS],
     }
 
 

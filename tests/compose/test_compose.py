@@ -22,6 +22,7 @@ pytestmark = pytest.mark.anyio
 
 # a node has 4: two such sessions fit on no single one
 RESOURCES = {"partition": "cpu", "cpus": 3, "memory_gb": 2, "time_limit_minutes": 60}
+PORTALS = {"portal": 8001, "portal-standby": 8002}
 HOST = "import os, platform; print(platform.node(), bool(os.environ.get('APPTAINER_NAME')))"
 REMEMBER = "open('/srv/cluster/home/alice/kept', 'w').write('here'); kept = 42"
 
@@ -125,7 +126,20 @@ async def test_secrets_are_files_of_their_services_alone(project: Project) -> No
             assert password not in told
 
 
-async def test_a_portal_that_dies_loses_neither_session_nor_job(project: Project) -> None:
+def leader(project: Project) -> str:
+    """The service that acts, by what each says of itself; none for a moment after one has died."""
+    for service, port in PORTALS.items():
+        script = f"curl --silent http://127.0.0.1:{port}/metrics || true"
+        if "portal_leads 1.0" in project.execute("hub", "sh", "-c", script):
+            return service
+    return ""
+
+
+async def test_the_portal_that_acts_dies_and_neither_session_nor_job_is_lost(
+    project: Project,
+) -> None:
+    first = leader(project)
+    (other,) = PORTALS.keys() - {first}
     async with project.login("alice") as client:
         (live,) = (await client.api("GET", "/sessions?state=live"))["items"]
         script = "#!/bin/bash\nwhile [ ! -e ~/end ]; do sleep 0.2; done\necho over\n"
@@ -135,14 +149,15 @@ async def test_a_portal_that_dies_loses_neither_session_nor_job(project: Project
         async with client.kernel(live) as kernel:
             kept = await kernel.run(REMEMBER, PATIENCE_S)
             assert kept.status == "ok", kept.error
-            before = project.container("portal")["State"]["StartedAt"]
+            before = project.container(first)["State"]["StartedAt"]
             # everything of its account; what is left of the container is its pid 1, which follows
-            project.compose("exec", "--no-TTY", "--detach", "portal", "bash", "-c", "kill -KILL -1")
+            project.compose("exec", "--no-TTY", "--detach", first, "bash", "-c", "kill -KILL -1")
             answer = await kernel.run("print(kept)", PATIENCE_S)
             assert answer.text == "42\n"
-        while project.container("portal")["State"]["StartedAt"] == before:
-            await asyncio.sleep(0.2)
         await until_served(client)
+        assert leader(project) == other
+        while project.container(first)["State"]["StartedAt"] == before:
+            await asyncio.sleep(0.2)
         found = await client.api("GET", f"/sessions/{live['id']}")
         assert (found["state"], found["job_id"]) == ("running", live["job_id"])
         project.execute("node01", "touch", "/srv/cluster/home/alice/end")
