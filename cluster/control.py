@@ -15,6 +15,8 @@ from typing import Any
 
 from cluster.errors import ControlError
 
+SOCKET = "{socket}"
+
 
 @dataclass(frozen=True)
 class Spec:
@@ -33,6 +35,9 @@ class Spec:
     # until the first restart; doubled at each one that doesn't last
     backoff_s: float = 0.1
     stop_signal: int = signal.SIGTERM
+    # a listening socket, whose number is put in for `SOCKET` in argv; it is there for as long as
+    # the service is wanted, so that who connects during a restart waits instead of being refused
+    listen: tuple[str, int] | None = None
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> Spec:
@@ -41,6 +46,9 @@ class Spec:
         if values.get("user") is not None:
             uid, gid, groups = values["user"]
             values["user"] = (uid, gid, tuple(groups))
+        if values.get("listen") is not None:
+            host, port = values["listen"]
+            values["listen"] = (host, port)
         return cls(**values)
 
 

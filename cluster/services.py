@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from cluster.control import Spec
+from cluster.addresses import LOCALHOST
+from cluster.control import SOCKET, Spec
 from cluster.machine import PATH, Hierarchy
 from cluster.node import NodeConfig
 from cluster.render import Cluster
@@ -17,6 +18,7 @@ User = tuple[int, int, tuple[int, ...]]
 # Slurm misses the jobs of a node that has booted when it registers more than 20 s (10 s beside
 # its BatchStartTimeout) after their start: one that came back sooner would seem to run them still
 BOOT_S = 21.0
+PORTAL_STOP_S = 30.0  # it answers first what it was asked (portal/serve.py)
 ETC_FILES = ("hosts", "nsswitch.conf", "nslcd.conf", "passwd", "shadow", "group")
 
 
@@ -68,13 +70,15 @@ def portal_services(cluster: Cluster, users: dict[str, User]) -> list[Spec]:
         log = str(paths.log / f"{name}.log")
         return Spec(name, tuple(argv), log, users[user], environment, str(home), umask=0o077)
 
-    portal = [python, "-I", "-m", "portal", "serve"]
+    portal = [python, "-I", "-m", "portal", "serve", "--fd", SOCKET]
     hub = [python, "-I", "-m", "jupyterhub", "-f", str(paths.app / "deploy/jupyterhub_config.py")]
     front = ["nginx", "-p", str(paths.nginx), "-e", str(paths.nginx / "logs" / "error.log")]
     front += ["-c", str(paths.nginx / "nginx.conf"), "-g", "daemon off;"]
     settings, hub_settings = str(paths.etc / "portal.toml"), str(paths.etc / "hub.toml")
+    served = spec("portal", portal, "portal", paths.portal_home, PORTAL_CONFIG=settings)
+    at = (LOCALHOST, cluster.addresses.ports["portal"])
     return [
-        spec("portal", portal, "portal", paths.portal_home, PORTAL_CONFIG=settings),
+        replace(served, listen=at, stop_timeout_s=PORTAL_STOP_S),
         spec("hub", hub, "portalhub", paths.hub_home, PORTAL_HUB_CONFIG=hub_settings),
         spec("nginx", front, "www-data", paths.nginx),
     ]

@@ -21,12 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cluster.control import Spec, load_specs
+from cluster.control import SOCKET, Spec, load_specs
 
 LAST_BACKOFF_S = 5.0
 # a service that lived this long starts again with the first backoff
 HEALTHY_S = 10.0
 REQUEST_LIMIT = 65536
+BACKLOG = 2048
 
 
 @dataclass
@@ -40,12 +41,27 @@ class Service:
     start_at: float | None = None
     kill_at: float | None = None
     last_exit: int | None = None
+    listener: socket.socket | None = None
 
     @property
     def state(self) -> str:
         if self.process is not None:
             return "running" if self.wanted else "stopping"
         return "restarting" if self.wanted else "stopped"
+
+    def listens(self) -> int | None:
+        """The number of the socket that this service is handed, or None. Raises OSError."""
+        if self.spec.listen is None:
+            return None
+        if self.listener is None or self.listener.getsockname()[:2] != self.spec.listen:
+            self.close_listener()
+            self.listener = socket.create_server(self.spec.listen, backlog=BACKLOG)
+        return self.listener.fileno()
+
+    def close_listener(self) -> None:
+        listener, self.listener = self.listener, None
+        if listener is not None:
+            listener.close()
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -94,10 +110,12 @@ class Supervisor:
         if service.process is None:
             self._spawn(service)
 
-    def stop(self, name: str) -> None:
+    def stop(self, name: str, *, restarts: bool = False) -> None:
         service = self._services[name]
         service.wanted = False
         service.start_at = None
+        if not restarts:
+            service.close_listener()
         if service.process is not None and service.kill_at is None:
             service.kill_at = time.monotonic() + service.spec.stop_timeout_s
             with suppress(ProcessLookupError):
@@ -185,8 +203,10 @@ class Supervisor:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
         with os.fdopen(os.open(spec.log, flags, 0o640), "ab") as log:
             try:
+                fd = service.listens()
                 service.process = subprocess.Popen(
-                    spec.argv,
+                    [str(fd) if word == SOCKET else word for word in spec.argv],
+                    pass_fds=() if fd is None else (fd,),
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -228,7 +248,7 @@ class Supervisor:
             _answer(client, {"ok": True})
         elif op in ("stop", "restart"):
             for name in names:
-                self.stop(name)
+                self.stop(name, restarts=op == "restart")
             self._waiters.append(Waiter(client, names, then_start=op == "restart"))
         else:
             _answer(client, {"ok": False, "error": f"unknown operation {op}"})

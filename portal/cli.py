@@ -55,7 +55,11 @@ app.command()(cli_backup.restore)
 
 
 @app.command()
-def serve() -> None:
+def serve(
+    fd: Annotated[
+        int | None, typer.Option(help="A listening socket that was handed over, by its number.")
+    ] = None,
+) -> None:
     """Serve until told to stop."""
     settings = load()
     portal_logging.configure(settings)
@@ -63,7 +67,7 @@ def serve() -> None:
     with ExitStack() as stack:
         try:
             stack.enter_context(start.running(settings))
-            listener = stack.enter_context(start.listener(settings))
+            listener = stack.enter_context(start.listener(settings, fd))
             start.prepare_node_ca(settings)
             asyncio.run(start.prepare_database(settings))
         except start.StartRefused as error:

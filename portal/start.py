@@ -21,6 +21,7 @@ from portal.revisions import VERSION_TABLE, Schema, place
 from portal.settings import Settings
 
 LOCK = "portal.lock"
+FIRST_FD = 3  # of those that systemd hands over
 BROKEN_OFF = "Restore the backup made before the upgrade: docs/operation.md says how."
 
 
@@ -86,8 +87,12 @@ def _locked(file: Path, no_file: str, how: int, busy: str) -> Iterator[None]:
 # --- the port -------------------------------------------------------------------------------------
 
 
-def listener(settings: Settings) -> socket.socket:
-    """Bound to the portal's port, which nobody else has then; it isn't listening yet."""
+def listener(settings: Settings, fd: int | None = None) -> socket.socket:
+    """Bound to the portal's port, which nobody else has then. One that was handed over, by its
+    number or by systemd, outlives the process: who connects meanwhile waits for the next."""
+    fd = _from_systemd() if fd is None else fd
+    if fd is not None:
+        return _handed_over(settings, fd)
     host, port = settings.listen_host, settings.listen_port
     bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -101,6 +106,35 @@ def listener(settings: Settings) -> socket.socket:
         sentence = f"{host} port {port}, its listen_host and listen_port: {reason}."
         raise StartRefused(sentence) from error
     return bound
+
+
+def _from_systemd() -> int | None:
+    """The socket of portal.socket, by systemd's protocol: sd_listen_fds(3)."""
+    if os.environ.get("LISTEN_PID") != str(os.getpid()):
+        return None
+    for name in ("LISTEN_PID", "LISTEN_FDNAMES"):  # ours, and no child's
+        os.environ.pop(name, None)
+    if (count := os.environ.pop("LISTEN_FDS", "")) != "1":
+        raise StartRefused(f"systemd hands over {count or 'no'} sockets: portal.socket has one.")
+    return FIRST_FD
+
+
+def _handed_over(settings: Settings, fd: int) -> socket.socket:
+    """Raises StartRefused for what isn't a socket at the portal's port."""
+    try:
+        found = socket.socket(fileno=fd)
+        found.set_inheritable(False)
+        address = found.getsockname()
+        listens = found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+    except OSError as error:
+        raise StartRefused(f"No socket was handed over as {fd}: {error.strerror}.") from error
+    if not listens or not isinstance(address, tuple) or address[1] != settings.listen_port:
+        found.close()
+        raise StartRefused(
+            f"The socket that was handed over as {fd} doesn't listen on port "
+            f"{settings.listen_port}, the portal's listen_port."
+        )
+    return found
 
 
 # --- the authority for nodes ----------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """`portal serve` as a process, with a Slurm that several portals share: a folder.
 
-    python -m tests.portal.portal_with_folder FOLDER
+    python -m tests.portal.portal_with_folder FOLDER [options of `portal serve`]
 
 In FOLDER is a file for each job that Slurm has, and `asked`, a line for each submission. While
 there is a file `hold-before`, submissions wait before Slurm takes them; with `hold-after` after.
@@ -12,6 +12,7 @@ import asyncio
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -88,6 +89,11 @@ def _info(file: Path) -> JobInfo:
     )  # fmt: skip
 
 
+def in_slurm(folder: Path) -> Counter[str]:
+    """How often Slurm has each of our jobs."""
+    return Counter(json.loads(file.read_text())["uuid"] for file in sorted(folder.glob("job-*")))
+
+
 def play(folder: Path) -> None:
     """The portal's ways to the cluster lead to the folder."""
     played: dict[str, Any] = {
@@ -102,5 +108,5 @@ def play(folder: Path) -> None:
 
 if __name__ == "__main__":
     play(Path(sys.argv[1]))
-    sys.argv[1:] = ["serve"]
+    sys.argv[1:] = ["serve", *sys.argv[2:]]
     main()

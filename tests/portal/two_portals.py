@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
 import subprocess
@@ -21,6 +20,7 @@ from portal.db import upgrade
 from portal.settings import Settings
 from tests.portal.command_line import write_config
 from tests.portal.conftest import Answer, Browser
+from tests.portal.portal_with_folder import in_slurm
 from tests.portal.slapd import PASSWORD, free_port
 
 ROOT = Path(__file__).parents[2]
@@ -114,9 +114,7 @@ class Two:
 
     def in_slurm(self) -> Counter[str]:
         """How often Slurm has each of our jobs."""
-        return Counter(
-            json.loads(file.read_text())["uuid"] for file in sorted(self.slurm.glob("job-*"))
-        )
+        return in_slurm(self.slurm)
 
     def asked(self) -> list[str]:
         """The jobs that were submitted, in order."""

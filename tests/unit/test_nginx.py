@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fastapi import FastAPI
 
 from deploy.nginx import (
     PAGES,
@@ -21,7 +20,6 @@ from deploy.nginx import (
     render,
     write,
 )
-from portal.serve import server_config
 from portal.settings import Settings
 
 SOME: dict[str, Any] = {
@@ -203,12 +201,33 @@ def test_the_command(
     assert "nonsense" in capsys.readouterr().err
 
 
-def test_idle_connections_to_the_portal_are_closed_by_nginx_first() -> None:
-    text = render(door())["nginx.conf"]
-    upstream = text.partition("upstream portal {")[2].partition("}")[0]
-    kept = re.search(r"keepalive_timeout (\d+)s;", upstream)
-    assert kept is not None
-    assert int(kept.group(1)) < server_config(FastAPI(), settings()).timeout_keep_alive
+def upstream(text: str) -> str:
+    return text.partition("upstream portal {")[2].partition("}")[0].strip()
+
+
+def test_each_request_to_the_portal_has_a_connection_of_its_own() -> None:
+    """On one that is kept it could cross with the portal's end."""
+    assert upstream(render(door())["nginx.conf"]) == "server 127.0.0.1:8001 max_fails=0;"
+
+
+def test_two_portals() -> None:
+    """What wasn't sent to the one goes to the other; both are the portal itself to the gate."""
+    both = ["10.0.0.1:8001", "portal-b:8001"]
+    made = from_settings(settings(portals=both, own_address=both[1]), Path("/srv/nginx"))
+    text = render(made)["nginx.conf"]
+    first, second = upstream(text).splitlines()
+    assert first.split() == ["server", both[0], "max_fails=1", "fail_timeout=5s;"]
+    assert second.split() == ["server", both[1], "max_fails=1", "fail_timeout=5s", "backup;"]
+    assert "proxy_next_upstream error;" in text
+    assert '"10.0.0.1:8001" portal; "portal-b:8001" portal; }' in text
+    assert '"10.0.0.1:8001" 1; "portal-b:8001" 1; }' in text
+    assert "proxy_next_upstream off;" in render(door())["nginx.conf"]
+
+
+@pytest.mark.parametrize("wrong", ["portal-a", "http://a:1", "a:b", "a:1/x", "u@a:1", ""])
+def test_a_portals_address_is_a_host_and_a_port(wrong: str) -> None:
+    with pytest.raises(ValueError, match="must be host:port"):
+        settings(portals=[wrong])
 
 
 def listens(text: str) -> list[str]:
