@@ -1,8 +1,9 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Group, Stack, Text } from '@mantine/core';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useRef, useState } from 'react';
 import { Cancelled } from '@/ui/complain';
+import { focusFirstProblem } from '@/ui/focus';
 import { CodeField } from './CodeField';
 import { codeRefusal } from './secondFactor';
 
@@ -16,26 +17,32 @@ interface Props {
 
 /** Asks for a code, for what would weaken the second factor. */
 export function CodeForm({ text, button, onCode, onCancel }: Props) {
+  const form = useRef<HTMLFormElement>(null);
   const [code, setCode] = useState('');
   const [refusal, setRefusal] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
 
+  const refuse = (why: string): void => {
+    setRefusal(why);
+    focusFirstProblem(form);
+  };
+
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     if (busy) return;
-    if (code.trim() === '') return setRefusal(t`Enter a code.`);
+    if (code.trim() === '') return refuse(t`Enter a code.`);
     setBusy(true);
     try {
       await onCode(code);
     } catch (reason) {
-      if (!(reason instanceof Cancelled)) setRefusal(codeRefusal(reason));
+      if (!(reason instanceof Cancelled)) refuse(codeRefusal(reason));
     } finally {
       setBusy(false);
     }
   };
 
   return (
-    <form onSubmit={(event) => void submit(event)} noValidate>
+    <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
       <Stack>
         <Text size="sm">{text}</Text>
         <CodeField

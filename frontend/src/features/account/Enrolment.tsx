@@ -2,9 +2,10 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useRef, useState } from 'react';
 import { sentence } from '@/api/problem';
 import { Cancelled } from '@/ui/complain';
+import { focusFirstProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
 import classes from './Account.module.css';
 import { CodeField } from './CodeField';
@@ -27,19 +28,25 @@ export function Enrolment({ onCodes, onCancel }: Props) {
     retry: false,
     refetchOnWindowFocus: false,
   });
+  const form = useRef<HTMLFormElement>(null);
   const [code, setCode] = useState('');
   const [refusal, setRefusal] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
 
+  const refuse = (why: string): void => {
+    setRefusal(why);
+    focusFirstProblem(form);
+  };
+
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     if (busy) return;
-    if (code.trim() === '') return setRefusal(t`Enter the code that your app shows.`);
+    if (code.trim() === '') return refuse(t`Enter the code that your app shows.`);
     setBusy(true);
     try {
       onCodes(await withPassword(() => confirmEnrolment(code)));
     } catch (reason) {
-      if (!(reason instanceof Cancelled)) setRefusal(codeRefusal(reason));
+      if (!(reason instanceof Cancelled)) refuse(codeRefusal(reason));
     } finally {
       setBusy(false);
     }
@@ -53,7 +60,7 @@ export function Enrolment({ onCodes, onCancel }: Props) {
     return <Notice tone="error">{why}</Notice>;
   }
   return (
-    <form onSubmit={(event) => void submit(event)} noValidate>
+    <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
       <Stack>
         <Text size="sm">
           <Trans>

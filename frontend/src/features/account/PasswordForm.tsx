@@ -79,6 +79,7 @@ export function PasswordForm({ onDone, onCancel }: Props) {
           data-autofocus={onCancel ? true : undefined}
           visibilityToggleButtonProps={toggle}
           error={errors.current}
+          aria-invalid={errors.current !== undefined}
         />
         <PasswordInput
           name="fresh"
@@ -86,6 +87,7 @@ export function PasswordForm({ onDone, onCancel }: Props) {
           autoComplete="new-password"
           visibilityToggleButtonProps={toggle}
           error={errors.fresh}
+          aria-invalid={errors.fresh !== undefined}
         />
         <PasswordInput
           name="again"
@@ -93,6 +95,7 @@ export function PasswordForm({ onDone, onCancel }: Props) {
           autoComplete="new-password"
           visibilityToggleButtonProps={toggle}
           error={errors.again}
+          aria-invalid={errors.again !== undefined}
         />
         <Group justify="flex-end">
           {onCancel && (

@@ -37,6 +37,7 @@ function ReauthForm({ onGiven, onCancel }: Omit<Props, 'opened'>) {
 
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
+    if (busy) return;
     if (password === '') return setError(t`Enter your password.`);
     setBusy(true);
     try {
@@ -73,6 +74,7 @@ function ReauthForm({ onGiven, onCancel }: Omit<Props, 'opened'>) {
           onChange={(event) => setPassword(event.currentTarget.value)}
           visibilityToggleButtonProps={{ 'aria-label': t`Show or hide the password` }}
           error={error}
+          aria-invalid={error !== null}
         />
         <Group justify="flex-end">
           <Button variant="default" onClick={onCancel}>

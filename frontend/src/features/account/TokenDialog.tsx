@@ -11,11 +11,12 @@ import {
   TextInput,
 } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useRef, useState } from 'react';
 import { fieldMessage, sentence } from '@/api/problem';
 import type { NewToken, Scope } from '@/api/types';
 import { CopyButton } from '@/features/log/CopyButton';
 import { Cancelled } from '@/ui/complain';
+import { focusFirstProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
 import classes from './Account.module.css';
 import { useWithPassword } from './reauth';
@@ -50,7 +51,7 @@ export function TokenDialog({ opened, maxDays, onClose }: Props) {
       opened={opened}
       onClose={close}
       title={made ? t`Token ${{ name: made.name }}` : t`New access token`}
-      closeOnClickOutside={made === null}
+      closeOnClickOutside={false}
       closeOnEscape={made === null}
     >
       {made ? (
@@ -98,6 +99,7 @@ interface FormProps {
 function TokenForm({ maxDays, onMade, onCancel }: FormProps) {
   const me = useMe();
   const withPassword = useWithPassword();
+  const form = useRef<HTMLFormElement>(null);
   const [name, setName] = useState('');
   const [scopes, setScopes] = useState<string[]>(['read']);
   const [days, setDays] = useState(usualLifetime(maxDays));
@@ -110,14 +112,16 @@ function TokenForm({ maxDays, onMade, onCancel }: FormProps) {
     event.preventDefault();
     if (busy) return;
     setTried(true);
-    if (missing) return;
+    if (missing) return focusFirstProblem(form);
     setBusy(true);
     setError(null);
     const body = { name, scopes: scopes as Scope[], expires_in_days: Number(days) };
     try {
       onMade(await withPassword(() => createToken(body)));
     } catch (reason) {
-      if (!(reason instanceof Cancelled)) setError(reason);
+      if (reason instanceof Cancelled) return;
+      setError(reason);
+      focusFirstProblem(form);
     } finally {
       setBusy(false);
     }
@@ -126,7 +130,7 @@ function TokenForm({ maxDays, onMade, onCancel }: FormProps) {
   const fields = ['name', 'scopes', 'expires_in_days'];
   const shown = fields.some((field) => fieldMessage(error, field));
   return (
-    <form onSubmit={(event) => void submit(event)} noValidate>
+    <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
       <Stack>
         {error !== null && !shown && <Notice tone="error">{sentence(error)}</Notice>}
         <TextInput

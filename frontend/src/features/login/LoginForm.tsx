@@ -84,6 +84,7 @@ export function LoginForm({ onUser, why = null, username: only, name, onName }: 
     setCapsLock(event.getModifierState('CapsLock'));
   const refusal = loginRefusal(error, waitS);
 
+  const wrongPassword = empty.password ?? fieldMessage(error, FORM.password);
   return (
     <form method="post" onSubmit={(event) => void submit(event)} noValidate>
       <Stack gap="md">
@@ -115,7 +116,8 @@ export function LoginForm({ onUser, why = null, username: only, name, onName }: 
           onKeyUp={watchCapsLock}
           onBlur={() => setCapsLock(false)}
           visibilityToggleButtonProps={{ 'aria-label': t`Show or hide the password`, tabIndex: 0 }}
-          error={empty.password ?? fieldMessage(error, FORM.password)}
+          error={wrongPassword}
+          aria-invalid={wrongPassword !== undefined}
         />
         <Text size="sm" role="status" c="var(--waiting)" hidden={!capsLock}>
           <Trans>Caps Lock is on.</Trans>

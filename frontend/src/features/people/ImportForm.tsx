@@ -52,6 +52,7 @@ export function ImportForm({ onStartOver }: { onStartOver: () => void }) {
     } catch (error) {
       if (error instanceof Cancelled) return;
       setProblem(fieldMessage(error, 'csv') ?? sentence(error));
+      field.current?.focus();
     } finally {
       setBusy(null);
     }

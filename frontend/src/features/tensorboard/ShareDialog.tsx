@@ -10,10 +10,11 @@ import {
   TextInput,
 } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useRef, useState } from 'react';
 import { fieldMessage, sentence } from '@/api/problem';
 import type { Shares } from '@/api/types';
 import { useAct } from '@/features/sessions/useAct';
+import { focusFirstProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
 import classes from './ShareDialog.module.css';
 import { myGroupsQuery, type Parent, share, sharesQuery, takeBack, type Whom } from './sharing';
@@ -28,7 +29,12 @@ interface Props {
 /** Who else may look at a TensorBoard: one more, or one less. */
 export function ShareDialog({ of, name, opened, onClose }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title={t`Share the TensorBoard of ${name}`}>
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title={t`Share the TensorBoard of ${name}`}
+      closeOnClickOutside={false}
+    >
       <Body of={of} />
     </Modal>
   );
@@ -60,19 +66,24 @@ function Form({ of }: { of: Parent }) {
   const [kind, setKind] = useState<Whom['kind']>('person');
   const [person, setPerson] = useState('');
   const [group, setGroup] = useState<string | null>(null);
+  const form = useRef<HTMLFormElement>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const name = kind === 'person' ? person.trim() : (group ?? groups[0] ?? '');
+  const refuse = (why: string): void => {
+    setProblem(why);
+    focusFirstProblem(form);
+  };
   const add = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     if (busy) return;
-    if (name === '') return setProblem(t`Enter a user name.`);
+    if (name === '') return refuse(t`Enter a user name.`);
     setBusy(true);
     try {
       await share(of, { kind, name });
       setPerson('');
     } catch (error) {
-      setProblem(
+      refuse(
         fieldMessage(error, kind === 'person' ? 'username' : 'group') ??
           fieldMessage(error, 'logdir') ??
           sentence(error),
@@ -82,7 +93,7 @@ function Form({ of }: { of: Parent }) {
     }
   };
   return (
-    <form className={classes.form} onSubmit={(event) => void add(event)} noValidate>
+    <form ref={form} className={classes.form} onSubmit={(event) => void add(event)} noValidate>
       {groups.length > 0 && (
         <SegmentedControl
           aria-label={t`Share with`}
