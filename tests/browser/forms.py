@@ -89,8 +89,7 @@ def refused(page: Page, form: Form, stand: Stand, refusal: Refusal) -> None:
 
 def impatient(page: Page, form: Form, stand: Stand) -> None:
     """Clicks twice, and presses Enter twice, before there is an answer: asked for once."""
-    last = form.labelled(page, [*form.typed][-1])
-    for act in (lambda: form.send(page).dblclick(), lambda: _enter_twice(form.send(page), last)):
+    for act in (lambda: form.send(page).dblclick(), lambda: _enter_twice(page, form)):
         stand.answer = REFUSALS[0]
         stand.while_held(act)
         expect(form.says(page, REFUSALS[0])).to_be_visible()
@@ -98,11 +97,14 @@ def impatient(page: Page, form: Form, stand: Stand) -> None:
         form.keeps(page)
 
 
-def _enter_twice(button: Locator, last: Locator) -> None:
-    """In a field of one line, else on the button."""
-    where = last if last.evaluate("field => field.tagName === 'INPUT'") else button
+def _enter_twice(page: Page, form: Form) -> None:
+    """In the last field if it is of one line, else on the button."""
+    where = form.send(page)
+    if form.typed:
+        last = form.labelled(page, [*form.typed][-1])
+        where = last if last.evaluate("field => field.tagName === 'INPUT'") else where
     where.press("Enter")
-    where.page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
 
 
 def login_ends(page: Page, form: Form, stand: Stand, password: str) -> None:

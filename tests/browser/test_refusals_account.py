@@ -1,0 +1,121 @@
+"""The forms of one's own account, when the portal says no, or nothing (tests/browser/forms.py)."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Iterator
+from secrets import token_hex
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from portal.services.login import totp
+from tests.browser import scenes
+from tests.browser.chromium import window
+from tests.browser.forms import ODD, Form, endure
+from tests.live import Live
+
+ADMIN = "carol"
+EVE = f"eve{token_hex(3)}"
+DIALOG = "[role=dialog]:has(form)"
+
+
+@pytest.fixture
+def password(portal: Live, chromium: Browser, context: BrowserContext) -> Iterator[str]:
+    """eve's, who is logged in, and gone with the test."""
+    office = window(chromium)
+    admin = scenes.log_in(office, portal.base_url, ADMIN, portal.users[ADMIN])
+    wish = {"username": EVE, "surname": "Example", "groups": [scenes.GROUP]}
+    try:
+        first = admin.ask("POST", "/admin/users", wish)["password"]["password"]
+        chosen = f"quite-{token_hex(6)}-long"
+        eve = scenes.log_in(context, portal.base_url, EVE, first)
+        change = {"current_password": first, "new_password": chosen}
+        eve.ask("POST", "/login/password", change)
+        yield chosen
+    finally:
+        goodbye = {"files": "keep", "jobs": "cancel", "confirm": EVE}
+        admin.ask("DELETE", f"/admin/users/{EVE}", goodbye)
+        office.close()
+
+
+def test_one_s_account(portal: Live, context: BrowserContext, password: str) -> None:
+    """A token, another password, a second factor: each refused in every way, then done."""
+    page = context.new_page()
+    page.goto(f"{portal.base_url}/account/tokens")
+    a_token(page, password)
+    page.goto(f"{portal.base_url}/account/password")
+    a_password(page, password)
+    page.goto(f"{portal.base_url}/account/second-factor")
+    a_second_factor(page)
+
+
+def a_token(page: Page, password: str) -> None:
+    page.get_by_role("button", name="New token…").click()
+    form = Form(
+        "/api/v1/tokens",
+        "Make token",
+        {"Name": ODD},
+        ("name", "Name"),
+        (("Name", ""),),
+        inside=DIALOG,
+    )
+    endure(page, form, password)
+    form.send(page).click()
+    expect(page.get_by_test_id("token")).to_be_visible()
+    page.get_by_role("button", name="I have copied it").click()
+    expect(page.get_by_role("cell", name=ODD, exact=True)).to_be_visible()
+
+
+def a_password(page: Page, password: str) -> None:
+    fresh = f"another-{token_hex(6)}-long"
+    typed = {"Present password": password, "New password": fresh, "New password again": fresh}
+    wrong = (("Present password", ""), ("New password", password), ("New password again", "x"))
+    form = Form(
+        "/api/v1/me/password", "Change password", typed, ("new_password", "New password"), wrong
+    )
+    stand = endure(page, form, password)
+    form.send(page).click()
+    expect(form.labelled(page, "Present password")).to_have_value("")
+    assert len(stand.asked) == 1
+
+
+def a_second_factor(page: Page) -> None:
+    """Set up with a code of an app, and turned off with one of the codes for the day it is lost."""
+    page.get_by_role("button", name="Set up…").click()
+    secret = page.locator("[role=dialog] code").inner_text().replace(" ", "")
+    code = "Code of the app"
+    form = Form(
+        "/api/v1/second-factor/confirm",
+        "Turn on",
+        {code: "000000"},
+        ("code", code),
+        inside=DIALOG,
+        at_field=True,
+    )
+    endure(page, form, None)
+    form.labelled(page, code).fill(now_on_the_app(secret))
+    form.send(page).click()
+    codes = page.get_by_role("list", name="Recovery codes").get_by_role("listitem")
+    spare = codes.first.inner_text()
+    page.get_by_role("button", name="I have kept them").click()
+
+    page.get_by_role("button", name="Turn off…").click()
+    code = "Code of your app, or a recovery code"
+    form = Form(
+        "/api/v1/second-factor/turn-off",
+        "Turn off",
+        {code: spare},
+        ("code", code),
+        inside=DIALOG,
+        at_field=True,
+    )
+    endure(page, form, None)
+    form.send(page).click()
+    expect(page.get_by_role("button", name="Set up…")).to_be_visible()
+
+
+def now_on_the_app(secret: str) -> str:
+    whole = secret.upper() + "=" * (-len(secret) % 8)
+    return totp.code_at(base64.b32decode(whole), totp.step_at(time.time()))

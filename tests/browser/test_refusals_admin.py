@@ -1,0 +1,126 @@
+"""An administrator's forms, when the portal says no, or nothing (tests/browser/forms.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from secrets import token_hex
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.forms import ODD, Button, Form, endure, endure_button
+from tests.browser.scenes import Api
+from tests.live import Live
+
+WHO, WHOM = "carol", "alice"
+GROUP = f"refused{token_hex(3)}"
+DIALOG = "[role=dialog]:has(form)"
+
+
+@pytest.fixture
+def page(portal: Live, context: BrowserContext, log_in: Callable[[Page, str], None]) -> Page:
+    page = context.new_page()
+    log_in(page, WHO)
+    return page
+
+
+@pytest.fixture
+def api(portal: Live, page: Page) -> Api:
+    return Api(page.context.request, portal.base_url)
+
+
+@pytest.fixture
+def unlimited(api: Api) -> Iterator[None]:
+    """Has no limit of their own, before and after."""
+
+    def remove() -> None:
+        for one in api.ask("GET", "/admin/limits")["items"]:
+            if (one["scope"], one["name"]) == ("person", WHOM):
+                api.ask("DELETE", f"/admin/limits/person/{WHOM}?version={one['version']}")
+
+    remove()
+    yield
+    remove()
+
+
+@pytest.mark.usefixtures("unlimited")
+def test_limits(portal: Live, page: Page) -> None:
+    page.goto(f"{portal.base_url}/admin/limits?person={WHOM}")
+    gpus = "GPUs at once"
+    form = Form(
+        f"/api/v1/admin/limits/person/{WHOM}",
+        "Save",
+        {"Sessions at once": "3", gpus: "2"},
+        ("gpus", gpus),
+        ((gpus, "two"),),
+        method="PUT",
+    )
+    stand = endure(page, form, portal.users[WHO])
+    form.send(page).click()
+    expect(page.get_by_text("Saved. It counts from now on.")).to_be_visible()
+    form.keeps(page)
+    assert len(stand.asked) == 1
+
+
+@pytest.fixture
+def no_group(api: Api) -> Iterator[None]:
+    yield
+    if any(one["name"] == GROUP for one in api.ask("GET", f"/admin/groups?q={GROUP}")["items"]):
+        api.ask("DELETE", f"/admin/groups/{GROUP}")
+
+
+@pytest.mark.usefixtures("no_group")
+def test_a_group_and_its_members(portal: Live, page: Page) -> None:
+    page.goto(f"{portal.base_url}/admin/groups")
+    page.get_by_role("button", name="New group").click()
+    purpose = "What it is for, optional"
+    form = Form(
+        "/api/v1/admin/groups",
+        "Create group",
+        {purpose: ODD, "Name": GROUP},
+        ("name", "Name"),
+        (("Name", ""),),
+        inside=DIALOG,
+    )
+    endure(page, form, portal.users[WHO])
+    form.send(page).click()
+    expect(page.get_by_role("heading", name=GROUP, level=1)).to_be_visible()
+
+    field = page.get_by_label("Add a person")
+    field.fill(WHOM)
+    member = page.get_by_role("option").filter(has_text=WHOM)
+    button = Button(f"/members/{WHOM}", "PUT", member, before=(field,))
+    endure_button(page, button)
+    expect(field).to_have_value(WHOM)
+    button.act()
+    members = page.get_by_role("list", name=f"Members of {GROUP}")
+    expect(members).to_contain_text(WHOM)
+    expect(field).to_have_value("")
+
+
+def test_imports(portal: Live, page: Page) -> None:
+    """Of people, tried out only, and of an image, which isn't found."""
+    page.goto(f"{portal.base_url}/admin/new/people")
+    lines = "The file’s lines"
+    form = Form(
+        "/api/v1/admin/users/import",
+        "Check it",
+        {lines: f"username,surname\nx{token_hex(3)},{ODD}\n"},
+        ("csv", lines),
+        ((lines, ""),),
+        at_field=True,
+    )
+    stand = endure(page, form, portal.users[WHO])
+    form.send(page).click()
+    expect(page.get_by_role("heading", name="What would come of it")).to_be_focused()
+    assert len(stand.asked) == 1
+
+    page.goto(f"{portal.base_url}/admin/images")
+    form = Form(
+        "/api/v1/admin/catalog/images",
+        "Import",
+        {"Reference": "docker://127.0.0.1:1/nothing/there:1", "File": f"{GROUP}.sif"},
+        ("reference", "Reference"),
+        (("Reference", "no reference"), ("File", "../up.sif")),
+    )
+    endure(page, form, portal.users[WHO])
