@@ -23,7 +23,7 @@ async def front_door(settings: Settings) -> list[Finding]:
             problem = await asyncio.to_thread(file_problem, settings.certificate_file)
         advice = _certificate_advice(problem) if problem else ""
         found.append(Finding("certificate", problem, advice))
-    other: Path | None = getattr(settings, "content_certificate_file", None)
+    other = settings.content_certificate_file
     if other is not None:
         problem = await asyncio.to_thread(file_problem, other)
         advice = _certificate_advice(problem) if problem else ""

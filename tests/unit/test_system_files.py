@@ -207,3 +207,10 @@ class TestBySystemd:
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout[-300:] + done.stderr
+
+
+def test_a_host_for_peoples_content_reaches_hub_and_front_door(tmp_path: Path) -> None:
+    made = files(site(tmp_path, content_url="http://{user}.jupyter.example.org"))
+    hub = tomllib.loads(made[Path("/etc/portal/hub.toml")].text)
+    assert hub["content_url"] == "http://{user}.jupyter.example.org"
+    assert "jupyter" in made[Path("/var/lib/portal-nginx/nginx.conf")].text
