@@ -29,7 +29,8 @@ def setup(project: Project) -> None:
     secrets = secret.ensure(paths, cluster.layout)
     _authority(paths)
     _directory(cluster, paths, secrets)
-    for name, file in configuration(project, secrets.passwords["cn=nslcd"]).items():
+    authority = (paths.authority / "ca.crt").read_text()
+    for name, file in configuration(project, authority).items():
         write(paths.etc / name, file.text, mode=file.mode, owner=file.owner)
     write_secrets(Ground(cluster, secrets, Progress()))
     _front_certificate(project)
@@ -38,10 +39,10 @@ def setup(project: Project) -> None:
         folder(paths.home / user.name, user.uid, 0o700)
 
 
-def configuration(project: Project, nslcd_password: str) -> dict[str, ConfigFile]:
-    """File name in /srv/cluster/etc → what it holds."""
-    cluster, paths = project.cluster, project.paths
-    rendered = render(cluster, nslcd_password)
+def configuration(project: Project, authority: str) -> dict[str, ConfigFile]:
+    """File name in /srv/cluster/etc → what it holds: nothing secret, for all containers read it."""
+    cluster = project.cluster
+    rendered = render(cluster, nslcd_password="")  # whose file is elsewhere
     files = {name: file for name, file in rendered.items() if name not in ELSEWHERE}
     return files | {
         # this Slurm looks for cgroups at its start unless it is told not to
@@ -49,7 +50,7 @@ def configuration(project: Project, nslcd_password: str) -> dict[str, ConfigFile
         "portal.toml": ConfigFile(toml(_portal(project))),
         "hub.toml": ConfigFile(toml(_hub(project))),
         "nodes.yaml": ConfigFile(node_table(cluster)),
-        "ca.crt": ConfigFile((paths.authority / "ca.crt").read_text()),
+        "ca.crt": ConfigFile(authority),
         FILE: ConfigFile(dumps(project)),
     }
 
