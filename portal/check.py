@@ -11,14 +11,16 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from portal import check_clocks, check_front, check_node, revisions, start
-from portal.db import sqlite_file
+from portal.db import sqlite_file, utcnow
 from portal.directory import open_directory
 from portal.finding import Finding
 from portal.hub import Hub, HubError
 from portal.models import HomeTask
+from portal.node_ca import NodeCaError, expiry, is_soon
 from portal.services.catalog.shelf import Shelf, places
 from portal.services.cluster.node_table_file import read as read_node_table
 from portal.services.people import homes
+from portal.services.sessions.certificates import RENEW
 from portal.settings import Settings
 from portal.smtp import MailError, Smtp
 from spawner.catalog import CatalogError, Environment, availability
@@ -82,6 +84,7 @@ async def check(settings: Settings, as_user: str | None = None) -> AsyncIterator
     yield await _hub(settings)
     for finding in await check_front.front_door(settings):
         yield finding
+    yield authority(settings)
     yield await mail(settings)
     if as_user is not None:
         for finding in await check_node.as_somebody(settings, slurm, as_user):
@@ -190,6 +193,19 @@ def comments(config: str) -> Finding:
     )
     advice = "Add job_comment to AccountingStoreFlags in slurm.conf, then run: scontrol reconfigure"
     return Finding("comments in accounting", problem, advice)
+
+
+def authority(settings: Settings) -> Finding:
+    """Whether what runs on the nodes can prove itself. An authority that isn't there yet is made
+    at the portal's start."""
+    what = "authority for nodes"
+    try:
+        end = expiry(settings)
+    except (NodeCaError, OSError) as error:
+        return Finding(what, str(error), "Look at node_ca_key_file.")
+    if end is None or not is_soon(end, utcnow()):
+        return Finding(what)
+    return Finding(what, f"it expires on {end:%Y-%m-%d}", RENEW)
 
 
 def launcher(settings: Settings) -> Finding:

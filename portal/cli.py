@@ -22,6 +22,7 @@ from portal import (
     cli_install,
     cli_leaving,
     cli_limits,
+    cli_node_ca,
     cli_usage,
     start,
 )
@@ -46,6 +47,7 @@ app.command()(cli_usage.usage)
 app.add_typer(cli_audit.app, name="audit")
 app.add_typer(cli_announcements.app, name="announcements")
 app.command()(cli_init.init)
+app.command()(cli_node_ca.node_ca)
 app.command()(cli_install.secrets)
 app.command()(cli_install.runtime)
 app.command()(cli_install.system_files)

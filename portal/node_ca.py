@@ -105,6 +105,11 @@ def _public_key(request: str) -> ec.EllipticCurvePublicKey:
     return key
 
 
+def is_soon(end: datetime, now: datetime) -> bool:
+    """Whether it is time to renew an authority that ends then."""
+    return end - now < SOON
+
+
 def open_ca(settings: Settings) -> NodeCa | None:
     """The authority of these settings, made if it isn't there yet. None where it never was and
     isn't wanted; one that sessions of earlier days prove themselves by stays. Raises NodeCaError.
@@ -117,6 +122,12 @@ def open_ca(settings: Settings) -> NodeCa | None:
     return _opened(settings)
 
 
+def expiry(settings: Settings) -> datetime | None:
+    """When the authority ends, if there is one; nothing is made or written. Raises NodeCaError."""
+    file = settings.node_ca_key
+    return _pair(file)[1].not_valid_after_utc if file.exists() else None
+
+
 def renew(settings: Settings) -> NodeCa:
     """A new authority. What the old one has signed stays valid. Raises NodeCaError."""
     _written(settings.node_ca_key, _new_pair(), replace=True)
@@ -124,7 +135,12 @@ def renew(settings: Settings) -> NodeCa:
 
 
 def _opened(settings: Settings) -> NodeCa:
-    file, bundle = settings.node_ca_key, settings.node_ca_certificate
+    key, certificate = _pair(settings.node_ca_key)
+    _publish(certificate, settings.node_ca_certificate)
+    return NodeCa(key, certificate, settings.node_ca_certificate)
+
+
+def _pair(file: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
     try:
         pair = read_secret(file).encode()
         key = serialization.load_pem_private_key(pair, password=None)
@@ -133,8 +149,7 @@ def _opened(settings: Settings) -> NodeCa:
         raise NodeCaError(f"the authority for nodes can't be read: {error}") from error
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise NodeCaError(f"{file} holds no key of the portal's")
-    _publish(certificate, bundle)
-    return NodeCa(key, certificate, bundle)
+    return key, certificate
 
 
 def _publish(certificate: x509.Certificate, bundle: Path) -> None:

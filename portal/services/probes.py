@@ -24,6 +24,7 @@ from portal.directory.contract import Directory
 from portal.hub import HubRefused, HubUnavailable
 from portal.parts import Parts
 from portal.services.cluster.node_table import Problem
+from portal.services.sessions import certificates
 from portal.services.status import Answer, Found, Part, Probe, State, Status, ago
 from portal.smtp import STEP_S
 from spawner.errors import SlurmError, Unreachable
@@ -250,7 +251,8 @@ class Looks:
             text = f"Nothing answers at {url}: {_sentence(str(error) or 'no answer in time')}"
             return {MAIN: Found(State.FAILING, text, ADVICE[Part.NGINX])}
         if status == 200 and '"ok"' in text[:100]:
-            return {MAIN: await asyncio.to_thread(_by_certificate, url)}
+            found = await asyncio.to_thread(_by_certificate, url)
+            return {MAIN: certificates.aged(self.parts.node_ca, utcnow()) or found}
         text = f"What answers at {url} doesn't lead to the portal: it says {status}."
         return {MAIN: Found(State.FAILING, text, ADVICE[Part.NGINX])}
 

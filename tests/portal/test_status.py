@@ -123,7 +123,9 @@ async def test_nginx_is_asked_where_it_is_this_machine(portal: Portal) -> None:
 
     def at(url: str) -> None:
         settings = portal.settings.model_copy(update={"public_url": url})
-        looks.parts = SimpleNamespace(settings=settings, http=portal.app.state.http)  # type: ignore[assignment]
+        looks.parts = SimpleNamespace(  # type: ignore[assignment]
+            settings=settings, http=portal.app.state.http, node_ca=None
+        )
 
     at(nowhere())
     assert "Nothing answers" in (await looks.nginx())[""].message

@@ -17,7 +17,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from portal import node_ca
-from portal.node_ca import DOMAIN, LIFE, NodeCa, NodeCaError, open_ca, renew
+from portal.check import authority as authority_finding
+from portal.node_ca import DOMAIN, LIFE, NodeCa, NodeCaError, expiry, open_ca, renew
+from portal.services.sessions.certificates import aged
 from portal.settings import Settings
 from spawner.node.identity import BadCertificate, Identity
 
@@ -211,6 +213,22 @@ def test_two_portals_that_start_at_once_have_one_authority(tmp_path: Path) -> No
         thread.join()
     assert len({one.certificate.serial_number for one in found}) == 1
     assert len(found) == 8
+
+
+def test_its_age_is_told_before_it_is_too_late(tmp_path: Path) -> None:
+    assert expiry(settings(tmp_path)) is None
+    assert list(tmp_path.iterdir()) == []
+    authority = made(tmp_path)
+    assert expiry(settings(tmp_path)) == authority.expires_at
+    now = datetime.now(UTC)
+    assert authority_finding(settings(tmp_path)).problem is None
+    assert aged(authority, now) is None
+    assert aged(None, now) is None
+    late = aged(authority, authority.expires_at - timedelta(days=30))
+    assert late is not None
+    assert f"{authority.expires_at:%Y-%m-%d}" in late.message
+    (tmp_path / "node-ca.key").chmod(0o644)
+    assert "open to others" in (authority_finding(settings(tmp_path)).problem or "")
 
 
 # --- connecting -----------------------------------------------------------------------------------

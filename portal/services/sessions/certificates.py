@@ -10,14 +10,16 @@ from typing import Any
 from portal.db import utcnow
 from portal.errors import InvalidInput, Unavailable
 from portal.models import Session, Tensorboard
-from portal.node_ca import DOMAIN, NodeCa, NodeCaError
+from portal.node_ca import DOMAIN, NodeCa, NodeCaError, is_soon
 from portal.parts import Parts
+from portal.services.status import Found, State
 from spawner.model import JobInfo
 
 MARGIN = timedelta(hours=1)
 """For what Slurm ends late. A program asks anew in the midst of it, if it lives that long: then it
 was given more time."""
 LONGEST = timedelta(days=7)
+RENEW = "Run `portal node-ca --renew`, reload nginx, and restart the portal after that."
 LOST = "The portal's authority for nodes is gone, so this can't be reached any more."
 
 
@@ -56,6 +58,14 @@ def connecting(parts: Parts, tls_name: str | None) -> dict[str, Any]:
 def scheme(tls_name: str | None) -> str:
     """`https` for what shows a certificate."""
     return "http" if tls_name is None else "https"
+
+
+def aged(authority: NodeCa | None, now: datetime) -> Found | None:
+    """What the status says of an authority that ends soon; None of any other."""
+    if authority is None or not is_soon(authority.expires_at, now):
+        return None
+    text = f"The portal's authority for nodes expires on {authority.expires_at:%Y-%m-%d}."
+    return Found(State.FAILING, text, RENEW)
 
 
 def _authority(parts: Parts) -> NodeCa:
