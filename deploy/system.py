@@ -21,7 +21,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from deploy import launcher, nginx, sudoers
-from portal.services.sessions.gate import portal_address
+from portal.services.sessions.gate import host_port, portal_address
 from portal.settings import Settings
 
 HERE = Path(__file__).resolve().parent
@@ -29,6 +29,7 @@ UNITS = Path("/etc/systemd/system")
 SUDOERS = Path("/etc/sudoers.d/portal")
 UNIT_NAMES = (
     "portal.target",
+    "portal.socket",
     "portal.service",
     "portal-hub.service",
     "portal-nginx.service",
@@ -127,6 +128,7 @@ def units(site: Site, door: nginx.FrontDoor) -> dict[str, str]:
         "nginx_dir": site.nginx_dir,
         "nginx": " ".join([program, *nginx.command(door)[1:]]),
         "low_port": low,
+        "listen": host_port(site.settings.listen_host, site.settings.listen_port),
         "as_root": as_root(site.settings),
         "backup_dir": site.backup_dir,
         "state_dir": site.settings.state_dir,

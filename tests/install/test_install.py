@@ -46,19 +46,24 @@ class Site(Host):
         return f"http://127.0.0.1:{self.facts['ports']['public']}"
 
     def unit(self, name: str) -> dict[str, list[str]]:
-        return units.parse(self.exec("cat", f"/etc/systemd/system/{name}.service"))
+        file = name if "." in name else f"{name}.service"
+        return units.parse(self.exec("cat", f"/etc/systemd/system/{file}"))
 
     def up(self, name: str) -> None:
         unit = self.unit(name)
         if "ExecStartPre" in unit:
             self.exec(*units.argv(unit, "ExecStartPre"))
-        self.running[name] = self.start(units.argv(unit), self.state / "log" / f"{name}.log")
+        (listen,) = self.unit(f"{name}.socket")["ListenStream"] if "Requires" in unit else [None]
+        self.running[name] = self.start(
+            units.argv(unit, listen=listen), self.state / "log" / f"{name}.log"
+        )
 
     def stop(self, name: str) -> None:
         """As systemd does: the main process alone is told."""
         process = self.running.pop(name)
-        for pid in _children(process.pid):
-            os.kill(pid, signal.SIGTERM)
+        if process.poll() is None:
+            for pid in _children(process.pid):
+                os.kill(pid, signal.SIGTERM)
         process.wait(60)
 
     def wait_until_served(self) -> None:
@@ -232,7 +237,7 @@ def test_upgrade(site: Site) -> None:
     for block in FIRST:
         if block.heading in {"3. The package", "4. What the nodes run"} and not block.name:
             site.shell(block.text)
-    assert "systemctl stop portal" in stop.text
+    assert "systemctl stop portal.socket portal.service" in stop.text
     site.stop("portal")
     site.shell(migrate.text)
     assert "systemctl restart portal-hub" in go_on.text

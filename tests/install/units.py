@@ -12,9 +12,10 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 # Runs as root in a mount namespace of its own: makes what must not be written read-only, then
-# becomes the account. Its argument is {"read_only": […], "private_tmp": …, "then": argv}.
+# becomes the account. Its argument is {"read_only": […], "private_tmp": …, "then": argv}, and where
+# there is a socket "listen": host:port, which the program inherits as systemd would hand it over.
 ENTER = """
-import json, os, subprocess, sys
+import json, os, socket, subprocess, sys
 order = json.loads(sys.argv[1])
 for place in order["read_only"]:
     if os.path.isdir(place):
@@ -22,6 +23,16 @@ for place in order["read_only"]:
         subprocess.run(["mount", "-o", "remount,bind,ro", place], check=True)
 if order["private_tmp"]:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777,size=512m", "tmp", "/tmp"], check=True)
+if order["listen"]:
+    host, port = order["listen"].rsplit(":", 1)
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((host, int(port)))
+    listener.listen()
+    os.dup2(listener.fileno(), 3)
+    os.set_inheritable(3, True)  # where it was 3 already
+    at = order["then"].index("-i") + 1
+    order["then"][at:at] = ["LISTEN_FDS=1", f"LISTEN_PID={os.getpid()}"]
 os.chdir(order["cwd"])
 os.umask(int(order["umask"], 8))
 os.execvp(order["then"][0], order["then"])
@@ -39,7 +50,9 @@ def parse(text: str) -> dict[str, list[str]]:
     return found
 
 
-def argv(unit: Mapping[str, Sequence[str]], key: str = "ExecStart") -> list[str]:
+def argv(
+    unit: Mapping[str, Sequence[str]], key: str = "ExecStart", listen: str | None = None
+) -> list[str]:
     """What to run as root for the unit's command."""
 
     def one(name: str, otherwise: str = "") -> str:
@@ -60,6 +73,7 @@ def argv(unit: Mapping[str, Sequence[str]], key: str = "ExecStart") -> list[str]
     order = {
         "read_only": READ_ONLY[one("ProtectSystem")],
         "private_tmp": one("PrivateTmp") == "yes",
+        "listen": listen,
         "umask": one("UMask"),
         "cwd": one("WorkingDirectory", "/"),
         "then": [*setpriv, "env", "-i", *environment, *shlex.split(one(key))],

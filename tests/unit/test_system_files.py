@@ -83,6 +83,14 @@ def test_the_portal_can_sudo_whatever_else_it_can_not(tmp_path: Path) -> None:
     assert portal["KillMode"] == ["process"]
 
 
+def test_systemd_keeps_the_portals_port(tmp_path: Path) -> None:
+    made = files(site(tmp_path, listen_port=8123))
+    assert unit(made, "portal.socket")["ListenStream"] == ["127.0.0.1:8123"]
+    assert unit(made, "portal.service")["Requires"] == ["portal.socket"]
+    six = files(site(tmp_path, listen_host="::1"))
+    assert unit(six, "portal.socket")["ListenStream"] == ["[::1]:8001"]
+
+
 def test_programs_for_homes_are_in_sudoers_and_may_be_root(tmp_path: Path) -> None:
     program = "/usr/local/libexec/portal/home-directory"
     command = ["sudo", "-n", program, "create", "{username}"]
