@@ -130,9 +130,11 @@ NOT_RECORDED: dict[tuple[str, str], str] = {
     ("PUT", "/internal/servers/{username}/{name}"): "the hub, about a session that was started",
     ("DELETE", "/internal/servers/{username}/{name}"): "the hub, about a session that was stopped",
     ("POST", "/node/sessions/{session_id}/hello"): NODES,
+    ("POST", "/node/sessions/{session_id}/certificate"): NODES,
     ("POST", "/node/sessions/{session_id}/report"): NODES,
     ("POST", "/node/sessions/{session_id}/use"): "what a session uses, told every half minute",
     ("POST", "/node/tensorboards/{board_id}/hello"): NODES,
+    ("POST", "/node/tensorboards/{board_id}/certificate"): NODES,
     ("POST", "/node/tensorboards/{board_id}/report"): NODES,
     ("POST", "/node/sessions/{session_id}/extend"): "records as its owner; asked without a browser",
     ("PUT", "/node/sessions/{session_id}/tensorboard"): (
