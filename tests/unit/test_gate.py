@@ -41,6 +41,11 @@ def test_the_owner_of_a_serving_session_enters() -> None:
     assert decide("alice", "alice", "s1", live()) == Decision(Answer.ENTER, "10.77.0.11", 40123)
 
 
+def test_whose_certificate_its_server_must_show_comes_with_where_it_is() -> None:
+    found = decide("alice", "alice", "s1", live(tls_name="x.session.portal.internal"))
+    assert found == Decision(Answer.ENTER, "10.77.0.11", 40123, "x.session.portal.internal")
+
+
 def test_nobody_is_asked_to_log_in_whatever_there_is() -> None:
     for found in (None, live()):
         assert decide(None, "alice", "s1", found).answer is Answer.LOGIN
