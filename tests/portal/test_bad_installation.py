@@ -6,6 +6,7 @@ the others.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -82,7 +83,7 @@ async def test_a_front_door_whose_certificate_has_expired_is_on_the_page(
             (NOW - DAY, State.FAILING, "its certificate expired on "),
         ):
             settings = portal.settings.model_copy(update={"public_url": serve(make(until=until))})
-            looks.parts = SimpleNamespace(settings=settings, http=portal.app.state.http)  # type: ignore[assignment]
+            looks.parts = replace(portal.app.state.parts, settings=settings)
             found = (await looks.nginx())[""]
             assert (found.state, words in found.message) == (state, True)
             assert bool(found.advice) == (state is State.FAILING)
