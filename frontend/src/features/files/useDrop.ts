@@ -1,10 +1,8 @@
-import { t } from '@lingui/core/macro';
 import { type DragEvent, useState } from 'react';
-import { ApiError } from '@/api/problem';
 import { complain } from '@/ui/complain';
-import { uploads } from './uploader';
+import { found, take } from './dropped';
 
-/** What an area needs so that files can be dropped on it. */
+/** What an area needs so that files and folders can be dropped on it. */
 export function useDrop(root: string, path: string, writable: boolean) {
   const [over, setOver] = useState(false);
   const hasFiles = (event: DragEvent): boolean => event.dataTransfer.types.includes('Files');
@@ -24,18 +22,12 @@ export function useDrop(root: string, path: string, writable: boolean) {
       event.preventDefault();
       setOver(false);
       if (!writable) return;
-      const { files, folders } = dropped(event.dataTransfer);
-      uploads.add(root, path, files);
-      if (folders > 0)
-        complain(new ApiError(0, 'folder', t`Folders can’t be dropped here: upload a zip of it.`));
+      // the browser forgets what was dropped as soon as this has returned
+      const items = [...event.dataTransfer.items].filter(({ kind }) => kind === 'file');
+      const dropped = items.flatMap((item) => item.webkitGetAsEntry() ?? item.getAsFile() ?? []);
+      found(dropped)
+        .then((all) => take({ root, path }, all))
+        .catch(complain);
     },
   };
-}
-
-/** The files of a drop; folders aren't files, and reading one as such fails. */
-function dropped(data: DataTransfer): { files: File[]; folders: number } {
-  const items = [...data.items].filter(({ kind }) => kind === 'file');
-  const plain = items.filter((item) => !item.webkitGetAsEntry()?.isDirectory);
-  const files = plain.flatMap((item) => item.getAsFile() ?? []);
-  return { files, folders: items.length - plain.length };
 }
