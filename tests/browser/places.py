@@ -76,6 +76,7 @@ PLACES = (
             "appearance",
         )
     ),
+    Place("second-factor-due", "/second-factor"),
     Place("led-group", "/groups/$group", "group"),
     Place("admin-sessions", "/admin"),
     Place("admin-images", "/admin/images"),
@@ -97,7 +98,6 @@ PLACES = (
 # Routes without a page to look at here, and why.
 ELSEWHERE = {
     "/login": "before the login; looked at by itself",
-    "/second-factor": "for those who must set one up, and for nobody else",
     "/sessions/$id/tensorboard": "leads to TensorBoard",
     "/jobs/$id/tensorboard": "leads to TensorBoard",
 }

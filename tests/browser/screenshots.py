@@ -1,4 +1,5 @@
-"""Pictures of every page, to be looked at: light, dark, phone, Chinese, full, empty, and failing.
+"""Pictures of every page, to be looked at: light, dark, phone, Chinese, full, empty, failing, and
+while Slurm is silent.
 
     python -m tests.browser.screenshots --cluster DIR --out DIR [--only NAME]… [--look LOOK]…
 
@@ -10,12 +11,14 @@ from __future__ import annotations
 
 import argparse
 import html
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
 from tests.browser import scenes
 from tests.browser.chromium import launch
@@ -25,6 +28,7 @@ from tests.live import Live
 DESKTOP, PHONE = (1280, 900), (390, 844)
 FULL, EMPTY = "carol", "bob"
 LOGIN = "login"  # the one page that is looked at before the login
+SILENT = re.compile("^Slurm has not answered since")
 FAILING_MS = 4_000  # what comes by the event stream never comes then
 PROBLEM = (
     '{"type":"urn:portal:internal","title":"Trouble","status":500,'
@@ -34,13 +38,15 @@ PROBLEM = (
 
 @dataclass(frozen=True)
 class Look:
-    """How pages are looked at. `failing`: each question but who asks is answered with a problem."""
+    """How pages are looked at. `failing`: each question but who asks is answered with a problem;
+    `silent`: Slurm has stopped answering."""
 
     name: str
     who: str = FULL
     size: tuple[int, int] = DESKTOP
     dark: bool = False
     failing: bool = False
+    silent: bool = False
     language: str = "en-GB"
 
 
@@ -53,6 +59,7 @@ LOOKS = (
     Look("chinese-phone", size=PHONE, language="zh-CN"),
     Look("empty", who=EMPTY),
     Look("failing", failing=True),
+    Look("silent", silent=True),
 )
 
 
@@ -84,10 +91,23 @@ def look(wanted: Wanted, browser: Browser, how: Look, things: Mapping[str, str])
     scenes.log_in(context, wanted.live.base_url, how.who, wanted.live.users[how.who])
     if how.failing:
         page.route("**/api/v1/**", fail)
-    for place in wanted.places(things):
-        page.goto(wanted.live.base_url + place.address(things))
-        picture(page, how, folder / f"{place.name}.png")
+    with slurm_silent(wanted.live, page) if how.silent else nullcontext():
+        for place in wanted.places(things):
+            page.goto(wanted.live.base_url + place.address(things))
+            picture(page, how, folder / f"{place.name}.png")
     context.close()
+
+
+@contextmanager
+def slurm_silent(live: Live, page: Page) -> Iterator[None]:
+    """From when the pages say so; it answers again afterwards."""
+    live.stop("slurmctld")
+    try:
+        page.goto(live.base_url)
+        expect(page.get_by_text(SILENT)).to_be_visible(timeout=READY_MS)
+        yield
+    finally:
+        live.start("slurmctld")
 
 
 def opened(browser: Browser, how: Look) -> BrowserContext:
