@@ -170,7 +170,7 @@ async def test_the_portal_that_acts_dies_and_neither_session_nor_job_is_lost(
 async def test_down_and_up_again_with_all_that_was_kept(project: Project) -> None:
     async with project.login("alice") as client:
         before = await client.api("GET", "/jobs")
-    project.compose("down", "--timeout", "5")
+    project.compose("down")
     assert project.compose("ps", "--all", "--quiet") == ""
     project.up()
     async with project.login("alice") as client:
