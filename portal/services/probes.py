@@ -252,6 +252,8 @@ class Looks:
             return {MAIN: Found(State.FAILING, text, ADVICE[Part.NGINX])}
         if status == 200 and '"ok"' in text[:100]:
             found = await asyncio.to_thread(_by_certificate, url)
+            if found.state is State.FAILING:  # whom browsers see comes first
+                return {MAIN: found}
             return {MAIN: certificates.aged(self.parts.node_ca, utcnow()) or found}
         text = f"What answers at {url} doesn't lead to the portal: it says {status}."
         return {MAIN: Found(State.FAILING, text, ADVICE[Part.NGINX])}

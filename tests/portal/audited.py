@@ -142,8 +142,12 @@ NOT_RECORDED: dict[tuple[str, str], str] = {
     ),
     ("POST", "/tensorboard/{board_id}/{path:path}"): "TensorBoard's own pages ask for their data",
     **{
-        (method, "/user/{owner}/{server}/{path:path}"): "says that a session isn't running"
+        (method, path): what
         for method in ("POST", "PUT", "PATCH", "DELETE")
+        for path, what in (
+            ("/user/{owner}/{server}/{path:path}", "says that a session isn't running"),
+            ("/hub/{path:path}", "leads to the host that has it"),
+        )
     },
 }
 

@@ -18,6 +18,8 @@ NO_SECRETS = {
     "node_url_ca_file",
     "certificate_file",
     "certificate_key_file",
+    "content_certificate_file",
+    "content_certificate_key_file",
 }
 
 
