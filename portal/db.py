@@ -14,7 +14,7 @@ from typing import Any
 import anyio.to_thread
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import DateTime, Dialect, TypeDecorator, event, text
+from sqlalchemy import DateTime, Dialect, TypeDecorator, event, func, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import (
     AsyncEngine,
@@ -26,6 +26,7 @@ from sqlalchemy.orm import Session
 
 MIGRATIONS = Path(__file__).resolve().parent.parent / "migrations"
 SQLITE_BUSY_TIMEOUT_MS = 10_000
+OWN_LOCKS = 0x706F7275  # of PostgreSQL's advisory locks; the numbers in it say what of
 
 
 def utcnow() -> datetime:
@@ -95,6 +96,13 @@ class Database:
 
     async def close(self) -> None:
         await self.engine.dispose()
+
+
+async def one_by_one(db: AsyncSession, what: int) -> None:
+    """Others who say this of the same wait until this transaction ends, before they look at what it
+    writes. SQLite has one writer anyway, from its first change on."""
+    if db.get_bind().dialect.name == "postgresql":
+        await db.execute(select(func.pg_advisory_xact_lock(OWN_LOCKS, what)))
 
 
 def create_engine(url: str, name: str | None = None) -> AsyncEngine:

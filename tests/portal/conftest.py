@@ -18,6 +18,7 @@ from portal.app import create_app
 from portal.serve import server_config
 from portal.settings import Settings
 from tests.patience import PATIENCE_S
+from tests.portal import databases
 from tests.portal import slapd as slapd_module
 from tests.portal.audited import check_recorded
 from tests.portal.slapd import (
@@ -82,6 +83,8 @@ def settings_in(folder: Path, slapd: Slapd, **changes: Any) -> Settings:
         "runtime_dir": folder / "runtime",
         "image_dir": folder / "images",
     }
+    if databases.kind() != "sqlite":
+        values["database_url"] = databases.database_of(folder)
     return Settings(**{**values, **changes})
 
 

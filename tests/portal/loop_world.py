@@ -23,6 +23,7 @@ from portal.services.store import change
 from spawner.errors import LauncherUnavailable, NotFound, Unreachable
 from spawner.model import JobInfo, SlurmState
 from spawner.watcher import Watcher
+from tests.portal.databases import database_of
 
 
 @dataclass
@@ -150,7 +151,7 @@ class World:
 
 @asynccontextmanager
 async def looping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
-    db = Database(f"sqlite+aiosqlite:///{tmp_path / 'portal.db'}")
+    db = Database(database_of(tmp_path))
     await db.migrate()
     made = World(db)
     observe = made.loop._observe

@@ -16,6 +16,7 @@ from portal.db import Database
 from portal.hub import HubUnavailable
 from portal.models import JobState, Session, User, new_id
 from portal.services.sessions import at_hub
+from tests.portal.databases import database_of
 
 pytestmark = pytest.mark.anyio
 
@@ -76,7 +77,7 @@ class World:
 @pytest.fixture
 async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
     monkeypatch.setattr(at_hub, "ASK_S", 0.0)
-    db = Database(f"sqlite+aiosqlite:///{tmp_path / 'portal.db'}")
+    db = Database(database_of(tmp_path))
     await db.migrate()
     user = User(username="alice")
     async with db.session() as session:

@@ -23,6 +23,7 @@ from portal.parts import Parts
 from portal.services.tensorboards import tensorboards
 from portal.settings import Settings
 from spawner.channel import UserInfo
+from tests.portal.databases import database_of
 from tests.portal.gate_portal import gate_settings
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +32,7 @@ MakeParts = Callable[..., Parts]
 
 @pytest.fixture
 async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'portal.db'}")
+    database = Database(database_of(tmp_path))
     await database.migrate()
     yield database
     await database.close()

@@ -13,6 +13,7 @@ from portal.models import BatchJob, Job, JobState, Session, User, new_id
 from portal.services.counting import Counting
 from portal.services.store import change
 from spawner.model import Outcome
+from tests.portal.databases import database_of
 
 pytestmark = pytest.mark.anyio
 
@@ -55,7 +56,7 @@ class World:
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
-    db = Database(f"sqlite+aiosqlite:///{tmp_path / 'portal.db'}")
+    db = Database(database_of(tmp_path))
     await db.migrate()
     user, metrics = User(username="alice"), Metrics()
     async with db.session() as session:
@@ -126,7 +127,7 @@ async def test_what_came_from_outside_or_was_undone_does_not_count(world: World)
 
 
 async def test_two_databases_count_apart(world: World, tmp_path: Path) -> None:
-    other = Database(f"sqlite+aiosqlite:///{tmp_path / 'portal.db'}")
+    other = Database(database_of(tmp_path))
     job = await world.add(BatchJob)
     await World(other, world.metrics, world.user).set(
         BatchJob, job, state=JobState.ENDED, outcome=Outcome.FAILED

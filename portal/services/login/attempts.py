@@ -12,7 +12,7 @@ import structlog
 from sqlalchemy import ColumnElement, and_, delete, func, select
 
 from portal import errors
-from portal.db import Database, utcnow
+from portal.db import Database, one_by_one, utcnow
 from portal.directory.contract import Directory
 from portal.models import LoginFailure
 from portal.services.audit.audit import Action
@@ -20,6 +20,7 @@ from portal.services.login import refusals
 from portal.settings import Settings
 
 log = structlog.get_logger(__name__)
+TRIES = 1
 
 
 class Kind(StrEnum):
@@ -99,6 +100,7 @@ async def _begin(database: Database, settings: Settings, attempt: Attempt) -> in
     name, ip, kind = attempt.username.lower(), attempt.caller.ip, attempt.kind.value
     by_name = and_(LoginFailure.username == name, LoginFailure.kind == kind)
     async with database.session() as db:
+        await one_by_one(db, TRIES)
         await db.execute(delete(LoginFailure).where(LoginFailure.at < now - window))
         row = LoginFailure(username=name, ip=ip, kind=kind, at=now)
         db.add(row)

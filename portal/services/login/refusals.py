@@ -6,7 +6,6 @@ addresses beyond MOST_KEYS at once are counted together, whosever they are.
 """
 
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -51,16 +50,26 @@ async def note_in(
     name, now = actor.username if isinstance(actor, User) else actor, utcnow()
     if await _count(db, action, name, ip, now):
         return
-    row = await db.get(Refusals, (action.value, name, ip))
-    if row is not None:
-        row.own_events += 1
-    elif await _are_many(db):
-        if not await _count(db, action, NOBODY, "", now):
-            await _add(db, _row(action, NOBODY, "", now, own_events=OWN_EVENTS, times=1))
+    row = await _held(db, action, name, ip)
+    if row is None and await _are_many(db):
+        first = _row(action, NOBODY, "", now, own_events=OWN_EVENTS, times=1)
+        if not await _count(db, action, NOBODY, "", now) and not await _added(db, first):
+            await _count(db, action, NOBODY, "", now)
         return
-    else:
-        await _add(db, _row(action, name, ip, now, own_events=1))
+    if row is None and not await _added(db, _row(action, name, ip, now, own_events=1)):
+        row = await _held(db, action, name, ip)
+    if row is not None:
+        if row.own_events >= OWN_EVENTS:  # others were quicker
+            await _count(db, action, name, ip, now)
+            return
+        row.own_events += 1
     record(db, action, actor=actor, detail=detail, ip=ip)
+
+
+async def _held(db: AsyncSession, action: Action, name: str, ip: str) -> Refusals | None:
+    """The row as it is now, and ours until the transaction ends."""
+    key = (action.value, name, ip)
+    return await db.get(Refusals, key, with_for_update=True, populate_existing=True)
 
 
 async def flush(database: Database, now: datetime, window: timedelta) -> None:
@@ -97,11 +106,14 @@ async def _exists(name: str, directory: Directory | None) -> bool:
         return False
 
 
-async def _add(db: AsyncSession, row: Refusals) -> None:
-    """The first of its kind, unless another request was so at the same moment."""
-    with suppress(IntegrityError):
+async def _added(db: AsyncSession, row: Refusals) -> bool:
+    """Whether it is the first of its kind: another request may have been, at the same moment."""
+    try:
         async with db.begin_nested():
             db.add(row)
+    except IntegrityError:
+        return False
+    return True
 
 
 async def _count(db: AsyncSession, action: Action, name: str, ip: str, now: datetime) -> bool:

@@ -1,0 +1,56 @@
+"""Where the tests' portals keep their state: SQLite, or a PostgreSQL for all of them.
+
+    PORTAL_TEST_DATABASE=postgresql python -m pytest tests/portal
+
+A folder has one database, however often its portal begins anew. Each is a copy of an empty one that
+was migrated once.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+
+from portal.db import upgrade
+from tests.portal import postgresql
+from tests.portal.postgresql import PostgreSql
+
+VARIABLE = "PORTAL_TEST_DATABASE"
+KINDS = ("sqlite", "postgresql")
+EMPTY = "portal_empty"
+_made: dict[Path, str] = {}
+
+
+def kind() -> str:
+    """Which database the tests are run with."""
+    found = os.environ.get(VARIABLE, KINDS[0])
+    if found not in KINDS:
+        raise ValueError(f"{VARIABLE} must be one of {', '.join(KINDS)}")
+    return found
+
+
+def database_of(folder: Path) -> str:
+    """The URL of the database of a portal that keeps its things in this folder."""
+    if kind() == "sqlite":
+        return f"sqlite+aiosqlite:///{folder / 'portal.db'}"
+    server = _server()
+    if folder not in _made:
+        name = f"portal_{len(_made) + 1}"
+        server.sql("postgres", f"CREATE DATABASE {name} TEMPLATE {EMPTY}")
+        _made[folder] = server.url(name)
+    return _made[folder]
+
+
+@cache
+def _server() -> PostgreSql:
+    """One for the whole run."""
+    open_until_the_end = ExitStack()
+    server = open_until_the_end.enter_context(postgresql.running())
+    atexit.register(open_until_the_end.close)
+    with ThreadPoolExecutor(1) as thread:  # migrations want no event loop around them
+        thread.submit(upgrade, server.make(EMPTY)).result()
+    return server
