@@ -67,7 +67,7 @@ def running() -> Iterator[PostgreSql]:
             shutil.chown(place, ACCOUNT)
     data = folder / "data"
     make = ["-D", data, "-U", NAME, "-A", "scram-sha-256", "--pwfile", password, "--no-sync"]
-    _as_nobody(programs / "initdb", *make, "--no-locale", "-E", "UTF8")
+    _as_nobody(programs / "initdb", *make, "--locale=C.UTF-8", "-E", "UTF8")
     with (data / "postgresql.conf").open("a") as config:
         config.write(f"{CONFIG}port = {port}\nunix_socket_directories = '{folder}'\n")
     control = (programs / "pg_ctl", "-D", data, "-w", "-l", folder / "log")
