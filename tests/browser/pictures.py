@@ -35,13 +35,10 @@ SHOWN = (
     "start",
     "session",
     "job-template",
-    "jobs",
-    "job",
     "job-failed",
-    "cluster",
     "files",
+    "cluster",
     "admin-people",
-    "admin-group",
     "admin-status",
 )
 # What comes later than the page, and belongs into its picture.
@@ -58,9 +55,6 @@ def take(live: Live, browser: Browser, out: Path, things: Mapping[str, str]) -> 
     """One picture of each page as one looks at it, and one of JupyterLab."""
     context = opened(browser, LOOK)
     page = context.new_page()
-    page.goto(f"{live.base_url}/login")
-    settle(page)
-    page.screenshot(path=out / "login.png")
     api = scenes.log_in(context, live.base_url, FULL, live.users[FULL])
     for place in places():
         page.goto(live.base_url + place.address(things))
