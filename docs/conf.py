@@ -9,6 +9,7 @@ html_theme = "furo"
 html_title = project
 html_copy_source = False
 html_show_sphinx = False
+html_show_copyright = False
 html_static_path: list[str] = []
 
 myst_enable_extensions = ["colon_fence", "deflist"]
