@@ -6,6 +6,15 @@ import { Logo } from '@/ui/Logo';
 import { PageTitle } from './PageTitle';
 import classes from './plain.module.css';
 
+/** Stands alone, outside the frame of all other pages, whose `main` it therefore has to bring. */
+export function UnknownAddress() {
+  return (
+    <main>
+      <NotFoundPage />
+    </main>
+  );
+}
+
 /** For addresses nobody lives at. */
 export function NotFoundPage() {
   return (

@@ -2,10 +2,10 @@
 import { createRootRoute, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { ApiError } from '@/api/problem';
 import { needsEnrolment } from '@/features/account/secondFactor';
-import { NotFoundPage } from '../NotFoundPage';
+import { UnknownAddress } from '../NotFoundPage';
 import { meQuery, queryClient } from '../queries';
 
-export const rootRoute = createRootRoute({ notFoundComponent: NotFoundPage });
+export const rootRoute = createRootRoute({ notFoundComponent: UnknownAddress });
 
 export const loginRoute = createRoute({
   getParentRoute: () => rootRoute,
