@@ -2,7 +2,8 @@ import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { storage } from '@/testing/storage';
-import { type Standing, useStanding } from './browser';
+import { type Standing, turnOn, untold, useStanding } from './browser';
+import type { News } from './news';
 
 const Told = () => useStanding('alice');
 const standing = (): string => renderToStaticMarkup(createElement(Told));
@@ -48,5 +49,33 @@ describe('whether a browser tells', () => {
       },
     });
     expect(standing()).toBe('forgetful');
+  });
+
+  it('can’t be remembered where storage is full, until there is room again', async () => {
+    const permission = { requestPermission: async () => 'granted' };
+    const full = storage(1);
+    browser('granted', { localStorage: full });
+    vi.stubGlobal('localStorage', full);
+    Object.assign(Notification, permission);
+    expect(await turnOn('alice')).toBe(false);
+    expect(standing()).toBe('forgetful');
+    vi.stubGlobal('localStorage', kept);
+    expect(await turnOn('alice')).toBe(true);
+    expect(standing()).toBe('on');
+  });
+});
+
+describe('what is still to be told', () => {
+  afterEach(() => vi.unstubAllGlobals());
+  const one = { key: 'job 7 ended' } as News;
+
+  it.each([
+    ['kept by the browser', Number.POSITIVE_INFINITY],
+    ['kept by this tab where storage is full', 1],
+  ])('is told once, %s', (_, room) => {
+    vi.stubGlobal('localStorage', storage(room));
+    const key = `${one.key} ${room}`;
+    expect(untold([{ ...one, key }])).toHaveLength(1);
+    expect(untold([{ ...one, key }])).toEqual([]);
   });
 });

@@ -3,19 +3,33 @@
 import { useSyncExternalStore } from 'react';
 import type { News } from './news';
 
-/** `impossible`: this browser, or this address, knows none. `forgetful`: its storage is switched off, so
- * that nobody could know who wants to be told, and what of. `refused`: someone has told the browser to
- * allow none here, and only its own settings can change that. */
+/** `impossible`: this browser, or this address, knows none. `forgetful`: its storage is switched off or
+ * full, so that nobody could know who wants to be told, and what of. `refused`: someone has told the
+ * browser to allow none here, and only its own settings can change that. */
 export type Standing = 'impossible' | 'forgetful' | 'refused' | 'off' | 'on';
 
 const SWITCH = 'portal-notify';
 const TOLD = 'portal-told';
 const MOST_REMEMBERED = 300;
 const listeners = new Set<() => void>();
+/** the switch was turned on, and there was no room for it */
+let noRoom = false;
+/** what this tab has told, where there was no room for it */
+let toldHere: readonly string[] = [];
 
 function remembers(): boolean {
   try {
     return window.localStorage !== null;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether there was room for it. */
+function keep(name: string, value: string): boolean {
+  try {
+    localStorage.setItem(name, value);
+    return true;
   } catch {
     return false;
   }
@@ -31,7 +45,8 @@ function standing(username: string): Standing {
   if (!remembers()) return 'forgetful';
   if (Notification.permission === 'denied') return 'refused';
   const on = localStorage.getItem(switchOf(username)) === 'on';
-  return on && Notification.permission === 'granted' ? 'on' : 'off';
+  if (on && Notification.permission === 'granted') return 'on';
+  return noRoom ? 'forgetful' : 'off';
 }
 
 function changed(): void {
@@ -66,12 +81,13 @@ export function useStanding(username: string): Standing {
   return useSyncExternalStore(subscribe, now, now);
 }
 
-/** Asks the browser's permission; only after a click. Whether it is given. */
+/** Asks the browser's permission; only after a click. Whether it is given, and that remembered. */
 export async function turnOn(username: string): Promise<boolean> {
   const permission = await Notification.requestPermission();
-  if (permission === 'granted') localStorage.setItem(switchOf(username), 'on');
+  const granted = permission === 'granted';
+  noRoom = granted && !keep(switchOf(username), 'on');
   changed();
-  return permission === 'granted';
+  return granted && !noRoom;
 }
 
 export function turnOff(username: string): void {
@@ -94,14 +110,14 @@ export function show({ key, title, body }: Omit<News, 'to' | 'kind'>, open: () =
   }
 }
 
-/** Those that this browser hasn't told yet; from now on it has. */
+/** Those that this browser hasn't told yet; from now on it has. Where its storage is full, this tab. */
 export function untold(news: readonly News[]): News[] {
   if (news.length === 0) return [];
-  const told = readTold();
+  const told = [...new Set([...readTold(), ...toldHere])];
   const fresh = news.filter(({ key }) => !told.includes(key));
   if (fresh.length > 0) {
-    const all = [...told, ...fresh.map(({ key }) => key)];
-    localStorage.setItem(TOLD, JSON.stringify(all.slice(-MOST_REMEMBERED)));
+    const all = [...told, ...fresh.map(({ key }) => key)].slice(-MOST_REMEMBERED);
+    toldHere = keep(TOLD, JSON.stringify(all)) ? [] : all;
   }
   return fresh;
 }
