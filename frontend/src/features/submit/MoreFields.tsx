@@ -1,8 +1,10 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { TextInput } from '@mantine/core';
+import type { JobDetail } from '@/api/types';
 import startClasses from '@/features/start/StartPage.module.css';
 import { isLike, isText } from '@/lib/drafts';
+import { type FormDraft, type Put, useKept } from '@/lib/useFormDraft';
 import classes from './SubmitPage.module.css';
 
 export interface More {
@@ -10,7 +12,12 @@ export interface More {
   logdir: string;
 }
 
-export const isMore = isLike<More>({ name: isText, logdir: isText });
+const isMore = isLike<More>({ name: isText, logdir: isText });
+
+/** Begins with an earlier job's name. */
+export function useMore(kept: FormDraft, from: JobDetail | undefined): [More, Put<More>] {
+  return useKept(kept, 'more', () => ({ name: from?.name ?? '', logdir: '' }), isMore);
+}
 
 interface Props {
   value: More;

@@ -10,7 +10,7 @@ import { useFormDraft, useKept } from '@/lib/useFormDraft';
 import { CodeEditor } from '@/ui/code/CodeEditor';
 import { AsYouLeftIt } from '@/ui/StartOver';
 import { JobResources } from './JobResources';
-import { isMore, MoreFields, toMore } from './MoreFields';
+import { MoreFields, toMore, useMore } from './MoreFields';
 import { sizingQuery } from './queries';
 import { SizingHint } from './SizingHint';
 import { SubmitFoot } from './SubmitFoot';
@@ -52,12 +52,7 @@ export function ScriptForm({ environments, cluster, from, onStartOver }: Props) 
     (left): left is string => left === '' || available.some((e) => e.name === left),
   );
   const [script, setScript] = useKept(kept, 'script', () => from?.source ?? EXAMPLE, isText);
-  const [more, setMore] = useKept(
-    kept,
-    'more',
-    () => ({ name: from?.name ?? '', logdir: '' }),
-    isMore,
-  );
+  const [more, setMore] = useMore(kept, from);
   const environment = environments.find((e) => e.name === chosen);
   const { data: sizing } = useScriptSizing(from?.id, more.name, chosen);
   const resources = useResources({
@@ -78,13 +73,7 @@ export function ScriptForm({ environments, cluster, from, onStartOver }: Props) 
     fields: ['script', 'environment', 'name', 'logdir'],
     draft: kept,
   });
-  const { refusal, changed } = submitting;
-  const change =
-    <T,>(set: (value: T) => void) =>
-    (value: T): void => {
-      changed();
-      set(value);
-    };
+  const { refusal, change } = submitting;
   return (
     <form
       ref={submitting.form}

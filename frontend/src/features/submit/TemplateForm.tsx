@@ -1,113 +1,30 @@
-import { plural, t } from '@lingui/core/macro';
+import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
-import type { Cluster, Environment, JobDetail, TemplateDetail } from '@/api/types';
+import type { TemplateDetail } from '@/api/types';
 import startClasses from '@/features/start/StartPage.module.css';
 import { said } from '@/i18n/said';
-import { isTexts } from '@/lib/drafts';
-import { useFormDraft, useKept } from '@/lib/useFormDraft';
 import { Notice } from '@/ui/Notice';
 import { AsYouLeftIt } from '@/ui/StartOver';
 import { EnvironmentSelect } from './EnvironmentSelect';
-import { choicesOf, firstChoice } from './environments';
-import { areTyped, fieldProblems, fieldsOf, firstValues, taskCount, toParameters } from './fields';
 import { JobResources } from './JobResources';
-import type { Filled } from './link';
-import { isMore, MoreFields, toMore } from './MoreFields';
-import { ParameterField } from './ParameterField';
-import { sizingQuery } from './queries';
+import { MoreFields } from './MoreFields';
+import { ParameterFields } from './ParameterFields';
 import { ScriptPreview } from './ScriptPreview';
 import { SizingHint } from './SizingHint';
 import { SubmitFoot } from './SubmitFoot';
 import classes from './SubmitPage.module.css';
-import { useResources } from './useResources';
-import { useSubmit } from './useSubmit';
+import { type Begin, useTemplateForm } from './useTemplateForm';
 
-interface Props {
-  template: TemplateDetail;
-  environments: Environment[];
-  cluster: Cluster;
-  /** an earlier job to begin with */
-  from: JobDetail | undefined;
-  /** what the address fills in */
-  filled: Filled;
+interface Props extends Begin {
   onStartOver: () => void;
 }
 
 /** The form that a template's own description makes. */
-export function TemplateForm(props: Props) {
-  const { template, environments, cluster, from, filled, onStartOver } = props;
-  const byAddress = from !== undefined || Object.keys(filled).length > 0;
-  const kept = useFormDraft(`template ${template.name}`, byAddress);
-  const [fields] = useState(() => fieldsOf(template.parameters));
-  const given = filled.parameters ?? from?.parameters;
-  const [values, setValues] = useKept(
-    kept,
-    'values',
-    () => firstValues(fields, given),
-    areTyped(fields),
-  );
-  const choices = choicesOf(template, environments, from?.environment ?? null);
-  const [chosen, setChosen] = useKept(
-    kept,
-    'environment',
-    () => firstChoice(template, choices, [filled.environment, from?.environment]),
-    (left): left is string => choices.some(({ name }) => name === left),
-  );
-  const environment = environments.find(({ name }) => name === chosen);
-  const known = choices.length === 0 || choices.some(({ name }) => name === filled.environment);
-  const lost = known ? undefined : filled.environment;
-  const named = choices.length > 0 ? { environment: chosen } : {};
-  const [more, setMore] = useKept(
-    kept,
-    'more',
-    () => ({ name: from?.name ?? '', logdir: '' }),
-    isMore,
-  );
-  const { data: sizing } = useQuery(
-    sizingQuery(
-      from ? { job: from.id } : { template: template.name, environment: named.environment ?? null },
-    ),
-  );
-  const resources = useResources({
-    first: from?.resources ?? template.default_resources,
-    cluster,
-    environment,
-    sizing,
-    fit: from === undefined,
-    kept,
-  });
-  const problems = fieldProblems(fields, values);
-  const parameters = toParameters(fields, values);
-  const tasks = taskCount(template.array, parameters);
-  const right = Object.keys(problems).length === 0;
-  const wish = {
-    template: template.name,
-    parameters,
-    ...named,
-    resources: resources.asked,
-    ...toMore(more),
-  };
-  const submitting = useSubmit({
-    wish: right && resources.possible && template.available ? wish : null,
-    parameters: fields.map((field) => field.name),
-    fields: ['name', 'logdir', 'environment'],
-    draft: kept,
-  });
-  const { refusal, changed } = submitting;
-  const [touched, setTouched] = useKept(
-    kept,
-    'touched',
-    () => Object.keys(filled.parameters ?? {}),
-    isTexts,
-  );
-  const change =
-    <T,>(set: (value: T) => void) =>
-    (value: T): void => {
-      changed();
-      set(value);
-    };
+export function TemplateForm({ onStartOver, ...begin }: Props) {
+  const { template, cluster, from, filled } = begin;
+  const form = useTemplateForm(begin);
+  const { kept, typed, choice, resources, submitting } = form;
+  const { refusal, change } = submitting;
   return (
     <form
       ref={submitting.form}
@@ -116,67 +33,18 @@ export function TemplateForm(props: Props) {
       noValidate
     >
       <AsYouLeftIt draft={kept} onStartOver={onStartOver} />
-      {!template.available && (
-        <Notice tone="warning">
-          {said(template.unavailable_reason) ?? t`This template can’t be used here just now.`}
-        </Notice>
-      )}
-      {filled.parameters && (
-        <Notice tone="info">
-          <Trans>Filled in by a link. Look it over, then submit it.</Trans>
-        </Notice>
-      )}
-      {lost !== undefined && (
-        <Notice tone="warning">
-          <Trans>
-            The link names the environment {lost}, which can’t be used here. Choose another one.
-          </Trans>
-        </Notice>
-      )}
-      {choices.length > 0 && (
+      <Notices template={template} byLink={filled.parameters !== undefined} lost={choice.lost} />
+      {choice.choices.length > 0 && (
         <EnvironmentSelect
-          choices={choices}
-          chosen={chosen}
+          choices={choice.choices}
+          chosen={choice.chosen}
           problem={refusal.others.environment}
-          onChoose={change(setChosen)}
+          onChoose={change(choice.choose)}
         />
       )}
-      {fields.length > 0 && (
-        <fieldset className={startClasses.group}>
-          <legend>
-            <Trans>Parameters</Trans>
-          </legend>
-          <div className={`${startClasses.fields} ${classes.parameters}`}>
-            {fields.map((field) => (
-              <ParameterField
-                key={field.name}
-                field={field}
-                value={values[field.name] ?? ''}
-                problem={
-                  refusal.parameters[field.name] ??
-                  (submitting.tried || touched.includes(field.name)
-                    ? problems[field.name]
-                    : undefined)
-                }
-                onChange={change((value) => {
-                  setTouched((before) => [...new Set([...before, field.name])]);
-                  setValues((before) => ({ ...before, [field.name]: value }));
-                })}
-              />
-            ))}
-          </div>
-          {tasks !== null && right && (
-            <p className={classes.tasks} role="status">
-              {plural(tasks, {
-                one: 'One job of one task.',
-                other: 'One job of # tasks, one for each combination.',
-              })}
-            </p>
-          )}
-        </fieldset>
-      )}
+      <ParameterFields typed={typed} submitting={submitting} />
       <SizingHint
-        sizing={sizing}
+        sizing={form.sizing}
         resources={resources}
         whose={from ? 'job' : 'template'}
         onUse={change((act: () => void) => act())}
@@ -188,27 +56,63 @@ export function TemplateForm(props: Props) {
         onChange={change(resources.set)}
       />
       <MoreFields
-        value={more}
+        value={form.more}
         unnamed={template.name}
         problems={refusal.others}
-        onChange={change(setMore)}
+        onChange={change(form.setMore)}
       />
       <ScriptPreview
         template={template.name}
-        parameters={parameters}
-        environment={named.environment}
+        parameters={typed.parameters}
+        environment={choice.named.environment}
         resources={resources.asked}
-        possible={right && resources.possible && template.available}
+        possible={form.possible}
       />
       <SubmitFoot
         submitting={submitting}
         resources={resources}
-        ask={{ template: template.name, ...named }}
+        ask={{ template: template.name, ...choice.named }}
         onChoose={change(resources.set)}
         kept={kept}
         onStartOver={onStartOver}
-        label={tasks !== null && tasks > 1 ? t`Submit ${tasks} tasks` : t`Submit job`}
+        label={submitLabel(typed.tasks)}
       />
     </form>
+  );
+}
+
+const submitLabel = (tasks: number | null): string =>
+  tasks !== null && tasks > 1 ? t`Submit ${tasks} tasks` : t`Submit job`;
+
+interface NoticesProps {
+  template: TemplateDetail;
+  /** a link has filled in parameters */
+  byLink: boolean;
+  /** the environment it names, where that can't be used */
+  lost: string | undefined;
+}
+
+/** What to know before one fills it in. */
+function Notices({ template, byLink, lost }: NoticesProps) {
+  return (
+    <>
+      {!template.available && (
+        <Notice tone="warning">
+          {said(template.unavailable_reason) ?? t`This template can’t be used here just now.`}
+        </Notice>
+      )}
+      {byLink && (
+        <Notice tone="info">
+          <Trans>Filled in by a link. Look it over, then submit it.</Trans>
+        </Notice>
+      )}
+      {lost !== undefined && (
+        <Notice tone="warning">
+          <Trans>
+            The link names the environment {lost}, which can’t be used here. Choose another one.
+          </Trans>
+        </Notice>
+      )}
+    </>
   );
 }

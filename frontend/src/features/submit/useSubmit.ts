@@ -21,8 +21,8 @@ export interface Submitting {
   tried: boolean;
   refusal: Refusal;
   submit: (event: FormEvent) => void;
-  /** a change answers the last refusal */
-  changed: () => void;
+  /** makes the change, which answers the last refusal */
+  change: <T>(set: (value: T) => void) => (value: T) => void;
 }
 
 /** Submits what a form says, shows where it was refused, and goes to the job. */
@@ -61,6 +61,9 @@ export function useSubmit({ wish, parameters, fields, draft }: Wishes): Submitti
       event.preventDefault();
       void submit();
     },
-    changed: () => setRefusal(NO_REFUSAL),
+    change: (set) => (value) => {
+      setRefusal(NO_REFUSAL);
+      set(value);
+    },
   };
 }

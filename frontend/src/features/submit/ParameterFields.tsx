@@ -1,0 +1,49 @@
+import { plural } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
+import startClasses from '@/features/start/StartPage.module.css';
+import { ParameterField } from './ParameterField';
+import classes from './SubmitPage.module.css';
+import type { Submitting } from './useSubmit';
+import type { ParametersState } from './useTemplateForm';
+
+interface Props {
+  typed: ParametersState;
+  submitting: Submitting;
+}
+
+/** A field for each of a template's parameters, and how many tasks come of them. */
+export function ParameterFields({ typed, submitting }: Props) {
+  const { fields, values, problems, right, tasks, isTouched } = typed;
+  const { refusal, tried, change } = submitting;
+  const type = change(typed.type);
+  if (fields.length === 0) return null;
+  return (
+    <fieldset className={startClasses.group}>
+      <legend>
+        <Trans>Parameters</Trans>
+      </legend>
+      <div className={`${startClasses.fields} ${classes.parameters}`}>
+        {fields.map((field) => (
+          <ParameterField
+            key={field.name}
+            field={field}
+            value={values[field.name] ?? ''}
+            problem={
+              refusal.parameters[field.name] ??
+              (tried || isTouched(field.name) ? problems[field.name] : undefined)
+            }
+            onChange={(value) => type({ name: field.name, value })}
+          />
+        ))}
+      </div>
+      {tasks !== null && right && (
+        <p className={classes.tasks} role="status">
+          {plural(tasks, {
+            one: 'One job of one task.',
+            other: 'One job of # tasks, one for each combination.',
+          })}
+        </p>
+      )}
+    </fieldset>
+  );
+}
