@@ -17,7 +17,7 @@ import aiohttp
 import structlog
 from yarl import URL
 
-from portal.errors import Unavailable, problem_response
+from portal.errors import NotFound, Unavailable, problem_response
 from portal.settings import Settings
 from portal.turns import Turns
 
@@ -58,6 +58,10 @@ class PassingOn:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
+            return
+        if not scope["raw_path"].startswith(b"/"):
+            # `*@elsewhere`, put behind the leader's address, would name another host
+            await problem_response(NotFound())(scope, receive, send)
             return
         scope, hops = self._as_asked(scope)
         if scope["path"] in OWN:
