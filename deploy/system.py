@@ -231,7 +231,7 @@ def _put(path: Path, file: File) -> bool:
         handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as out:
             out.write(file.text)
-        fresh.chmod(file.mode)
+            os.fchmod(handle, file.mode)  # of a path, another account could have made a link
         fresh.replace(path)
     except OSError as error:
         raise SystemFilesRefused(f"{path} can't be written: {error.strerror}.") from error
@@ -257,10 +257,22 @@ def make_folders(wanted: Sequence[tuple[Path, str, int]]) -> None:
     for path, owner, mode in wanted:
         try:
             account = pwd.getpwnam(owner)
-            path.mkdir(parents=True, exist_ok=True)
-            os.chown(path, account.pw_uid, account.pw_gid)
-            path.chmod(mode)
+            _make_folder(path, account, mode)
         except KeyError as error:
             raise SystemFilesRefused(f"There is no account {owner}: make it first.") from error
         except OSError as error:
             raise SystemFilesRefused(f"{path} can't be made: {error.strerror}.") from error
+
+
+def _make_folder(path: Path, account: pwd.struct_passwd, mode: int) -> None:
+    """By its descriptor. The folder that it lies in may be another account's, which could put a
+    link in its place for root to give away what that leads to; a link of root's own is meant."""
+    path.mkdir(parents=True, exist_ok=True)
+    if path.lstat().st_uid == os.geteuid():
+        path = path.resolve()
+    opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        os.fchown(opened, account.pw_uid, account.pw_gid)
+        os.fchmod(opened, mode)
+    finally:
+        os.close(opened)

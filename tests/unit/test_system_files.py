@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pwd
 import re
 import shutil
 import subprocess
@@ -14,7 +16,7 @@ import pytest
 
 from deploy import sudoers, system
 from deploy.jupyterhub_config import KEYS
-from deploy.system import File, Site, SystemFilesRefused, files, folders, put
+from deploy.system import File, Site, SystemFilesRefused, files, folders, make_folders, put
 from portal.settings import Settings
 
 SECURITY = shutil.which("systemd-analyze")
@@ -222,3 +224,32 @@ def test_a_host_for_peoples_content_reaches_hub_and_front_door(tmp_path: Path) -
     hub = tomllib.loads(made[Path("/etc/portal/hub.toml")].text)
     assert hub["content_url"] == "http://{user}.jupyter.example.org"
     assert "jupyter" in made[Path("/var/lib/portal-nginx/nginx.conf")].text
+
+
+def test_a_folder_is_made_and_given(tmp_path: Path) -> None:
+    account = pwd.getpwuid(os.geteuid()).pw_name
+    place = tmp_path / "portal" / "cache"
+    make_folders([(place, account, 0o711)])
+    assert place.stat().st_mode & 0o7777 == 0o711
+
+
+def test_a_link_of_root_s_own_is_meant(tmp_path: Path) -> None:
+    account = pwd.getpwuid(os.geteuid()).pw_name
+    place, link = tmp_path / "large", tmp_path / "portal"
+    place.mkdir()
+    link.symlink_to(place)
+    make_folders([(link, account, 0o711)])
+    assert place.stat().st_mode & 0o7777 == 0o711
+
+
+def test_nothing_is_given_away_by_another_account_s_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account, another = pwd.getpwuid(os.geteuid()).pw_name, os.geteuid() + 1
+    secret, link = tmp_path / "secret", tmp_path / "cache"
+    secret.mkdir(mode=0o700)
+    link.symlink_to(secret)
+    monkeypatch.setattr(os, "geteuid", lambda: another)  # whose link it isn't
+    with pytest.raises(SystemFilesRefused, match="can't be made"):
+        make_folders([(link, account, 0o755)])
+    assert secret.stat().st_mode & 0o7777 == 0o700
