@@ -1,0 +1,132 @@
+import { t } from '@lingui/core/macro';
+import { notifications } from '@mantine/notifications';
+import { useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useRef, useState } from 'react';
+import { ApiError } from '@/api/problem';
+import { useWithPassword } from '@/features/account/reauth';
+import { sentences, together } from '@/i18n/lists';
+import { clock } from '@/lib/clock';
+import { localTime } from '@/lib/time';
+import { useDraft } from '@/lib/useFormDraft';
+import { Cancelled } from '@/ui/complain';
+import { focusFirstProblem } from '@/ui/focus';
+import { editPerson } from './actions';
+import {
+  baseOf,
+  changes,
+  draftOf,
+  type Editing,
+  type Field,
+  formErrors,
+  isEditing,
+  LABELS,
+  type Merged,
+  merge,
+} from './edit';
+import { personQuery } from './queries';
+import type { Person } from './shapes';
+import { nameOf } from './words';
+
+/** What is typed, beside what the directory said when it began. */
+function useEditing(person: Person) {
+  const queries = useQueryClient();
+  const {
+    draft: editing,
+    setDraft: edit,
+    kept,
+  } = useDraft(
+    `person ${person.username}`,
+    (): Editing => ({ base: baseOf(person), draft: draftOf(person), conflicts: {} }),
+    isEditing,
+  );
+  const { base, draft, conflicts } = editing;
+  const set = (field: Field, value: string): void =>
+    edit((before) => ({ ...before, draft: { ...before.draft, [field]: value } }));
+  /** Ends the conflict over a field. */
+  const settle = (field: Field, value: string): void => {
+    const { [field]: _, ...others } = conflicts;
+    edit((before) => ({
+      ...before,
+      draft: { ...before.draft, [field]: value },
+      conflicts: others,
+    }));
+  };
+  /** Somebody else saved first: their values come in beside what was typed here. */
+  const meet = async (): Promise<Merged> => {
+    const fresh = await queries.fetchQuery({ ...personQuery(person.username), staleTime: 0 });
+    const merged = merge(base, draft, fresh);
+    edit({ base: baseOf(fresh), draft: merged.draft, conflicts: merged.conflicts });
+    return merged;
+  };
+  return { editing, kept, set, settle, meet };
+}
+
+/** Saves what was changed of someone, and meets whoever else has changed it meanwhile. */
+export function useEditForm(person: Person, onClose: () => void) {
+  const withPassword = useWithPassword();
+  const form = useRef<HTMLFormElement>(null);
+  const { editing, kept, set, settle, meet } = useEditing(person);
+  const { base, draft } = editing;
+  const [told, setTold] = useState<string | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+
+  const done = (): void => {
+    kept.drop();
+    onClose();
+  };
+
+  const save = async (): Promise<void> => {
+    const wanted = changes(base, draft);
+    if (Object.keys(wanted).length === 0) return done();
+    try {
+      await withPassword(() => editPerson(person.username, wanted, base.version));
+      const name = nameOf(person);
+      notifications.show({ message: t`${name} is changed in the directory.` });
+      done();
+    } catch (refusal) {
+      if (refusal instanceof Cancelled) return;
+      if (isMeeting(refusal)) return setTold(meetingText(refusal, await meet()));
+      setError(refusal);
+      focusFirstProblem(form);
+    }
+  };
+
+  const submit = async (event: FormEvent): Promise<void> => {
+    if (event.target !== event.currentTarget) return; // of a dialog within
+    event.preventDefault();
+    if (busy) return;
+    setError(null);
+    setTold(null);
+    if (Object.keys(formErrors(draft)).length > 0) return focusFirstProblem(form);
+    setBusy(true);
+    await save().catch(setError);
+    setBusy(false);
+  };
+
+  return { form, editing, kept, busy, told, error, set, settle, submit, done };
+}
+
+const isMeeting = (error: unknown): error is ApiError =>
+  error instanceof ApiError &&
+  (error.slug === 'changed-meanwhile' || error.slug === 'directory-changed');
+
+/** Who it was, what of theirs is in the form now, and what both of them changed. */
+function meetingText(refusal: ApiError, { taken, conflicts }: Merged): string {
+  const names = (fields: Field[]): string => together(fields.map((field) => LABELS[field]));
+  const { changed_by: who, changed_at: at } = refusal.more;
+  const when = typeof at === 'string' ? localTime(at, clock.now()) : null;
+  const lines = [whoText(typeof who === 'string' ? who : null, when)];
+  const left = names(taken);
+  if (left !== '') lines.push(t`Filled in as they left it: ${left}.`);
+  const both = names(Object.keys(conflicts) as Field[]);
+  if (both !== '') lines.push(t`You both changed: ${both}. What you typed is still there.`);
+  return sentences([...lines, t`Nothing of yours is saved yet.`]);
+}
+
+function whoText(who: string | null, when: string | null): string {
+  if (who === null) return t`Meanwhile somebody else has changed the same person.`;
+  return when === null
+    ? t`Meanwhile ${who} has changed the same person.`
+    : t`Meanwhile ${who}, ${when}, has changed the same person.`;
+}
