@@ -32,7 +32,10 @@ _HELD: LiteralString = """
     FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
     WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2
     AND l.classid = %(class)s AND l.objid = %(object)s AND a.datname = current_database()
+    AND a.usename = current_user
 """
+# Whoever may connect to the database can take the lock and call itself what it likes: only the
+# portal's own account is believed where the leader is.
 _MINE: LiteralString = f"SELECT a.application_name {_HELD} AND l.pid = %(pid)s"
 _LEADER: LiteralString = f"SELECT a.application_name {_HELD}"
 _TAKE: LiteralString = "SELECT pg_advisory_lock(%(class)s, %(object)s)"

@@ -11,8 +11,9 @@ from pathlib import Path
 import aiohttp
 import psycopg
 import pytest
+from sqlalchemy.engine import make_url
 
-from portal.leading import AT_WORK, Lock
+from portal.leading import AT_WORK, CLASS, LEADS, OBJECT, Lock
 from tests.portal import postgresql
 from tests.portal.conftest import Answer, MakeSettings
 from tests.portal.postgresql import PostgreSql
@@ -282,3 +283,24 @@ class TestLock:
             async with Lock(database, "c:1") as third:
                 assert await third.take(wait=False)
                 assert await third.leader() == "c:1"
+
+    async def test_nobody_elses_word_counts_where_the_leader_is(
+        self, database: str, postgres: PostgreSql
+    ) -> None:
+        """Whoever may connect to the database may take the lock, under any name."""
+        postgres.sql("postgres", "CREATE ROLE stranger LOGIN PASSWORD 'their-own'")
+        url = make_url(database).set(
+            drivername="postgresql", username="stranger", password="their-own"
+        )
+        stranger = await psycopg.AsyncConnection.connect(
+            url.render_as_string(hide_password=False),
+            application_name=f"{LEADS}elsewhere.example:80",
+            autocommit=True,
+        )
+        await stranger.execute("SELECT pg_advisory_lock(%s, %s)", (CLASS, OBJECT))
+        async with Lock(database, "a:1") as first:
+            assert not await first.take(wait=False)
+            assert await first.leader() is None
+            await stranger.close()
+            assert await first.take(wait=True)
+            assert await first.leader() == "a:1"
