@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -96,7 +97,7 @@ def _public_key(request: str) -> ec.EllipticCurvePublicKey:
         found = x509.load_pem_x509_csr(request.encode())
         is_theirs = found.is_signature_valid
         key = found.public_key()
-    except ValueError as error:
+    except (ValueError, UnsupportedAlgorithm) as error:
         raise NodeCaError("this is no request for a certificate") from error
     if not is_theirs or not isinstance(key, ec.EllipticCurvePublicKey):
         raise NodeCaError("a request for a certificate must be signed with its own EC key")

@@ -1,5 +1,6 @@
 """The authority for nodes: what it signs, for whom, and what becomes of it when it is renewed."""
 
+import base64
 import socket
 import ssl
 import stat
@@ -145,6 +146,15 @@ def _of_a_key_that_is_anothers() -> str:
     return request.public_bytes(serialization.Encoding.PEM).decode()
 
 
+def _of_no_known_curve() -> str:
+    der = x509.load_pem_x509_csr(Identity().request.encode()).public_bytes(
+        serialization.Encoding.DER
+    )
+    p256 = bytes.fromhex("06082a8648ce3d030107")
+    unknown = base64.b64encode(der.replace(p256, p256[:-1] + b"\x7f")).decode()
+    return f"-----BEGIN CERTIFICATE REQUEST-----\n{unknown}\n-----END CERTIFICATE REQUEST-----\n"
+
+
 @pytest.mark.parametrize(
     "request_of",
     [
@@ -152,6 +162,7 @@ def _of_a_key_that_is_anothers() -> str:
         lambda: "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n",
         _of_rsa,
         _of_another_curve,
+        _of_no_known_curve,
         _of_a_key_that_is_anothers,
     ],
 )
