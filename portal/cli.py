@@ -32,6 +32,7 @@ from portal.cli_desk import load
 from portal.finding import Finding
 from portal.serve import Server, server_config
 
+MOST_SAID = 2000
 app = typer.Typer(
     help="The Data Scientist Portal's web service. Settings: PORTAL_CONFIG names a TOML file.",
     no_args_is_help=True,
@@ -114,10 +115,16 @@ def openapi() -> None:
 
 
 def _line(finding: Finding) -> str:
+    what = _plain(finding.what)
     if finding.problem is None:
-        return f"ok      {finding.what}"
-    problem = " ".join(finding.problem.split())
-    return f"FAILED  {finding.what}: {problem}\n        → {finding.advice}"
+        return f"ok      {what}"
+    return f"FAILED  {what}: {_plain(finding.problem)}\n        → {finding.advice}"
+
+
+def _plain(text: str) -> str:
+    """A user's job may have said it: it moves no cursor and fills no screen."""
+    words = " ".join(text.split())[:MOST_SAID]
+    return "".join(letter if letter.isprintable() else "?" for letter in words)
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from portal.check_clocks import AT, skewed
 from portal.check_node import MARK, Look, findings
+from portal.cli import MOST_SAID, _line
 from portal.settings import Settings
 from spawner.node import look
 from spawner.sources import edition
@@ -137,3 +138,17 @@ def test_a_node_looks_without_failing(tmp_path: Path) -> None:
     assert found["programs"]["/bin/true"] is not None
     assert "error" in found["portal"]
     assert found["edition"] == edition()
+
+
+def test_what_a_job_says_does_nothing_to_a_terminal(settings: Settings) -> None:
+    forged = {"/opt/\x1b[2J\x9b8m" + "x" * 10_000: False}
+    lines = [_line(one) for one in findings(settings, "alice", Look(said(folders=forged)))]
+    (line,) = [line for line in lines if "/opt/" in line]
+    assert all(letter.isprintable() or letter == "\n" for letter in line)
+    assert len(line) < 2 * MOST_SAID
+
+
+def test_words_that_are_too_deep_are_no_words(settings: Settings) -> None:
+    text = MARK + "[" * 100_000 + "\n"
+    (one,) = findings(settings, "alice", Look(text))
+    assert one.problem == "what the job printed can't be read"
