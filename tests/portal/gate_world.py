@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -65,9 +66,13 @@ class Upstream:
         self.tls: ssl.SSLContext | None = None
         self.silent = 0  # connections that ended without a request
         self._open: set[socket.socket] = set()
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        self._serve()
+        # keeps the port from others while this is away: bound, it refuses who connects
+        place = socket.socket()
+        weakref.finalize(self, place.close)
+        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        place.bind(("127.0.0.1", 0))
+        self.port: int = place.getsockname()[1]
+        self.start()
 
     @property
     def address(self) -> str:
