@@ -74,6 +74,8 @@ def _locked(file: Path, no_file: str, how: int, busy: str) -> Iterator[None]:
         owner = file.parent.stat()
         if os.geteuid() == 0:
             # root may restore; the portal's account must be able to lock it afterwards
+            if os.fstat(lock).st_nlink != 1:  # it may be another name of a file of root's
+                raise StartRefused(f"{no_file}: {file} has other names; remove it.")
             os.fchown(lock, owner.st_uid, owner.st_gid)
         try:
             fcntl.flock(lock, how | fcntl.LOCK_NB)

@@ -284,3 +284,15 @@ def test_a_link_in_the_locks_place_is_not_followed(stand: Stand) -> None:
         start.alone(stand.settings()),
     ):
         pass
+
+
+def test_another_name_of_a_file_is_not_given_away(stand: Stand) -> None:
+    """A hard link, where the kernel lets anybody make one."""
+    other = stand.folder / "other"
+    other.write_text("mine")
+    (stand.folder / start.LOCK).hardlink_to(other)
+    with (
+        pytest.raises(start.StartRefused, match="has other names"),
+        start.alone(stand.settings()),
+    ):
+        pass
