@@ -2,33 +2,18 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Group, Paper, TextInput } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { type FormEvent, useRef, useState } from 'react';
-import { fieldMessage, sentence } from '@/api/problem';
-import { useWithPassword } from '@/features/account/reauth';
-import { useDraft } from '@/lib/useFormDraft';
-import { Cancelled } from '@/ui/complain';
-import { focusFirstProblem } from '@/ui/focus';
+import type { FormEvent } from 'react';
+import { sentence } from '@/api/problem';
 import { Notice } from '@/ui/Notice';
 import { AsYouLeftIt } from '@/ui/StartOver';
-import { createPerson } from './actions';
 import { Chips } from './Chips';
 import classes from './NewPerson.module.css';
-import {
-  draftErrors,
-  EMPTY,
-  isNewDraft,
-  type NewDraft,
-  RARE,
-  requestOf,
-  TEXTS,
-  type TextField,
-  usernameOf,
-} from './newPerson';
+import { RARE, type TextField, usernameOf } from './newPerson';
 import { GroupPick } from './SearchPick';
-import type { OneTimePassword, Person } from './shapes';
+import { type Made, useNewPerson } from './useNewPerson';
 
 interface Props {
-  onMade: (made: { person: Person; password: OneTimePassword }) => void;
+  onMade: (made: Made) => void;
   onStartOver: () => void;
 }
 
@@ -54,42 +39,8 @@ const HINTS: Partial<Record<TextField, string>> = {
 };
 
 export function NewPersonForm({ onMade, onStartOver }: Props) {
-  const withPassword = useWithPassword();
-  const form = useRef<HTMLFormElement>(null);
-  const { draft, setDraft, kept } = useDraft('new-person', () => EMPTY, isNewDraft);
-  const set = (change: Partial<NewDraft>): void => setDraft((before) => ({ ...before, ...change }));
-  const [tried, setTried] = useState(false);
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const errors = tried ? draftErrors(draft) : {};
-  const problem = (field: TextField): string | undefined =>
-    errors[field] ?? fieldMessage(error, field);
+  const { form, draft, set, kept, busy, problem, elsewhere, submit } = useNewPerson(onMade);
   const rare = RARE.some((field) => problem(field) !== undefined);
-
-  const create = async (): Promise<void> => {
-    try {
-      const made = await withPassword(() => createPerson(requestOf(draft)));
-      kept.drop();
-      onMade(made);
-    } catch (refusal) {
-      if (refusal instanceof Cancelled) return;
-      setError(refusal);
-      focusFirstProblem(form);
-    }
-  };
-
-  const submit = async (event: FormEvent): Promise<void> => {
-    if (event.target !== event.currentTarget) return; // of a dialog within
-    event.preventDefault();
-    if (busy) return;
-    setTried(true);
-    setError(null);
-    if (Object.keys(draftErrors(draft)).length > 0) return focusFirstProblem(form);
-    setBusy(true);
-    await create();
-    setBusy(false);
-  };
-
   const field = (name: TextField) => (
     <TextInput
       key={name}
@@ -105,10 +56,6 @@ export function NewPersonForm({ onMade, onStartOver }: Props) {
       {...(name === 'uid' || name === 'gid' ? { inputMode: 'numeric' } : {})}
     />
   );
-  const elsewhere =
-    error !== null &&
-    !fieldMessage(error, 'groups') &&
-    !TEXTS.some((name) => fieldMessage(error, name));
   return (
     <Paper
       component="form"
@@ -119,33 +66,18 @@ export function NewPersonForm({ onMade, onStartOver }: Props) {
       onSubmit={(event: FormEvent) => void submit(event)}
     >
       <AsYouLeftIt draft={kept} onStartOver={onStartOver} />
-      {elsewhere && <Notice tone="error">{sentence(error)}</Notice>}
+      {elsewhere !== null && <Notice tone="error">{sentence(elsewhere)}</Notice>}
       <div className={classes.fields}>
         {field('given_name')}
         {field('surname')}
         {field('username')}
         {field('email')}
       </div>
-      <div className={classes.groups}>
-        <GroupPick
-          label={t`Groups, optional`}
-          description={t`What they may use follows from these.`}
-          placeholder={t`Type to find one`}
-          without={draft.groups}
-          error={fieldMessage(error, 'groups')}
-          onPick={(name) => set({ groups: [...draft.groups, name] })}
-        />
-        {draft.groups.length > 0 && (
-          <Chips
-            label={t`Chosen groups`}
-            names={draft.groups}
-            onRemove={async (name) =>
-              set({ groups: draft.groups.filter((other) => other !== name) })
-            }
-            removeLabel={(name) => t`Leave out ${name}`}
-          />
-        )}
-      </div>
+      <ChosenGroups
+        groups={draft.groups}
+        problem={problem('groups')}
+        onChange={(groups) => set({ groups })}
+      />
       <details className={classes.more} open={rare || undefined}>
         <summary>
           <Trans>Numbers, home directory and shell</Trans>
@@ -161,5 +93,34 @@ export function NewPersonForm({ onMade, onStartOver }: Props) {
         </Button>
       </Group>
     </Paper>
+  );
+}
+
+interface GroupsProps {
+  groups: string[];
+  problem: string | undefined;
+  onChange: (groups: string[]) => void;
+}
+
+function ChosenGroups({ groups, problem, onChange }: GroupsProps) {
+  return (
+    <div className={classes.groups}>
+      <GroupPick
+        label={t`Groups, optional`}
+        description={t`What they may use follows from these.`}
+        placeholder={t`Type to find one`}
+        without={groups}
+        error={problem}
+        onPick={(name) => onChange([...groups, name])}
+      />
+      {groups.length > 0 && (
+        <Chips
+          label={t`Chosen groups`}
+          names={groups}
+          onRemove={async (name) => onChange(groups.filter((other) => other !== name))}
+          removeLabel={(name) => t`Leave out ${name}`}
+        />
+      )}
+    </div>
   );
 }
