@@ -1,0 +1,82 @@
+import { t } from '@lingui/core/macro';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import type { Cluster, Environment, JobDetail } from '@/api/types';
+import { isText } from '@/lib/drafts';
+import { useFormDraft, useKept } from '@/lib/useFormDraft';
+import { toMore, useMore } from './MoreFields';
+import { sizingQuery } from './queries';
+import { useResources } from './useResources';
+import { useSubmit } from './useSubmit';
+
+const EXAMPLE = `#!/bin/bash
+# ${t`What is written to $PORTAL_LOGDIR shows in TensorBoard.`}
+echo "${t`On $(hostname), as Slurm job $SLURM_JOB_ID`}"
+`;
+
+export interface Begin {
+  environments: Environment[];
+  cluster: Cluster;
+  /** an earlier job to begin with */
+  from: JobDetail | undefined;
+}
+
+const TYPED_MS = 500;
+
+/** Scripts are told apart by their names: of one that has none nothing is known. */
+function useScriptSizing(job: string | undefined, name: string, environment: string) {
+  const [typed] = useDebouncedValue(name.trim(), TYPED_MS);
+  return useQuery({
+    ...sizingQuery(job ? { job } : { script: typed, environment: environment || null }),
+    enabled: job !== undefined || typed !== '',
+  });
+}
+
+/** A job of a script as it is being filled in, and its submitting. */
+export function useScriptForm({ environments, cluster, from }: Begin) {
+  const available = environments.filter((e) => e.available || e.name === from?.environment);
+  const kept = useFormDraft('script', from !== undefined);
+  const [chosen, setChosen] = useKept(
+    kept,
+    'environment',
+    () => from?.environment ?? '',
+    (left): left is string => left === '' || available.some((e) => e.name === left),
+  );
+  const [script, setScript] = useKept(kept, 'script', () => from?.source ?? EXAMPLE, isText);
+  const [more, setMore] = useMore(kept, from);
+  const environment = environments.find((e) => e.name === chosen);
+  const { data: sizing } = useScriptSizing(from?.id, more.name, chosen);
+  const resources = useResources({
+    first: from?.resources ?? environment?.default_resources ?? {},
+    cluster,
+    environment,
+    sizing,
+    kept,
+  });
+  const named = chosen === '' ? {} : { environment: chosen };
+  const empty = script.trim() === '' ? t`Write a script.` : undefined;
+  const submitting = useSubmit({
+    wish:
+      resources.possible && !empty
+        ? { script, parameters: {}, ...named, resources: resources.asked, ...toMore(more) }
+        : null,
+    parameters: [],
+    fields: ['script', 'environment', 'name', 'logdir'],
+    draft: kept,
+  });
+  return {
+    kept,
+    available,
+    chosen,
+    setChosen,
+    named,
+    script,
+    setScript,
+    empty,
+    more,
+    setMore,
+    sizing,
+    resources,
+    submitting,
+  };
+}
