@@ -15,8 +15,9 @@ import { downloadAddress, entryQuery, previewQuery } from './queries';
 import { showing } from './search';
 import { type At, type Entry, isFile } from './shapes';
 import { sizeText } from './sizes';
-import { fileDraft, TextEditor } from './TextEditor';
+import { TextEditor } from './TextEditor';
 import { TryAgain } from './TryAgain';
+import { fileDraft } from './useEditing';
 
 interface Props {
   at: At;

@@ -2,27 +2,21 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Group, Skeleton, Stack, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { type KeyboardEvent, useState } from 'react';
-import { ApiError, sentence } from '@/api/problem';
-import { isLike, isOneOf, isText } from '@/lib/drafts';
-import { useDraft } from '@/lib/useFormDraft';
-import { useStay } from '@/lib/useStay';
+import type { KeyboardEvent } from 'react';
+import { sentence } from '@/api/problem';
 import { Notice } from '@/ui/Notice';
 import { Anew, AsYouLeftIt } from '@/ui/StartOver';
-import { readText, saveText } from './actions';
+import { readText } from './actions';
 import { Plain } from './Contents';
-import { forField, forFile, lineEnds } from './lines';
 import classes from './Preview.module.css';
-import type { At, FileText, TextIn } from './shapes';
+import type { At, FileText } from './shapes';
 import { TryAgain } from './TryAgain';
+import { useEditing } from './useEditing';
 
 interface Props {
   at: At;
   close: () => void;
 }
-
-/** The name of what is kept of a file while it is edited. */
-export const fileDraft = ({ root, path }: At): string => `file ${root} ${path}`;
 
 /** Edits a small text file as it is now. */
 export function TextEditor({ at, close }: Props) {
@@ -45,70 +39,18 @@ export function TextEditor({ at, close }: Props) {
   return <Skeleton height={200} mt="md" aria-label={t`Loading`} />;
 }
 
-interface Draft {
-  text: string;
-  /** the version it began with */
-  version: string;
-  encoding: string;
-  ends: ReturnType<typeof lineEnds>;
-  before: string;
-}
-
-const begin = (read: FileText): Draft => ({
-  text: forField(read.text),
-  version: read.version,
-  encoding: read.encoding,
-  ends: lineEnds(read.text),
-  before: forField(read.text),
-});
-
-const isDraft = isLike<Draft>({
-  text: isText,
-  version: isText,
-  encoding: isText,
-  ends: isOneOf('\n', '\r\n', 'mixed'),
-  before: isText,
-});
-
 interface EditorProps extends Props {
   read: FileText;
   onStartOver: () => void;
 }
 
 function Editor({ at, close, read, onStartOver }: EditorProps) {
-  const { draft, setDraft, kept } = useDraft(fileDraft(at), () => begin(read), isDraft);
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<unknown>(null);
-  const [theirs, setTheirs] = useState<FileText | null>(null);
-  const changed = draft.text !== draft.before;
-  const question = t`What you changed in this file isn’t saved. Leave it?`;
-  useStay(changed && !busy, question, kept.drop);
-  const done = (): void => {
-    kept.drop();
-    close();
-  };
-
-  const save = async (version: string): Promise<void> => {
-    if (busy) return;
-    setBusy(true);
-    setProblem(null);
-    try {
-      const text = forFile(draft.text, draft.ends);
-      const encoding = draft.encoding as TextIn['encoding'];
-      await saveText({ ...at, text, encoding, version });
-      done();
-    } catch (error) {
-      setProblem(error);
-      if (error instanceof ApiError && error.slug === 'file-changed')
-        setTheirs(await readText(at).catch(() => null));
-    } finally {
-      setBusy(false);
-    }
-  };
+  const editing = useEditing(at, read, close);
+  const { draft, kept, busy, problem, theirs, changed, save, done } = editing;
   const keys = (event: KeyboardEvent): void => {
     if (event.key !== 's' || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
-    if (changed) void save(draft.version);
+    if (changed) save();
   };
   return (
     <Stack gap="sm" mt="md" onKeyDown={keys}>
@@ -125,16 +67,8 @@ function Editor({ at, close, read, onStartOver }: EditorProps) {
         <Quicker
           theirs={theirs}
           busy={busy}
-          take={() => {
-            setDraft(begin(theirs));
-            setTheirs(null);
-            setProblem(null);
-          }}
-          keep={() => {
-            const { version } = theirs;
-            setTheirs(null);
-            void save(version);
-          }}
+          take={() => editing.take(theirs)}
+          keep={() => editing.replace(theirs)}
         />
       )}
       <Textarea
@@ -145,7 +79,7 @@ function Editor({ at, close, read, onStartOver }: EditorProps) {
             : t({ message: 'Text', context: 'of a file' })
         }
         value={draft.text}
-        onChange={(event) => setDraft({ ...draft, text: event.currentTarget.value })}
+        onChange={(event) => editing.edit(event.currentTarget.value)}
         rows={20}
         spellCheck={false}
         autoCapitalize="none"
@@ -155,11 +89,7 @@ function Editor({ at, close, read, onStartOver }: EditorProps) {
         <Button variant="default" onClick={done}>
           {changed ? t`Don’t save` : t`Close`}
         </Button>
-        <Button
-          loading={busy}
-          disabled={!changed || theirs !== null}
-          onClick={() => void save(draft.version)}
-        >
+        <Button loading={busy} disabled={!changed || theirs !== null} onClick={save}>
           <Trans>Save</Trans>
         </Button>
       </Group>

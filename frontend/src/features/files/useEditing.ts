@@ -1,0 +1,94 @@
+import { t } from '@lingui/core/macro';
+import { useState } from 'react';
+import { ApiError } from '@/api/problem';
+import { isLike, isOneOf, isText } from '@/lib/drafts';
+import { useDraft } from '@/lib/useFormDraft';
+import { useStay } from '@/lib/useStay';
+import { readText, saveText } from './actions';
+import { forField, forFile, lineEnds } from './lines';
+import type { At, FileText, TextIn } from './shapes';
+
+/** The name of what is kept of a file while it is edited. */
+export const fileDraft = ({ root, path }: At): string => `file ${root} ${path}`;
+
+interface Draft {
+  text: string;
+  /** the version it began with */
+  version: string;
+  encoding: string;
+  ends: ReturnType<typeof lineEnds>;
+  before: string;
+}
+
+const begin = (read: FileText): Draft => ({
+  text: forField(read.text),
+  version: read.version,
+  encoding: read.encoding,
+  ends: lineEnds(read.text),
+  before: forField(read.text),
+});
+
+const isDraft = isLike<Draft>({
+  text: isText,
+  version: isText,
+  encoding: isText,
+  ends: isOneOf('\n', '\r\n', 'mixed'),
+  before: isText,
+});
+
+/** A file's text as it is being edited, and what somebody else has saved in it meanwhile. */
+export function useEditing(at: At, read: FileText, close: () => void) {
+  const { draft, setDraft, kept } = useDraft(fileDraft(at), () => begin(read), isDraft);
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<unknown>(null);
+  const [theirs, setTheirs] = useState<FileText | null>(null);
+  const changed = draft.text !== draft.before;
+  const question = t`What you changed in this file isn’t saved. Leave it?`;
+  useStay(changed && !busy, question, kept.drop);
+  const done = (): void => {
+    kept.drop();
+    close();
+  };
+
+  const save = async (version: string): Promise<void> => {
+    if (busy) return;
+    setBusy(true);
+    setProblem(null);
+    try {
+      const text = forFile(draft.text, draft.ends);
+      const encoding = draft.encoding as TextIn['encoding'];
+      await saveText({ ...at, text, encoding, version });
+      done();
+    } catch (error) {
+      setProblem(error);
+      if (error instanceof ApiError && error.slug === 'file-changed')
+        setTheirs(await readText(at).catch(() => null));
+    } finally {
+      setBusy(false);
+    }
+  };
+  /** takes what is in the file now */
+  const take = (now: FileText): void => {
+    setDraft(begin(now));
+    setTheirs(null);
+    setProblem(null);
+  };
+  /** puts what was typed in its place */
+  const replace = ({ version }: FileText): void => {
+    setTheirs(null);
+    void save(version);
+  };
+  return {
+    draft,
+    kept,
+    busy,
+    problem,
+    theirs,
+    changed,
+    edit: (text: string): void => setDraft({ ...draft, text }),
+    save: (): void => void save(draft.version),
+    done,
+    take,
+    replace,
+  };
+}
