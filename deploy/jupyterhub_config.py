@@ -15,6 +15,7 @@ PORTAL_HUB_CONFIG. It must hold
 
 and may hold
 
+    other_portal_urls      a list of other portals, asked where connecting to portal_url fails
     content_url            as the portal's setting: the hub is then at the hosts of people's content
 
 The hub needs no Slurm, no sudo and no proxy here, holds no queue, and lets users start nothing:
@@ -47,10 +48,11 @@ KEYS = (
     "cookie_name",
 )
 MORE_KEYS = ("content_url",)
+LISTS = ("other_portal_urls",)
 SERVER_SCOPES = ["access:servers!user", "read:users!user", "users:activity!user"]
 
 
-def load(path: str | None) -> dict[str, str]:
+def load(path: str | None) -> dict[str, Any]:
     """The installation's values; ends the start with a sentence when any is missing."""
     if not path:
         raise SystemExit(f"{ENVIRONMENT_NAME} must name the hub's configuration file")
@@ -65,7 +67,11 @@ def load(path: str | None) -> dict[str, str]:
     more = {key: values[key] for key in MORE_KEYS if key in values}
     if not all(isinstance(value, str) for value in more.values()):
         raise SystemExit(f"{path}: {', '.join(more)} must be text")
-    return {**{key: values[key] for key in KEYS}, **more}
+    lists = {key: values[key] for key in LISTS if key in values}
+    for key, value in lists.items():
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise SystemExit(f"{path}: {key} must be a list of text")
+    return {**{key: values[key] for key in KEYS}, **more, **lists}
 
 
 def secret(path: str) -> str:
@@ -82,11 +88,13 @@ def secret(path: str) -> str:
     return text
 
 
-def configure(c: Any, values: dict[str, str]) -> None:
+def configure(c: Any, values: dict[str, Any]) -> None:
     """Set every option that matters; `c` is JupyterHub's configuration object."""
     public_url = values["public_url"].rstrip("/")
     internal = {
-        "portal_url": values["portal_url"].rstrip("/"),
+        "portal_urls": [
+            url.rstrip("/") for url in (values["portal_url"], *values.get("other_portal_urls", ()))
+        ],
         "internal_secret": secret(values["internal_secret_file"]),
     }
     content_url = values.get("content_url", "").rstrip("/")
@@ -101,7 +109,7 @@ def configure(c: Any, values: dict[str, str]) -> None:
         c.PortalAuthenticator.begin_url = "/content/begin"
 
 
-def _hub(c: Any, values: dict[str, str], public_url: str) -> None:
+def _hub(c: Any, values: dict[str, Any], public_url: str) -> None:
     c.JupyterHub.public_url = public_url + "/"
     c.JupyterHub.bind_url = public_url + "/"  # nobody binds it: nginx is there
     c.JupyterHub.hub_bind_url = values["hub_bind_url"]
@@ -146,9 +154,9 @@ def _roles(c: Any, portal_token: str) -> None:
     ]
 
 
-def _spawner(c: Any, node_url: str, internal: dict[str, str]) -> None:
+def _spawner(c: Any, node_url: str, internal: dict[str, Any]) -> None:
     c.JupyterHub.spawner_class = PortalSpawner
-    c.PortalSpawner.portal_url = internal["portal_url"]
+    c.PortalSpawner.portal_urls = internal["portal_urls"]
     c.PortalSpawner.internal_secret = internal["internal_secret"]
     c.Spawner.hub_connect_url = node_url
     c.Spawner.default_url = "/lab"
@@ -164,9 +172,9 @@ def _spawner(c: Any, node_url: str, internal: dict[str, str]) -> None:
     c.Spawner.poll_interval = 30
 
 
-def _authenticator(c: Any, public_url: str, cookie_name: str, internal: dict[str, str]) -> None:
+def _authenticator(c: Any, public_url: str, cookie_name: str, internal: dict[str, Any]) -> None:
     c.JupyterHub.authenticator_class = PortalAuthenticator
-    c.PortalAuthenticator.portal_url = internal["portal_url"]
+    c.PortalAuthenticator.portal_urls = internal["portal_urls"]
     c.PortalAuthenticator.internal_secret = internal["internal_secret"]
     c.PortalAuthenticator.public_url = public_url
     c.PortalAuthenticator.cookie_name = cookie_name

@@ -16,7 +16,9 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -180,9 +182,12 @@ def hub_config(site: Site) -> Path:
     return site.config.with_name("hub.toml")
 
 
-def hub_values(site: Site) -> dict[str, str]:
-    """What deploy/jupyterhub_config.py asks for."""
+def hub_values(site: Site) -> dict[str, str | list[str]]:
+    """What deploy/jupyterhub_config.py asks for. A portal believes the hub on its own host only, so
+    of other portals those on loopback are named."""
     settings = site.settings
+    others = [f"http://{at}" for at in settings.portals if at != settings.address]
+    others = [url for url in others if _on_loopback(url)]
     return {
         "public_url": settings.public_url,
         "hub_bind_url": settings.hub_url,
@@ -193,11 +198,19 @@ def hub_values(site: Site) -> dict[str, str]:
         "cookie_secret_file": str(site.hub_dir / "cookie_secret"),
         "db_url": f"sqlite:///{site.hub_dir}/hub.db",
         "cookie_name": settings.cookie_name,
+        **({"other_portal_urls": others} if others else {}),
         **({"content_url": settings.content_url} if settings.content_url else {}),
     }
 
 
-def _toml(values: Mapping[str, str]) -> str:
+def _on_loopback(url: str) -> bool:
+    try:
+        return ip_address(urlsplit(url).hostname or "").is_loopback
+    except ValueError:
+        return False
+
+
+def _toml(values: Mapping[str, str | list[str]]) -> str:
     lines = [f"{name} = {json.dumps(value)}" for name, value in values.items()]
     head = "# Rendered by `portal system-files`: change the settings, and render again."
     return "\n".join([head, *lines]) + "\n"

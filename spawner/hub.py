@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import chain, repeat
@@ -23,12 +23,14 @@ from jupyterhub.auth import Authenticator
 from jupyterhub.handlers import BaseHandler, LogoutHandler
 from jupyterhub.proxy import Proxy
 from jupyterhub.spawner import Spawner, SpawnException
-from traitlets import Unicode
+from traitlets import List, Unicode
 
 USERNAME = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
 START_TIMEOUT_S = 70.0
 """The portal holds a start until the node's port connects, up to 60 s."""
 ASK_TIMEOUT_S = 3.0
+CONNECT_TIMEOUT_S = 2.0
+"""For one portal of several: a host that is gone refuses nobody, it is silent."""
 STARTING_S = 30.0
 """A portal that starts with the hub is there by then."""
 STARTING_PAUSE_S = 0.3
@@ -70,9 +72,11 @@ class Answer:
 
 @dataclass(frozen=True)
 class Portal:
-    """The portal's /internal routes."""
+    """The /internal routes of one portal, or of several of which any may be asked: the next one
+    where connecting to one fails. All that is asked here may be repeated, as aiohttp does once
+    where a connection breaks off."""
 
-    url: str
+    urls: Sequence[str]
     secret: str = field(repr=False)
 
     async def ask(
@@ -86,25 +90,31 @@ class Portal:
         host: str = "",
     ) -> Answer:
         """One request: with the user's cookie, shown at `host`, or with our secret. Raises
-        PortalAway. A client for each request: at most a few a second, and nothing to close."""
+        PortalAway."""
         shown = {"Cookie": cookie or "", "X-Content-Host": host}
         headers = shown if cookie else {"Authorization": f"Bearer {self.secret}"}
         headers |= {"X-Request-Id": REQUEST.get()} if REQUEST.get() else {}
-        client = aiohttp.ClientSession(
-            timeout=aiohttp.ClientTimeout(total=timeout_s), cookie_jar=aiohttp.DummyCookieJar()
-        )
-        try:
-            async with (
-                client,
-                client.request(
-                    method, self.url + path, json=json, headers=headers, allow_redirects=False
-                ) as response,
-            ):
-                if response.status in NOT_NOW:
-                    raise PortalAway(f"the portal answered {response.status}")
-                return Answer(response.status, await _object(response))
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise PortalAway(f"the portal did not answer: {error!r}") from error
+        connect_s = CONNECT_TIMEOUT_S if len(self.urls) > 1 else None
+        limits = aiohttp.ClientTimeout(total=timeout_s, sock_connect=connect_s)
+        failed: Exception | None = None
+        for url in self.urls:
+            try:
+                return await _answer(method, url + path, limits, json=json, headers=headers)
+            except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+                failed = error  # nothing was sent
+            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                failed = error
+                break
+        raise PortalAway(f"the portal did not answer: {failed!r}") from failed
+
+
+async def _answer(method: str, url: str, limits: aiohttp.ClientTimeout, **options: Any) -> Answer:
+    """With a client for each request: at most a few a second, and nothing to close."""
+    client = aiohttp.ClientSession(timeout=limits, cookie_jar=aiohttp.DummyCookieJar())
+    async with client, client.request(method, url, allow_redirects=False, **options) as response:
+        if response.status in NOT_NOW:
+            raise PortalAway(f"the portal answered {response.status}")
+        return Answer(response.status, await _object(response))
 
 
 async def _object(response: aiohttp.ClientResponse) -> Mapping[str, Any]:
@@ -124,7 +134,7 @@ class PortalSpawner(Spawner):  # type: ignore[misc]
     seconds at most. What is needed to adopt it again after a kill -9 is saved before any waiting.
     """
 
-    portal_url = Unicode(config=True, help="The portal's address on loopback.")
+    portal_urls = List(Unicode(), config=True, help="The portals' addresses on loopback.")
     internal_secret = Unicode(config=True, help="What the portal's /internal routes ask for.")
 
     node_url = ""
@@ -132,7 +142,7 @@ class PortalSpawner(Spawner):  # type: ignore[misc]
 
     @property
     def _portal(self) -> Portal:
-        return Portal(self.portal_url, self.internal_secret)
+        return Portal(self.portal_urls, self.internal_secret)
 
     @property
     def _path(self) -> str:
@@ -270,7 +280,7 @@ def _pauses() -> Iterator[float]:
 class PortalAuthenticator(Authenticator):  # type: ignore[misc]
     """Forward auth: the portal's cookie says who it is, and the portal says whose cookie it is."""
 
-    portal_url = Unicode(config=True, help="The portal's address on loopback.")
+    portal_urls = List(Unicode(), config=True, help="The portals' addresses on loopback.")
     internal_secret = Unicode(config=True, help="What the portal's /internal routes ask for.")
     public_url = Unicode(config=True, help="The address in the browser, without a final slash.")
     cookie_name = Unicode("portal_session", config=True, help="The portal's cookie, as seen here.")
@@ -278,7 +288,7 @@ class PortalAuthenticator(Authenticator):  # type: ignore[misc]
 
     @property
     def _portal(self) -> Portal:
-        return Portal(self.portal_url, self.internal_secret)
+        return Portal(self.portal_urls, self.internal_secret)
 
     def login_url(self, base_url: str) -> str:
         """Must differ from /hub/login, which redirects here."""

@@ -68,8 +68,14 @@ def _portal(project: Project) -> dict[str, Any]:
 
 
 def _hub(project: Project) -> dict[str, Any]:
-    usual = hub_settings(project.cluster)
-    return {**usual, "public_url": project.public_url, "cookie_name": "__Host-portal"}
+    first, *others = (f"http://{LOCALHOST}:{port}" for port in PORTALS)
+    return {
+        **hub_settings(project.cluster),
+        "public_url": project.public_url,
+        "cookie_name": "__Host-portal",
+        "portal_url": first,
+        "other_portal_urls": others,
+    }
 
 
 def _authority(paths: ContainerPaths) -> None:

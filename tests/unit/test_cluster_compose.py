@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,10 @@ def test_all_containers_read_one_configuration_and_no_secret(project: Project) -
     assert "nslcd.conf" not in files  # which holds a password
     assert files["ca.crt"].text == "the authority's certificate\n"
     assert 'public_url = "https://localhost:8443"' in files["portal.toml"].text
-    assert 'cookie_name = "__Host-portal"' in files["hub.toml"].text
+    hub = tomllib.loads(files["hub.toml"].text)
+    assert hub["cookie_name"] == "__Host-portal"
+    portals = tomllib.loads(files["portal.toml"].text)["portals"]
+    assert [hub["portal_url"], *hub["other_portal_urls"]] == [f"http://{at}" for at in portals]
 
 
 def test_the_directory_and_slurm_are_the_clusters_own(project: Project) -> None:

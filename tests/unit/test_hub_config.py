@@ -118,6 +118,25 @@ def test_the_hub_and_the_portal_call_the_cookie_the_same(tmp_path: Path) -> None
         assert c.PortalAuthenticator.cookie_name == settings.content_cookie
 
 
+def test_several_portals(tmp_path: Path) -> None:
+    more = ["http://127.0.0.1:8003/", "http://[::1]:8004"]
+    toml = "".join(f"{key} = {json.dumps(value)}\n" for key, value in values(tmp_path).items())
+    given = load(written(tmp_path, f"{toml}other_portal_urls = {json.dumps(more)}\n"))
+    c = Config()
+    configure(c, given)
+    all_of_them = ["http://127.0.0.1:8001", "http://127.0.0.1:8003", "http://[::1]:8004"]
+    assert c.PortalSpawner.portal_urls == c.PortalAuthenticator.portal_urls == all_of_them
+    configure(c, values(tmp_path))
+    assert c.PortalSpawner.portal_urls == all_of_them[:1]
+
+
+@pytest.mark.parametrize("wrong", ["http://127.0.0.1:8003", [3]])
+def test_portals_that_are_no_list(tmp_path: Path, wrong: object) -> None:
+    given = {**values(tmp_path), "other_portal_urls": wrong}
+    with pytest.raises(SystemExit, match="other_portal_urls must be a list"):
+        load(written(tmp_path, json.dumps(given), "hub.json"))
+
+
 def test_a_content_url_that_is_none(tmp_path: Path) -> None:
     given = {**values(tmp_path), "content_url": 3}
     with pytest.raises(SystemExit, match="content_url"):

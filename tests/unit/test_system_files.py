@@ -253,3 +253,13 @@ def test_nothing_is_given_away_by_another_account_s_link(
     with pytest.raises(SystemFilesRefused, match="can't be made"):
         make_folders([(link, account, 0o755)])
     assert secret.stat().st_mode & 0o7777 == 0o700
+
+
+def test_the_hub_asks_other_portals_on_its_own_host_only(tmp_path: Path) -> None:
+    """Elsewhere it would be refused, for /internal is loopback's."""
+    config = Path("/etc/portal/hub.toml")
+    assert "other_portal_urls" not in files(site(tmp_path))[config].text
+    portals = ["127.0.0.1:8001", "127.0.0.1:8003", "10.0.0.2:8001", "portal-b:8001"]
+    hub = tomllib.loads(files(site(tmp_path, portals=portals))[config].text)
+    assert hub["portal_url"] == "http://127.0.0.1:8001"
+    assert hub["other_portal_urls"] == ["http://127.0.0.1:8003"]
