@@ -1,15 +1,19 @@
 """What `portal check` says of nginx, by way of its public address."""
 
 import asyncio
+import socket
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from cryptography import x509
 
 from portal import front
+from portal.content import ContentHosts
 from portal.db import utcnow
 from portal.finding import Finding
 from portal.settings import Settings
 
+ANYBODY = "portal-check"
 RENEW = "Renew it, then: systemctl reload portal-nginx"
 
 
@@ -23,12 +27,38 @@ async def front_door(settings: Settings) -> list[Finding]:
             problem = await asyncio.to_thread(file_problem, settings.certificate_file)
         advice = _certificate_advice(problem) if problem else ""
         found.append(Finding("certificate", problem, advice))
+    if settings.content is not None:
+        found.append(await asyncio.to_thread(content, settings.content))
     other = settings.content_certificate_file
     if other is not None:
         problem = await asyncio.to_thread(file_problem, other)
         advice = _certificate_advice(problem) if problem else ""
         found.append(Finding("certificate for content", problem, advice))
     return found
+
+
+def content(hosts: ContentHosts, cafile: str | None = None) -> Finding:
+    """Whether content_url leads to something whose certificate is for it; where everyone has a host
+    of their own, that of somebody whom nobody has ever heard of. Blocks."""
+    url = hosts.origin_of(ANYBODY)
+    name = urlsplit(url).hostname or ""
+    all_of_them = f"*{hosts.suffix}" if hosts.by_person else name
+    try:
+        socket.getaddrinfo(name, None)
+    except OSError as error:
+        problem = f"the name {name} of content_url isn't known: {error.strerror or error}"
+        return Finding("content_url", problem, f"Let DNS lead {all_of_them} to this nginx.")
+    answer = front.ask(url, cafile)
+    if answer.status is None:
+        advice = f"Let DNS lead {all_of_them} to this nginx, and look whether it runs."
+        return Finding("content_url", f"nothing answers at {url}: {answer.problem}", advice)
+    if answer.certificate is None:
+        return Finding("content_url")
+    advice = _certificate_advice(answer.certificate)
+    if _is_anothers(answer.certificate):
+        advice = f"The certificate must be for {all_of_them}, too; or name another one by"
+        advice += " content_certificate_file."
+    return Finding("content_url", answer.certificate, advice)
 
 
 def _answers(url: str, answer: front.Answer) -> Finding:
@@ -61,10 +91,14 @@ def file_problem(file: Path) -> str | None:
     return f"{why} ({file})" if why else None
 
 
+def _is_anothers(problem: str) -> bool:
+    return "ostname mismatch" in problem or "not valid for" in problem
+
+
 def _certificate_advice(problem: str) -> str:
     if "expire" in problem:
         return RENEW
-    if "ostname mismatch" in problem or "not valid for" in problem:
+    if _is_anothers(problem):
         return "The certificate must be for public_url's name."
     if "self" in problem or "issuer" in problem:
         return (

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
+import pytest
+
 from portal import front
-from portal.check_front import _answers, _certificate_advice, file_problem
+from portal.check_front import _answers, _certificate_advice, content, file_problem
+from portal.content import ContentHosts
 from tests.portal.certificate_stand import DAY, NOW, Make, Serve, make, serve
 from tests.portal.slapd import free_port
 
@@ -71,3 +75,44 @@ def test_files(tmp_path: Path, make: Make) -> None:
     assert "isn't there" in str(file_problem(tmp_path / "none.pem"))
     (tmp_path / "text.pem").write_text("hello")
     assert "can't be read" in str(file_problem(tmp_path / "text.pem"))
+
+
+def test_a_host_for_content(make: Make, serve: Serve) -> None:
+    pair = make()
+    assert content(ContentHosts.of(serve(pair)), cafile=str(pair)).problem is None
+    assert content(ContentHosts.of(serve(None).replace("127.0.0.1", "localhost"))).problem is None
+
+
+def test_a_host_for_content_of_which_its_certificate_knows_nothing(
+    make: Make, serve: Serve
+) -> None:
+    pair = make("portal.example.org")
+    found = content(ContentHosts.of(serve(pair)), cafile=str(pair))
+    assert "localhost" in str(found.problem)
+    assert found.advice.startswith("The certificate must be for localhost, too")
+
+
+def test_a_host_for_each_person(make: Make, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any label is looked up, and the wildcard is what the advice asks for."""
+    hosts = ContentHosts.of("https://{user}.jupyter.invalid")
+    found = content(hosts)
+    assert "the name portal-check.jupyter.invalid of content_url isn't known" in str(found.problem)
+    assert found.advice == "Let DNS lead *.jupyter.invalid to this nginx."
+    look_up = socket.getaddrinfo
+    monkeypatch.setattr(
+        socket,
+        "getaddrinfo",
+        lambda _name, port, *more, **kw: look_up("localhost", port, *more, **kw),
+    )
+    for name, good in (("*.jupyter.invalid", True), ("jupyter.invalid", False)):
+        pair = make(name)
+        port = serve(pair).rpartition(":")[2]
+        hosts = ContentHosts.of(f"https://{{user}}.jupyter.invalid:{port}")
+        found = content(hosts, cafile=str(pair))
+        assert (found.problem is None) == good
+    assert found.advice.startswith("The certificate must be for *.jupyter.invalid, too")
+
+
+def test_a_host_for_content_where_nobody_is() -> None:
+    found = content(ContentHosts.of(f"http://localhost:{free_port()}"))
+    assert "nothing answers at http://localhost:" in str(found.problem)
