@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 
 .PHONY: help demo up down status credentials prepare prepare-tests images test lint test-unit test-portal \
 	test-cluster test-browser test-install test-compose test-all test-frontend bench api lock clean python wheel \
-	screenshots docs
+	screenshots pictures docs
 
 help:            ## what can be made
 	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
