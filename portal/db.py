@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
+import psycopg
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import DateTime, Dialect, TypeDecorator, event, func, select, text
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import ExceptionContext, make_url
 from sqlalchemy.ext.asyncio import (
     AsyncEngine,
     AsyncSession,
@@ -24,8 +25,11 @@ from sqlalchemy.ext.asyncio import (
 )
 from sqlalchemy.orm import Session
 
+from portal.errors import InvalidInput
+
 MIGRATIONS = Path(__file__).resolve().parent.parent / "migrations"
 SQLITE_BUSY_TIMEOUT_MS = 10_000
+NO_NUL = "cannot contain NUL"  # psycopg's words, before the server is asked
 OWN_LOCKS = 0x706F7275  # of PostgreSQL's advisory locks; the numbers in it say what of
 
 
@@ -109,9 +113,11 @@ def create_engine(url: str, name: str | None = None) -> AsyncEngine:
     """An engine for SQLite (WAL, foreign keys, file mode 0600) or PostgreSQL."""
     if not url.startswith("sqlite"):
         called = {"application_name": name} if name else {}
-        return create_async_engine(
+        engine = create_async_engine(
             url, pool_pre_ping=True, pool_size=10, max_overflow=10, connect_args=called
         )
+        event.listen(engine.sync_engine, "handle_error", _explained)
+        return engine
     _make_private(url)
     engine = create_async_engine(url)
     event.listen(engine.sync_engine, "connect", _sqlite_pragmas)
@@ -144,6 +150,16 @@ def _make_private(url: str) -> None:
     if file is not None:
         os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         file.chmod(0o600)
+
+
+def _explained(failed: ExceptionContext) -> BaseException | None:
+    """Text with a NUL in it, which SQLite takes and PostgreSQL doesn't, comes from whoever asks:
+    the fault isn't ours."""
+    if isinstance(failed.original_exception, psycopg.DataError) and NO_NUL in str(
+        failed.original_exception
+    ):
+        return InvalidInput("The request can't be read.")
+    return None
 
 
 def _sqlite_pragmas(connection: Any, _record: Any) -> None:
