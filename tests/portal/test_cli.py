@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.patience import PATIENCE_S
+from tests.portal import databases
 from tests.portal.command_line import write_config
 from tests.portal.conftest import MakeSettings
 from tests.portal.slapd import free_port
@@ -60,6 +61,7 @@ def test_missing_settings_stop_the_start_and_are_named(name: str, tmp_path: Path
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.skipif(databases.kind() != "sqlite", reason="looks at SQLite's file")
 def test_migrate_makes_the_database(config: Path, tmp_path: Path) -> None:
     done = run("migrate", config=config)
     assert (done.returncode, done.stderr) == (0, "")
