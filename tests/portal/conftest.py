@@ -177,7 +177,8 @@ async def running_portal(settings: Settings) -> AsyncIterator[Portal]:
         task = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             async with asyncio.timeout(PATIENCE_S):
-                while not server.started:
+                # on PostgreSQL it may have to wait for the one before it to be gone
+                while not (server.started and app.state.turns.leads.is_set()):
                     assert not task.done(), "the portal didn't start"
                     await asyncio.sleep(0.01)
             yield Portal(app, url, settings)

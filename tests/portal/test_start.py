@@ -19,12 +19,14 @@ from portal import revisions, start
 from portal.cli import app
 from portal.db import alembic_config, upgrade
 from portal.settings import Settings
+from tests.portal import databases
 from tests.portal.command_line import Done, write_config
 from tests.portal.conftest import MakeSettings
 from tests.portal.slapd import free_port
 from tests.portal.test_cli import command as portal_command
 from tests.portal.test_cli import wait_until_healthy
 
+pytestmark = pytest.mark.skipif(databases.kind() != "sqlite", reason="spoils SQLite's file")
 HEAD = revisions.head()
 
 
