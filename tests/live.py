@@ -50,10 +50,24 @@ class Live:
         command(self.state, "stop", service)
 
     def start(self, service: str) -> None:
-        """Bring a part back; the portal is waited for."""
+        """Bring a part back; the portal is waited for, and the nodes that slurmctld finds again."""
         command(self.state, "start", service)
         if service == "portal":
             self.wait_until_served()
+        if service == "slurmctld":
+            self.wait_until_nodes_answer()
+
+    def wait_until_nodes_answer(self, timeout_s: float = PATIENCE_S) -> None:
+        """Until slurmctld has heard of all nodes: before that they take no jobs."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            with contextlib.suppress(RuntimeError):  # slurmctld itself doesn't answer yet
+                states = self.exec_as("root", ["sinfo", "-h", "-N", "-o", "%t"]).split()
+                if states and not any(state.endswith("*") for state in states):
+                    return
+            if time.monotonic() > deadline:
+                raise TimeoutError("the nodes don't answer slurmctld")
+            time.sleep(0.2)
 
     def wait_until_served(self, timeout_s: float = PATIENCE_S) -> None:
         """Until the portal answers through the front door."""

@@ -29,7 +29,7 @@ for line in open('/proc/net/tcp').read().splitlines()[1:]:
     host = socket.inet_ntoa(bytes.fromhex(local[:8])[::-1])
     port = int(local[9:], 16)
     if state == '0A' and not host.startswith('127.') and port not in (53, 6818):
-        ask = http.client.HTTPConnection(host, port, timeout=PATIENCE_S)
+        ask = http.client.HTTPConnection(host, port, timeout=120)
         ask.request('GET', sys.argv[1] + 'api/contents')
         print(ask.getresponse().status)
 """
