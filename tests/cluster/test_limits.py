@@ -4,6 +4,7 @@ changes by hand; accounts given and taken away; use counted from a real job."""
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 import time
 from collections.abc import AsyncIterator, Callable
@@ -67,6 +68,14 @@ def bobs(live: Live) -> list[str]:
     columns = "format=account,partition,grptres,maxwall,qos"
     text = live.exec_as("root", ["sacctmgr", "-nP", "show", "assoc", "user=bob", columns])
     return sorted(text.split())
+
+
+def held(live: Live) -> set[str]:
+    """What slurmctld itself holds bob to: slurmdbd tells it, a moment later when it has just
+    begun."""
+    argv = ["scontrol", "show", "assoc_mgr", "users=bob", "flags=assoc"]
+    text = live.exec_as("root", argv).partition("UserName=bob(")[2]
+    return set(re.split(r"[\s,(]+", text.replace("GrpTRES=", "").replace("MaxTRES", " ")))
 
 
 def accounts_only(live: Live) -> bool:
@@ -135,6 +144,7 @@ async def test_a_limit_holds_in_the_portal_and_in_a_terminal(
     assert answer["slurm"]["state"] == "written", answer
     assert "research||gres/gpu=1|00:30:00|normal" in bobs(portal)
     told(portal, *BY_HAND, "MaxWall=40")  # is noticed while all that follows goes on
+    await until(lambda: {"gres/gpu=1", "MaxWallPJ=40"} <= held(portal))
 
     problem = await refused(bob, script="true", resources={**GPU, "gpus": 2})
     assert problem.status == 422
