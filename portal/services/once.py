@@ -8,19 +8,21 @@ Whoever comes second waits for the first one's submission, and gets what it got.
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
 
-from portal.errors import Conflict, PortalError
+from portal.errors import Conflict, LimitReached, PortalError
 from portal.models import BatchJob, Session, User
 from portal.parts import Parts
 
 Row = TypeVar("Row", BatchJob, Session)
 
+MOST_TRIES = 5  # of writing a row: each but the last met one of the same key that was then refused
 OTHER_WISH = "This Idempotency-Key has been used for something else."
 
 
@@ -46,6 +48,41 @@ class Once:
         if found is not None and found.body_hash != self.digest:
             raise Conflict(OTHER_WISH)
         return found
+
+    async def settled(
+        self, parts: Parts, kind: type[Row], user: User, within_s: float | None = None
+    ) -> Row | None:
+        """What this key has made for this user, its submission waited for, and None if that came to
+        nothing. Raises what it was refused with, and Conflict as `earlier` does.
+
+        A row is looked at until it is there before and after the wait: one that was read just
+        before its refusal took it away is nobody's answer."""
+        seen = None
+        while (found := await self.earlier(parts, kind, user)) is not None and found.id != seen:
+            seen = found.id
+            await wait(parts, seen, within_s)
+        return found
+
+    async def insert(
+        self,
+        parts: Parts,
+        kind: type[Row],
+        user: User,
+        insert: Callable[[], Awaitable[Row]],
+        within_s: float | None = None,
+    ) -> tuple[Row, bool]:
+        """The row that `insert` writes, and True; or the one that the same wish has made meanwhile.
+        Raises what `insert` and `settled` do."""
+        tries = MOST_TRIES
+        while True:
+            try:
+                return await insert(), True
+            except (LimitReached, IntegrityError) as error:
+                if (found := await self.settled(parts, kind, user, within_s)) is not None:
+                    return found, False
+                tries -= 1
+                if isinstance(error, LimitReached) or not tries:
+                    raise  # else the one that had the key came to nothing, and gave it back
 
 
 @contextmanager

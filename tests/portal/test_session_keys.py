@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import IntegrityError
 
 from portal.errors import LimitReached
 from portal.services import once
@@ -182,6 +183,62 @@ async def test_who_asks_again_just_as_it_was_written_hears_of_its_refusal(
     assert (again.status, again.slug) == (422, "slurm-rejected")
     assert (await first).status == 422
     assert world.parts.submitting == {}
+
+
+@pytest.mark.parametrize("then", ["takes", "refuses"])
+@pytest.mark.parametrize("path", ["/sessions", "/jobs"])
+async def test_a_row_read_just_before_it_was_refused_is_nobodys_answer(
+    world: World, monkeypatch: pytest.MonkeyPatch, path: str, then: Any
+) -> None:
+    """Between the look and the wait there is a moment, and the refusal may fall into it."""
+    earlier = Once.earlier
+    held: list[str] = []
+
+    async def read_too_early(*args: Any) -> Any:
+        row = await earlier(*args)
+        if row is not None and not held:
+            held.append(row.id)
+            world.agents.mood = "refuses"
+            world.agents.go_on.set()
+            async with asyncio.timeout(PATIENCE_S):
+                while row.id in world.parts.submitting:
+                    await asyncio.sleep(0.01)
+            world.agents.mood = then
+        return row
+
+    monkeypatch.setattr(Once, "earlier", read_too_early)
+    world.agents.go_on.clear()
+    world.agents.mood = "hangs"
+    body = {**SMALL, "script": "true"} if path == "/jobs" else SMALL
+    key = f"k13 {path} {then}"
+    first = asyncio.create_task(world.ask("POST", path, body, key=key))
+    async with asyncio.timeout(PATIENCE_S):
+        while not world.agents.hung:
+            await asyncio.sleep(0.01)
+        again = await world.ask("POST", path, body, key=key)
+        assert (await first).status == 422
+    assert again.status == (201 if then == "takes" else 422)
+    assert again.status == 422 or again.body["id"] not in held
+    assert world.parts.submitting == {}
+
+
+async def test_a_key_is_free_again_when_the_one_that_had_it_is_refused(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both wrote at once, and only one row could be: it is gone when the other looks for it."""
+    tries = {"/sessions": 0, "/jobs": 0}
+    for service, path in ((sessions, "/sessions"), (jobs, "/jobs")):
+
+        async def clashes(*args: Any, path: str = path, insert: Any = service._insert) -> Any:
+            tries[path] += 1
+            if tries[path] == 1:
+                raise IntegrityError("INSERT", {}, Exception("there is such a key"))
+            return await insert(*args)
+
+        monkeypatch.setattr(service, "_insert", clashes)
+        body = {**SMALL, "script": "true"} if service is jobs else SMALL
+        assert (await world.ask("POST", path, body, key="k14")).status == 201
+    assert tries == {"/sessions": 2, "/jobs": 2}
 
 
 async def test_what_could_not_be_written_is_not_waited_for(

@@ -11,11 +11,10 @@ from functools import partial
 
 import structlog
 from sqlalchemy import select
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import undefer
 
 from portal.db import utcnow
-from portal.errors import Conflict, LimitReached, NotFound, PortalError
+from portal.errors import Conflict, NotFound, PortalError
 from portal.models import BatchJob, JobState, User, Wanted, new_id
 from portal.parts import Parts
 from portal.services import once
@@ -45,19 +44,20 @@ async def create(
     LimitReached, and what submitting raises while it is certain that Slurm has no job.
     """
     asked = Once.of(asdict(wish), key)
-    if (found := await asked.earlier(parts, BatchJob, user)) is not None:
-        return await _same(parts, found)
+    if (found := await asked.settled(parts, BatchJob, user, ANSWER_WITHIN_S)) is not None:
+        return found
     job_id = new_id()
     recipe = await recipes.prepare(parts, user, wish, job_id)
-    row = _row(parts, user, wish, recipe, job_id, asked)
+
+    async def insert() -> BatchJob:
+        row = _row(parts, user, wish, recipe, job_id, asked)
+        await _insert(parts, user, row, recipe, ip)
+        return row
+
     with once.submission(parts, job_id, partial(_first_try, parts)) as written:
-        try:
-            await _insert(parts, user, row, recipe, ip)
-        except (LimitReached, IntegrityError):
-            found = await asked.earlier(parts, BatchJob, user)
-            if found is None:
-                raise
-            return await _same(parts, found)  # it is this one that is there meanwhile
+        row, new = await asked.insert(parts, BatchJob, user, insert, ANSWER_WITHIN_S)
+        if not new:
+            return row
         parts.changes.notify(user.id)
         written.set_result(await with_script(parts, row))
         await once.wait(parts, job_id, ANSWER_WITHIN_S)
@@ -112,13 +112,6 @@ def _checked_logdir(logdir: str | None, home: str) -> str | None:
     if logdir is None:
         return None
     return launch.checked_path("logdir", logdir, home)
-
-
-async def _same(parts: Parts, found: BatchJob) -> BatchJob:
-    if found.id not in parts.submitting:
-        return found
-    await once.wait(parts, found.id, ANSWER_WITHIN_S)
-    return await get(parts, found.user, found.id)
 
 
 # --- submitting ---------------------------------------------------------------------------------

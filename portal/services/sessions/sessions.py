@@ -15,7 +15,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
 from portal.db import utcnow
-from portal.errors import Conflict, FieldError, LimitReached, NotFound, PortalError, invalid_input
+from portal.errors import Conflict, FieldError, NotFound, PortalError, invalid_input
 from portal.models import Job, JobState, Session, User, Wanted, new_id
 from portal.parts import Parts
 from portal.services import once
@@ -58,7 +58,7 @@ async def create(
     Raises InvalidInput with the fields, Conflict for a name in use, LimitReached, and what
     launching raises.
     """
-    if (found := await earlier(parts, user, asked)) is not None:
+    if (found := await asked.settled(parts, Session, user)) is not None:
         return found
     if name is not None and not NAME.match(name):
         raise invalid_input([FieldError("name", NAME_RULE)])
@@ -90,26 +90,14 @@ async def create(
         )
 
     with once.submission(parts, session_id, partial(_first_try, parts)) as written:
-        try:
-            session = await _insert(parts, user, allowed, name, row, asked, ip)
-        except (LimitReached, IntegrityError):
-            if (found := await earlier(parts, user, asked)) is None:
-                raise
-            return found  # it is this one that is there meanwhile
+        insert = partial(_insert, parts, user, allowed, name, row, asked, ip)
+        session, new = await asked.insert(parts, Session, user, insert)
+        if not new:
+            return session
         parts.changes.notify(user.id)
         written.set_result(session)
         await once.wait(parts, session_id)
     return await get(parts, user, session_id)
-
-
-async def earlier(parts: Parts, user: User, asked: Once) -> Session | None:
-    """The session that an earlier request with the same key has started; one that is still being
-    submitted is waited for, and raises what it was refused with. Raises Conflict as `Once` does."""
-    found = await asked.earlier(parts, Session, user)
-    if found is None or found.id not in parts.submitting:
-        return found
-    await once.wait(parts, found.id)
-    return await get(parts, user, found.id)
 
 
 async def _first_try(parts: Parts, session: Session) -> PortalError | None:
@@ -276,7 +264,8 @@ async def _insert(
                 await db.commit()
             except IntegrityError as error:
                 await db.rollback()
-                if await asked.earlier(parts, Session, user) is not None:
+                twin = await asked.earlier(parts, Session, user)
+                if twin is not None or given not in await _names_in_use(parts, user):
                     raise
                 if name is None:
                     continue  # another tab took the free name in between
@@ -290,10 +279,14 @@ async def _insert(
 
 
 async def _free_name(parts: Parts, user: User) -> str:
+    taken = await _names_in_use(parts, user)
+    return next(name for number in range(1, len(taken) + 2) if (name := f"s{number}") not in taken)
+
+
+async def _names_in_use(parts: Parts, user: User) -> set[str]:
     query = select(Session.name).where(Session.user_id == user.id, Session.state != JobState.ENDED)
     async with parts.db.session() as db:
-        taken = set((await db.scalars(query)).all())
-    return next(name for number in range(1, len(taken) + 2) if (name := f"s{number}") not in taken)
+        return set((await db.scalars(query)).all())
 
 
 async def _undo(parts: Parts, session: Session, error: SpawnerError) -> None:

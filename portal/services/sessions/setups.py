@@ -121,7 +121,7 @@ async def start(
     """A session with what a setup says; the same one for the same key, even if the setup has been
     changed or deleted since. Raises what starting one raises."""
     asked = Once.of({"setup": setup_id}, key)
-    if (found := await sessions.earlier(parts, user, asked)) is not None:
+    if (found := await asked.settled(parts, Session, user)) is not None:
         return found
     setup = await get(parts, user, setup_id)
     session = await sessions.create(
