@@ -6,6 +6,15 @@ import { sentence } from '@/api/problem';
 import { PageTitle } from './PageTitle';
 import classes from './plain.module.css';
 
+/** Stands alone, outside the frame of all other pages, whose `main` it therefore has to bring. */
+export function NothingToShow({ error }: { error: unknown }) {
+  return (
+    <main>
+      <ErrorPage error={error} />
+    </main>
+  );
+}
+
 /** For a page that could not be shown: mostly a portal that doesn't answer just now. */
 export function ErrorPage({ error }: { error: unknown }) {
   const router = useRouter();

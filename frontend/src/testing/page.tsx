@@ -42,7 +42,7 @@ const problem = ({ status, detail }: Refused): Response =>
 function portal(answers: Answers) {
   return (request: Request): Promise<Response> => {
     const path = new URL(request.url).pathname.replace('/api/v1', '');
-    const answer = path === '/me' ? me : answers[path];
+    const answer = answers[path] ?? (path === '/me' ? me : undefined);
     if (answer instanceof Refused) return Promise.resolve(problem(answer));
     if (answer === undefined)
       return Promise.resolve(problem(new Refused(404, `No answer to ${path} is recorded.`)));

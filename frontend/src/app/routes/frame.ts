@@ -2,10 +2,14 @@
 import { createRootRoute, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { ApiError } from '@/api/problem';
 import { needsEnrolment } from '@/features/account/secondFactor';
+import { NothingToShow } from '../ErrorPage';
 import { UnknownAddress } from '../NotFoundPage';
 import { meQuery, queryClient } from '../queries';
 
-export const rootRoute = createRootRoute({ notFoundComponent: UnknownAddress });
+export const rootRoute = createRootRoute({
+  notFoundComponent: UnknownAddress,
+  errorComponent: NothingToShow,
+});
 
 export const loginRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -13,6 +17,7 @@ export const loginRoute = createRoute({
   validateSearch: (search: Record<string, unknown>): { next?: string } =>
     typeof search.next === 'string' ? { next: search.next } : {},
   component: lazyRouteComponent(() => import('@/features/login/LoginPage'), 'LoginPage'),
+  errorComponent: NothingToShow,
 });
 
 /** Where someone whose role needs a second factor sets it up; nothing else works for them. */
@@ -20,6 +25,7 @@ export const enrolRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/second-factor',
   component: lazyRouteComponent(() => import('@/features/account/EnrolPage'), 'EnrolPage'),
+  errorComponent: NothingToShow,
 });
 
 export const memberRoute = createRoute({
@@ -35,6 +41,7 @@ export const memberRoute = createRoute({
     }
   },
   component: lazyRouteComponent(() => import('../MemberLayout'), 'MemberLayout'),
+  errorComponent: NothingToShow,
 });
 
 /** Where to go after the login; home needs no saying. */

@@ -1,0 +1,13 @@
+import { describe, expect, it } from 'vitest';
+import { names, textOf } from '@/testing/markup';
+import { page, Refused } from '@/testing/page';
+
+describe('the page for trouble', () => {
+  it('brings the landmark where the frame itself can’t be shown', async () => {
+    const answers = { '/me': new Refused(503, 'The database does not answer.') };
+    const markup = await page('/jobs', { answers });
+    expect(names(markup, 'h1')).toEqual(["This page can't be shown just now"]);
+    expect(textOf(markup)).toContain('The database does not answer.');
+    expect(markup.match(/<main\b/g)).toHaveLength(1);
+  });
+});
