@@ -13,7 +13,6 @@ from portal.db import utcnow
 from portal.finding import Finding
 from portal.settings import Settings
 
-ANYBODY = "portal-check"
 RENEW = "Renew it, then: systemctl reload portal-nginx"
 
 
@@ -40,7 +39,7 @@ async def front_door(settings: Settings) -> list[Finding]:
 def content(hosts: ContentHosts, cafile: str | None = None) -> Finding:
     """Whether content_url leads to something whose certificate is for it; where everyone has a host
     of their own, that of somebody whom nobody has ever heard of. Blocks."""
-    url = hosts.origin_of(ANYBODY)
+    url = hosts.origin_of(front.ANYBODY)
     name = urlsplit(url).hostname or ""
     all_of_them = f"*{hosts.suffix}" if hosts.by_person else name
     try:

@@ -14,6 +14,8 @@ from cryptography import x509
 TIMEOUT_S = 5.0
 SOON = timedelta(days=14)
 ALIVE, AWAY = 200, 503
+ANYBODY = "portal-check"
+"""Where everyone has a host of their own: somebody of whom nobody has ever heard."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,14 @@ def _certificate_problem(host: str, port: int, cafile: str | None) -> str | None
         return None
     until = x509.load_der_x509_certificate(shown).not_valid_after_utc if shown else None
     return expiry(until, datetime.now(UTC)) if until else None
+
+
+def ends_at(url: str) -> datetime | None:
+    """`shown_until` of where a URL leads; None too for one without TLS."""
+    where = urlsplit(url)
+    if where.scheme != "https":
+        return None
+    return shown_until(where.hostname or "", where.port or 443)
 
 
 def shown_until(host: str, port: int) -> datetime | None:

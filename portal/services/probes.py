@@ -1,31 +1,27 @@
 """What the system's status asks of each part, and what its answers mean. status.py runs them.
 
-Slurm's controller isn't asked again: the watcher is always asking it. nginx is asked for the
-portal's own /healthz at its public address, and only where that leads to this very machine.
+Slurm's controller isn't asked again: the watcher is always asking it. What is asked of nginx stands
+in front_door.py.
 """
 
 import asyncio
 import contextlib
 import getpass
 import shutil
-import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
-import aiohttp
 import structlog
 
-from portal import front
 from portal.check import OPERATOR_ADVICE, OPERATORS, directory_advice, launcher
 from portal.db import Database, sqlite_file, utcnow
 from portal.directory.contract import Directory
 from portal.hub import HubRefused, HubUnavailable
 from portal.parts import Parts
+from portal.services import front_door
 from portal.services.cluster.node_table import Problem
-from portal.services.sessions import certificates
-from portal.services.status import Answer, Found, Part, Probe, State, Status, ago
+from portal.services.status import Answer, Found, Part, Probe, State, Status, ago, sentence
 from portal.smtp import STEP_S
 from spawner.errors import SlurmError, Unreachable
 from spawner.model import NodeInfo
@@ -34,7 +30,6 @@ log = structlog.get_logger(__name__)
 
 GIB = 1024**3
 LITTLE_SHARE, LITTLE_BYTES = 0.05, GIB
-NGINX_S = 5.0
 MOST_NAMES = 10
 MOST_TOLD = 5
 DOWN = ("DOWN", "FAIL", "ERROR", "UNKNOWN")
@@ -59,7 +54,10 @@ def open_status(parts: Parts, directory: Directory) -> Status:
             ),
             Probe(Part.NODES, [MAIN], looks.nodes, every_s=5.0),
             Probe(Part.HUB, [MAIN], looks.hub, advice=ADVICE[Part.HUB]),
-            Probe(Part.NGINX, [MAIN], looks.nginx, advice=ADVICE[Part.NGINX]),
+            Probe(
+                Part.NGINX, [MAIN], looks.nginx, timeout_s=front_door.TIMEOUT_S,
+                advice=front_door.ADVICE,
+            ),
             Probe(Part.LAUNCHER, [MAIN], looks.launcher, every_s=30.0),
             Probe(Part.CATALOG, [MAIN], looks.catalog),
             Probe(Part.DISK, [MAIN], looks.disk, every_s=60.0, advice=ADVICE[Part.DISK]),
@@ -102,7 +100,6 @@ ADVICE = {
         "Look whether JupyterHub runs, and at hub_url and hub_token_file. Open notebooks go on; new"
         " sessions wait."
     ),
-    Part.NGINX: "Look whether nginx runs, and in its error log. Nobody gets in without it.",
     Part.LAUNCHER: (
         "Look at launcher_path and at the portal's line in sudoers. Until it works nobody can start"
         " anything or read a log."
@@ -120,7 +117,6 @@ ADVICE = {
 }
 
 
-CERTIFICATE_ADVICE = "Renew the certificate, then run `systemctl reload portal-nginx`."
 HOMES_ADVICE = (
     "Look whether the file system with the home directories is mounted on the portal's host and"
     " answers there, with `ls -ld ~NAME`."
@@ -154,7 +150,7 @@ class Looks:
                 found[server.url] = good
             else:
                 advice = directory_advice(server.cause)
-                found[server.url] = Found(State.FAILING, _sentence(server.cause), advice)
+                found[server.url] = Found(State.FAILING, sentence(server.cause), advice)
         return found
 
     async def slurm(self) -> Answer:
@@ -171,7 +167,7 @@ class Looks:
         if watcher.trouble is None:
             return {MAIN: Found(State.UNKNOWN, "It hasn't been asked yet.")}
         for_long = ago(watcher.stale_since, utcnow())
-        text = f"No answer for {for_long}: {_sentence(watcher.trouble)}"
+        text = f"No answer for {for_long}: {sentence(watcher.trouble)}"
         advice = ADVICE[Part.SLURM]
         return {MAIN: Found(State.FAILING, text, advice, answered_at=watcher.at)}
 
@@ -215,7 +211,7 @@ class Looks:
         try:
             version = await self.parts.hub.version()
         except HubRefused as error:
-            text = f"It refuses the portal: {_sentence(str(error))}"
+            text = f"It refuses the portal: {sentence(str(error))}"
             return {MAIN: Found(State.FAILING, text, ADVICE[Part.HUB])}
         except HubUnavailable as error:
             log.warning("the hub doesn't answer", cause=str(error)[:300])
@@ -226,48 +222,18 @@ class Looks:
         return {MAIN: Found(State.OK, "It answers.")}
 
     async def nginx(self) -> Answer:
-        """The portal through its own front door. Who signed its certificate isn't looked at: the
-        question is whether nginx is there, and for how long it will do, and nothing secret is
-        sent."""
-        url = self.parts.settings.public_url
-        where = urlsplit(url)
-        try:
-            is_here = await asyncio.to_thread(_leads_here, where.hostname or "")
-        except OSError as error:
-            text = (
-                f"The name {where.hostname} can't be looked up on this machine: {error.strerror}."
-            )
-            return {MAIN: Found(State.UNKNOWN, text)}
-        if not is_here:
-            text = f"{url} leads to another machine, which the portal doesn't ask."
-            return {MAIN: Found(State.UNKNOWN, text, "Open it in a browser outside the cluster.")}
-        timeout = aiohttp.ClientTimeout(total=NGINX_S)
-        try:
-            async with self.parts.http.get(
-                f"{url}/healthz", timeout=timeout, ssl=False, allow_redirects=False
-            ) as answer:
-                status, text = answer.status, await answer.text(errors="replace")
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            text = f"Nothing answers at {url}: {_sentence(str(error) or 'no answer in time')}"
-            return {MAIN: Found(State.FAILING, text, ADVICE[Part.NGINX])}
-        if status == 200 and '"ok"' in text[:100]:
-            found = await asyncio.to_thread(_by_certificate, url)
-            if found.state is State.FAILING:  # whom browsers see comes first
-                return {MAIN: found}
-            return {MAIN: certificates.aged(self.parts.node_ca, utcnow()) or found}
-        text = f"What answers at {url} doesn't lead to the portal: it says {status}."
-        return {MAIN: Found(State.FAILING, text, ADVICE[Part.NGINX])}
+        return {MAIN: await front_door.look(self.parts)}
 
     async def launcher(self) -> Answer:
         """Whether it is there as it must be, and how it went when it was last needed."""
         agents, finding = self.parts.agents, await asyncio.to_thread(launcher, self.parts.settings)
         at, advice = agents.answered_at, ADVICE[Part.LAUNCHER]
         if finding.problem is not None:
-            text = _sentence(finding.problem)
+            text = sentence(finding.problem)
             return {MAIN: Found(State.FAILING, text, finding.advice, answered_at=at)}
         if agents.trouble is not None and (at is None or at < agents.trouble[0]):
             since = ago(agents.trouble[0], utcnow())
-            text = f"{_sentence(agents.trouble[1])} That was {since} ago, when it was last needed."
+            text = f"{sentence(agents.trouble[1])} That was {since} ago, when it was last needed."
             return {MAIN: Found(State.FAILING, text, advice, answered_at=at)}
         if len(agents.homeless) > MOST_HOMELESS:
             why = next(reversed(agents.homeless.values()))
@@ -318,46 +284,17 @@ class Looks:
         at, advice = smtp.answered_at, ADVICE[Part.MAIL]
         if smtp.trouble is not None and (at is None or at < smtp.trouble[0]):
             since = ago(smtp.trouble[0], utcnow())
-            text = f"{_sentence(smtp.trouble[1])} That was {since} ago, when it was last to send."
+            text = f"{sentence(smtp.trouble[1])} That was {since} ago, when it was last to send."
             return {MAIN: Found(State.FAILING, text, advice, answered_at=at)}
         if at is None:
             return {MAIN: Found(State.OK, "It answers. Nothing was sent since the portal started.")}
         return {MAIN: Found(State.OK, "It answers, and took the last e-mail.")}
 
 
-def _by_certificate(url: str) -> Found:
-    """What a front door that answers is worth: a certificate's end is everybody's end."""
-    where = urlsplit(url)
-    until = None
-    if where.scheme == "https":
-        until = front.shown_until(where.hostname or "", where.port or 443)
-    if until is None or front.expiry(until, utcnow()) is None:
-        return Found(State.OK, "It answers, and reaches the portal.")
-    text = f"It answers, but its certificate expires on {until:%Y-%m-%d}."
-    if until <= utcnow():
-        text = f"It answers, but its certificate expired on {until:%Y-%m-%d}."
-    return Found(State.FAILING, text, CERTIFICATE_ADVICE)
-
-
 def is_down(node: NodeInfo) -> bool:
     """Whether Slurm has lost a node, which nobody wished for: a drained one isn't down."""
     flags = node.state.upper().rstrip("~#!%$@^-").rstrip("*").split("+")
     return node.state.endswith("*") or any(flag.startswith(DOWN) for flag in flags)
-
-
-def _leads_here(host: str) -> bool:
-    """Whether every address of this name is this machine's: those can be bound to, no others."""
-    found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
-    return bool(found) and all(_is_own(family, address) for family, _, _, _, address in found)
-
-
-def _is_own(family: int, address: object) -> bool:
-    with socket.socket(family, socket.SOCK_STREAM) as tried:
-        try:
-            tried.bind(address)  # type: ignore[arg-type]  # getaddrinfo's own, port 0
-        except OSError:
-            return False
-    return True
 
 
 def _kind_of(db: Database) -> str:
@@ -370,11 +307,6 @@ def _kind_of(db: Database) -> str:
 
 def _size(file: Path) -> int:
     return file.stat().st_size if file.exists() else 0
-
-
-def _sentence(text: str) -> str:
-    found = " ".join(text.split())
-    return f"{found[:1].upper()}{found[1:]}" + ("" if found.endswith(".") else ".")
 
 
 def _where(problems: Iterable[Problem]) -> str:

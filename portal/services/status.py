@@ -203,3 +203,9 @@ def ago(moment: datetime, now: datetime) -> str:
             return f"{number} {unit}{'s' if number > 1 else ''}"
     minutes = max(1, round((now - moment).total_seconds() / 60))
     return f"{minutes} minute{'s' if minutes > 1 else ''}"
+
+
+def sentence(text: str) -> str:
+    """Somebody's own words as a sentence."""
+    found = " ".join(text.split())
+    return f"{found[:1].upper()}{found[1:]}" + ("" if found.endswith(".") else ".")
