@@ -126,6 +126,10 @@ class FrontDoor:
     content: Content | None = None
 
     @property
+    def listeners(self) -> tuple[Listener, ...]:
+        return self.front, self.cluster, *((self.content.listener,) if self.content else ())
+
+    @property
     def gate_cookie(self) -> str:
         """What the gate asks for: the portal's cookie, or that of the content's own host."""
         return self.content.cookie if self.content else self.cookie
@@ -295,14 +299,13 @@ def _any_of(names: list[str]) -> str:
 
 def _check(door: FrontDoor) -> None:
     paths = [door.folder, *(path for path in (door.assets, door.node_ca) if path)]
-    listeners = (door.front, door.cluster, *([door.content.listener] if door.content else []))
-    for listener in listeners:
+    for listener in door.listeners:
         if listener.certificate:
             paths += [listener.certificate.chain, listener.certificate.key]
     for path in paths:
         if not _SAFE_PATH.match(str(path)):
             raise NginxError(f"{path} can't be used: absolute, without quotes, braces, $ or ;")
-    addresses = [address for listener in listeners for address in listener.addresses]
+    addresses = [address for listener in door.listeners for address in listener.addresses]
     for host in (door.portal, *door.portals, door.hub, *addresses):
         if host != "*" and not _SAFE_HOST.match(host):
             raise NginxError(f"{host} isn't a host")

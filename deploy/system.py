@@ -118,7 +118,7 @@ def folders(site: Site) -> list[tuple[Path, str, int]]:
 
 def units(site: Site, door: nginx.FrontDoor) -> dict[str, str]:
     """systemd's files by their names. Raises SystemFilesRefused."""
-    low = min(door.front.port, door.cluster.port) < 1024
+    low = min(listener.port for listener in door.listeners) < 1024
     program = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin") or "/usr/sbin/nginx"
     values = {
         "accounts": site.accounts,
@@ -229,7 +229,7 @@ def put(made: Mapping[Path, File], root: Path = Path("/")) -> list[Path]:
 
 def _put(path: Path, file: File) -> bool:
     try:
-        same = path.read_text(encoding="utf-8") == file.text
+        same = path.read_bytes() == file.text.encode()  # what is there may be of any encoding
         if same and path.stat().st_mode & 0o7777 == file.mode:
             return False
     except FileNotFoundError:

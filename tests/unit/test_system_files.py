@@ -113,6 +113,9 @@ def test_hub_and_front_door_have_every_protection(tmp_path: Path) -> None:
     assert nginx["AmbientCapabilities"] == ["CAP_NET_BIND_SERVICE"]
     high = files(site(tmp_path, public_url="http://portal.example.org:8000"))
     assert "AmbientCapabilities" not in unit(high, "portal-nginx.service")
+    urls = {"public_url": "http://portal.example.org:8000", "content_url": "http://content.test"}
+    content = files(site(tmp_path, **urls))
+    assert "AmbientCapabilities" in unit(content, "portal-nginx.service")
 
 
 def test_only_members_of_the_portals_groups_are_acted_for(tmp_path: Path) -> None:
@@ -162,6 +165,9 @@ def test_what_is_written_is_whole_has_its_mode_and_is_left_alone_then(tmp_path: 
     assert put(made, root) == []
     (root / "etc/sudoers.d/portal").chmod(0o644)
     assert put(made, root) == [system.SUDOERS]
+    target = root / "etc/systemd/system/portal.target"
+    target.write_bytes("Description=Prüfung\n".encode("latin-1"))
+    assert put(made, root) == [system.UNITS / "portal.target"]
     assert not list(root.rglob(".*.new"))
 
 
