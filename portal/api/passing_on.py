@@ -20,6 +20,7 @@ from yarl import URL
 from portal.errors import NotFound, Unavailable, problem_response
 from portal.settings import Settings
 from portal.turns import Turns
+from spawner.tasks import end_all
 
 log = structlog.get_logger(__name__)
 
@@ -67,17 +68,18 @@ class PassingOn:
         if scope["path"] in OWN:
             await self.app(scope, receive, send)
             return
+        body = _Body(receive, scope["headers"])
         until = time.monotonic() + WAIT_S
         while not self.turns.leads.is_set():
             leader = await self.turns.leader() if hops < MOST_HOPS else None
-            if leader is not None and await self._passed(leader, hops, scope, receive, send):
+            if leader is not None and await self._passed(leader, hops, scope, body, send):
                 return
             left = until - time.monotonic()
             if left <= 0:
                 await _refuse(scope, receive, send)
                 return
             await _within(min(AGAIN_S, left), self.turns.leads.wait())
-        await self._here(scope, receive, send)
+        await self._here(scope, body.again, send)
 
     def _as_asked(self, scope: Scope) -> tuple[Scope, int]:
         """The request as another portal got it, where it comes from one; how many have had it."""
@@ -120,10 +122,9 @@ class PassingOn:
     # --- to the leader --------------------------------------------------------------------------
 
     async def _passed(
-        self, leader: str, hops: int, scope: Scope, receive: Receive, send: Send
+        self, leader: str, hops: int, scope: Scope, body: "_Body", send: Send
     ) -> bool:
         """Whether the leader has been asked: then the request is answered, one way or another."""
-        body = _Body(receive, scope["headers"])
         carrying = asyncio.create_task(self._carry(leader, hops, scope, body, send))
         leaving = asyncio.create_task(body.disconnected())
         try:
@@ -197,18 +198,17 @@ class PassingOn:
                 yield piece
             return
         ending = asyncio.create_task(self.turns.ending.wait())
+        under_way: set[asyncio.Task[Any]] = {ending}
         try:
             while not ending.done():
                 reading = asyncio.create_task(answer.content.readany())
-                await asyncio.wait({reading, ending}, return_when=asyncio.FIRST_COMPLETED)
-                if not reading.done():
-                    reading.cancel()
-                    return
-                if not (piece := reading.result()):
+                under_way = {ending, reading}
+                await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
+                if not reading.done() or not (piece := reading.result()):
                     return
                 yield piece
-        finally:
-            ending.cancel()
+        finally:  # also when the client goes while nothing comes
+            await end_all(under_way)
 
 
 class _Body:
@@ -218,6 +218,7 @@ class _Body:
         self.receive = receive
         self.there = any(name in {b"content-length", b"transfer-encoding"} for name, _ in headers)
         self._read, self._left = asyncio.Event(), asyncio.Event()
+        self._empty: Any = None
         if not self.there:
             self._read.set()
 
@@ -236,8 +237,17 @@ class _Body:
         """Return when the client has gone."""
         await self._read.wait()
         while not self._left.is_set():
-            if (await self.receive())["type"] == "http.disconnect":
+            message = await self.receive()
+            if message["type"] == "http.disconnect":
                 self._left.set()
+            else:
+                self._empty = message
+
+    async def again(self) -> Any:
+        """`receive`, for whoever answers after all: it says that there is no body, as it did here
+        to whoever waited for the client's end."""
+        said, self._empty = self._empty, None
+        return await self.receive() if said is None else said
 
 
 def _client() -> aiohttp.ClientSession:

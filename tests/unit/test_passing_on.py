@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,6 +12,7 @@ import pytest
 from portal.api.passing_on import PassingOn
 from portal.settings import Settings
 from portal.turns import Turns
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -21,9 +23,23 @@ class Asked(SimpleNamespace):
     def __init__(self) -> None:
         super().__init__(leads=asyncio.Event(), requests=set(), wanted=0)
 
-    async def leader(self) -> str:
+    async def leader(self) -> str | None:
         self.wanted += 1
-        return "127.0.0.1:1"
+        return "127.0.0.1:1"  # nobody listens there
+
+
+class Next(Asked):
+    """Turns of the portal that leads next: the leader can't be reached, and then it is this one."""
+
+    async def leader(self) -> str | None:
+        address = await super().leader()
+        if self.wanted == 1:
+            return address
+        self.leads.set()
+        return None
+
+
+SETTINGS = cast("Settings", SimpleNamespace(internal_secret="s" * 64))
 
 
 async def refuse_to_answer(*_: Any) -> None:
@@ -32,7 +48,6 @@ async def refuse_to_answer(*_: Any) -> None:
 
 @pytest.mark.parametrize("target", [b"*@elsewhere.example/x", b"*", b""])
 async def test_a_target_that_could_name_another_host_goes_nowhere(target: bytes) -> None:
-    settings = cast("Settings", SimpleNamespace(internal_secret="s" * 64))
     turns = Asked()
     answers: list[Any] = []
 
@@ -48,6 +63,79 @@ async def test_a_target_that_could_name_another_host_goes_nowhere(target: bytes)
         "headers": [],
         "client": ("192.0.2.1", 5),
     }
-    await PassingOn(refuse_to_answer, cast("Turns", turns), settings)(scope, refuse_to_answer, send)
+    await PassingOn(refuse_to_answer, cast("Turns", turns), SETTINGS)(scope, refuse_to_answer, send)
     assert answers[0]["status"] == 404
     assert turns.wanted == 0
+
+
+# --- what comes while nobody leads, and who goes --------------------------------------------------
+
+
+class Client:
+    """What a client without a body sends, as uvicorn tells it: that there is none, once; then
+    nothing until it goes."""
+
+    def __init__(self) -> None:
+        self.gone = asyncio.Event()
+        self._told = False
+
+    async def receive(self) -> Any:
+        if not self._told:
+            self._told = True
+            return {"type": "http.request", "body": b"", "more_body": False}
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+
+def _asked(method: str) -> dict[str, Any]:
+    path = {"path": "/x", "raw_path": b"/x", "query_string": b""}
+    return {"type": "http", "method": method, "headers": [], "client": ("192.0.2.1", 5), **path}
+
+
+async def _nowhere(_message: Any) -> None:
+    """What is answered counts for nothing here."""
+
+
+async def test_who_comes_to_lead_while_the_leader_can_not_be_reached_gets_the_whole_request() -> (
+    None
+):
+    """Whoever waits for the client's end reads that there is no body; the answer needs it, too."""
+    turns, client, got = Next(), Client(), list[Any]()
+
+    async def app(_scope: Any, receive: Any, _send: Any) -> None:
+        got.append(await receive())
+
+    asking = PassingOn(app, cast("Turns", turns), SETTINGS)
+    async with asyncio.timeout(PATIENCE_S):
+        await asking(_asked("PUT"), client.receive, _nowhere)
+    assert [message["type"] for message in got] == ["http.request"]
+    assert turns.wanted == 2
+
+
+async def test_a_stream_whose_client_goes_leaves_nothing_running() -> None:
+    turns = SimpleNamespace(ending=asyncio.Event())
+    reads = asyncio.Event()
+
+    class Silent:
+        """An event stream on which nothing happens."""
+
+        class content:  # noqa: N801 - as aiohttp calls it
+            @staticmethod
+            async def readany() -> bytes:
+                reads.set()
+                await asyncio.Event().wait()
+                return b""
+
+    async def read() -> None:
+        passing = PassingOn(refuse_to_answer, cast("Turns", turns), SETTINGS)
+        async for _ in passing._until_ending(cast(Any, Silent()), stream=True):
+            raise AssertionError("nothing comes")
+
+    before = asyncio.all_tasks()
+    reading = asyncio.create_task(read())
+    async with asyncio.timeout(PATIENCE_S):
+        await reads.wait()
+    reading.cancel()
+    with suppress(asyncio.CancelledError):
+        await reading
+    assert asyncio.all_tasks() == before
