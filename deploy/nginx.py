@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from deploy.nginx_program import HTTP2_DIRECTIVE, version_here
 from portal.content import LABEL, ContentHosts
 from portal.services.sessions.gate import SERVER_PATTERN, host_port, portal_address
 from portal.settings import USERNAME_PATTERN, Settings
@@ -111,7 +112,8 @@ class FrontDoor:
     """Everything nginx.conf depends on. `portal` and `hub` are host:port on this machine;
     `portal` is also what the gate answers for a session that isn't running; `node_ca` holds the
     portal's authority for what speaks TLS on the nodes, where there is one; `portals` are all of
-    them, the one to ask first at the beginning, where there is more than one."""
+    them, the one to ask first at the beginning, where there is more than one; `version` is the
+    nginx that will read it, () one that isn't known."""
 
     folder: Path
     front: Listener
@@ -124,6 +126,7 @@ class FrontDoor:
     portals: tuple[str, ...] = ()
     node_ca: Path | None = None
     content: Content | None = None
+    version: tuple[int, ...] = ()
 
     @property
     def listeners(self) -> tuple[Listener, ...]:
@@ -272,6 +275,7 @@ def render(door: FrontDoor) -> dict[str, str]:
         front=door.front,
         cluster=door.cluster,
         scheme=door.scheme,
+        http2_directive=door.version >= HTTP2_DIRECTIVE,
         portals=door.portals or (door.portal,),
         hub=door.hub,
         cookie=door.gate_cookie,
@@ -365,7 +369,7 @@ def main(argv: list[str] | None = None) -> int:
         door = from_settings(
             settings, arguments.out.resolve(), listen=arguments.listen, certificate=pair or None
         )
-        write(door)
+        write(replace(door, version=version_here()))
     except (NginxError, ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -15,14 +15,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from deploy import launcher, nginx, sudoers
+from deploy import launcher, nginx, nginx_program, sudoers
 from portal.services.sessions.gate import host_port, portal_address
 from portal.settings import Settings
 
@@ -80,6 +80,7 @@ def files(site: Site) -> dict[Path, File]:
     settings = site.settings
     try:
         door = nginx.from_settings(settings, site.nginx_dir, listen=site.listen)
+        door = replace(door, version=nginx_program.version_here())
         front = {site.nginx_dir / name: File(text) for name, text in nginx.render(door).items()}
         rule = sudoers.render(
             site.accounts.portal,
@@ -119,7 +120,7 @@ def folders(site: Site) -> list[tuple[Path, str, int]]:
 def units(site: Site, door: nginx.FrontDoor) -> dict[str, str]:
     """systemd's files by their names. Raises SystemFilesRefused."""
     low = min(listener.port for listener in door.listeners) < 1024
-    program = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin") or "/usr/sbin/nginx"
+    program = nginx_program.program() or "/usr/sbin/nginx"
     values = {
         "accounts": site.accounts,
         "config": site.config,

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from deploy.nginx import Certificate, Content, FrontDoor, Listener, command, write
+from deploy.nginx_program import version_here
 from portal.content import ContentHosts
 
 USERS = {"token-of-alice": "alice", "token-of-bob": "bob", "token-of-carol": "carol"}
@@ -276,6 +277,7 @@ def world(
             cookie="__Host-portal" if tls else "portal_session",
             assets=assets,
             node_ca=node_ca,
+            version=version_here(),
         )
         if content_url:
             hosts = ContentHosts.of(content_url)

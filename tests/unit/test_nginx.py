@@ -20,6 +20,7 @@ from deploy.nginx import (
     render,
     write,
 )
+from deploy.nginx_program import program, version_here, version_in
 from portal.settings import Settings
 
 SOME: dict[str, Any] = {
@@ -61,6 +62,38 @@ def test_a_name_means_every_address_and_the_schemes_port() -> None:
     text = render(made)["nginx.conf"]
     assert "listen *:443 ssl http2;" in text
     assert 'ssl_certificate_key "/tls/key.pem";' in text
+
+
+@pytest.mark.parametrize(
+    ("said", "version", "apart"),
+    [
+        ("nginx version: nginx/1.22.1\n", (1, 22, 1), False),
+        ("nginx version: nginx/1.25.0\n", (1, 25, 0), False),
+        ("nginx version: nginx/1.25.1\n", (1, 25, 1), True),
+        ("nginx version: nginx/1.26.3 (Ubuntu)\n", (1, 26, 3), True),
+        ("nginx version: openresty/1.27.1.1\n", (), False),
+        ("", (), False),
+    ],
+)
+def test_http_2_is_asked_for_as_this_nginx_takes_it(
+    said: str, version: tuple[int, ...], apart: bool
+) -> None:
+    assert version_in(said) == version
+    content = {"content_url": "https://jupyter.test", "public_url": "https://portal.test"}
+    made = from_settings(settings(**content), Path("/srv/nginx"), certificate=CERTIFICATE)
+    text = render(dataclasses.replace(made, version=version))["nginx.conf"]
+    assert {line.partition(" ")[2] for line in listens(text) if ":443" in line} == {
+        "ssl" if apart else "ssl http2"
+    }
+    # of front and content each; never of what is in the clear
+    assert len(re.findall(r"^\s+http2 on;$", text, re.M)) == (2 if apart else 0)
+    clear = render(dataclasses.replace(door(), version=version))["nginx.conf"]
+    assert "http2" not in clear
+
+
+def test_the_nginx_of_this_machine_says_its_version() -> None:
+    assert Path(str(program())).name == "nginx"
+    assert len(version_here()) == 3
 
 
 def test_ipv6_addresses_are_bracketed() -> None:
