@@ -95,7 +95,7 @@ def keep_valid(
             return
         except HomeError as error:
             log.warning("no other certificate yet: %s", error)
-            pause(AGAIN_S)
+        pause(AGAIN_S)  # a new one may end soon, too: with the authority, or by this node's clock
 
 
 def keep_valid_in_background(identity: Identity, home: Home) -> None:

@@ -22,7 +22,7 @@ from aiohttp import web
 from portal.node_ca import DOMAIN, NodeCa, open_ca
 from portal.settings import Settings
 from spawner.node.home import Home, OutOfReach
-from spawner.node.identity import AGAIN_S, LOOK_S, Identity, keep_valid
+from spawner.node.identity import AGAIN_S, EARLY, LOOK_S, Identity, keep_valid
 from spawner.node.tls_relay import serve
 from tests.unit.test_node_ca import settings
 
@@ -49,11 +49,12 @@ def identity(authority: NodeCa, name: str = ALICES, hours: float = 1) -> Identit
 
 @dataclass
 class Portal:
-    """The portal's routes: statuses in turn, 200 with a certificate that is good for a day."""
+    """The portal's routes: statuses in turn, 200 with a certificate that is good for so long."""
 
     authority: NodeCa
     statuses: list[int] = field(default_factory=list)
     url: str = ""
+    life: timedelta = timedelta(days=1)
     asked: int = 0
 
     def answer(self, sent: dict[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -61,7 +62,7 @@ class Portal:
         status = self.statuses.pop(0)
         if status != 200:
             return status, {}
-        until = datetime.now(UTC) + timedelta(days=1)
+        until = datetime.now(UTC) + self.life
         return 200, {"certificate": self.authority.sign(sent["csr"], ALICES, until)}
 
 
@@ -113,8 +114,25 @@ def test_another_certificate_is_asked_for_before_this_one_ends(authority: NodeCa
     with served(Portal(authority, [503, 200])) as portal, pytest.raises(Waited):
         keep_valid(own, home_at(portal), wait)
     assert portal.asked == 2
-    assert pauses == [AGAIN_S, LOOK_S]
+    assert pauses == [AGAIN_S, AGAIN_S, LOOK_S]
     assert own.ends_at > datetime.now(UTC) + timedelta(hours=23)
+
+
+def test_a_portal_whose_certificates_end_soon_is_not_asked_without_a_pause(
+    authority: NodeCa,
+) -> None:
+    """Its authority may end, or this node's clock be ahead."""
+    pauses: list[float] = []
+
+    def wait(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 2:
+            raise Waited
+
+    soon = Portal(authority, [200, 200], life=EARLY / 2)
+    with served(soon) as portal, pytest.raises(Waited):
+        keep_valid(identity(authority, hours=0.1), home_at(portal), wait)
+    assert (portal.asked, pauses) == (2, [AGAIN_S, AGAIN_S])
 
 
 @pytest.mark.parametrize("status", [410, 401])
