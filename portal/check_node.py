@@ -159,7 +159,7 @@ def findings(settings: Settings, name: str, found: Look) -> list[Finding]:
     try:
         seen = json.loads(found.text.partition(MARK)[2].partition("\n")[0])
         return [Finding(what), *_seen(settings, seen)]
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         return [Finding(what, "what the job printed can't be read", RUNTIME_ADVICE)]
 
 

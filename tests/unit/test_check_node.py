@@ -95,7 +95,14 @@ def test_a_certificate_that_nodes_do_not_know(settings: Settings) -> None:
     assert "node_url_ca_file" in finding.advice
 
 
-@pytest.mark.parametrize("text", [f"{MARK}{{", f"{MARK}[]", f"{MARK}{{}}", MARK])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(f"{MARK}{{", f"{MARK}[]", f"{MARK}{{}}", MARK),
+        said(portal={**PORTAL, "date": 10**400}),
+        said(portal={**PORTAL, "here": "now"}),
+    ],
+)
 def test_words_that_are_none_of_ours(settings: Settings, text: str) -> None:
     assert problems(settings, text) == {"job as alice": "what the job printed can't be read"}
 
