@@ -80,6 +80,8 @@ function Editor({ at, close, read, onStartOver }: EditorProps) {
         }
         value={draft.text}
         onChange={(event) => editing.edit(event.currentTarget.value)}
+        // what is typed while it is saved would go with the editor
+        readOnly={busy}
         rows={20}
         spellCheck={false}
         autoCapitalize="none"

@@ -70,6 +70,7 @@ export function useEditing(at: At, read: FileText, close: () => void) {
   /** takes what is in the file now */
   const take = (now: FileText): void => {
     setDraft(begin(now));
+    kept.drop();
     setTheirs(null);
     setProblem(null);
   };
