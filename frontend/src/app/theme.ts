@@ -48,8 +48,14 @@ export const theme = createTheme({
     Paper: { defaultProps: { withBorder: true, radius: 'lg' } },
     // its label is read out; without a role it may have none
     Skeleton: { defaultProps: { role: 'status' } },
+    // a click beside it, be it the second of two on the button that has opened it, closes nothing
     Modal: {
-      defaultProps: { centered: true, radius: 'lg', closeButtonProps: { 'aria-label': t`Close` } },
+      defaultProps: {
+        centered: true,
+        radius: 'lg',
+        closeButtonProps: { 'aria-label': t`Close` },
+        closeOnClickOutside: false,
+      },
     },
     // its first item has the focus, and nothing stands in the menu that is no item of it
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },

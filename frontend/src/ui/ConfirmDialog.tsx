@@ -44,8 +44,7 @@ export function ConfirmDialog({
   );
 }
 
-/** A dialog without its inside. What is in it begins anew each time it opens; a click beside it, be it
- * the second of two on a button that has moved, closes nothing. */
+/** A dialog without its inside. What is in it begins anew each time it opens. */
 export function DialogShell({ title, opened, onClose, children, size = 'md' }: ShellProps) {
   return (
     <Modal
@@ -53,7 +52,6 @@ export function DialogShell({ title, opened, onClose, children, size = 'md' }: S
       onClose={onClose}
       title={title}
       size={size}
-      closeOnClickOutside={false}
       onExitTransitionEnd={focusPageIfLost}
     >
       {children}

@@ -47,7 +47,6 @@ export function LoginAgain() {
       size="sm"
       zIndex={ABOVE_ALL}
       withCloseButton={false}
-      closeOnClickOutside={false}
       overlayProps={{ backgroundOpacity: 0.6, blur: 8 }}
     >
       <Steps username={username} />

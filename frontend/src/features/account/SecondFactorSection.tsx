@@ -69,12 +69,7 @@ function Standing({ factor }: { factor: SecondFactor }) {
       )}
       <Summary factor={factor} />
       <Acts enrolled={factor.enrolled_at !== null} open={setDialog} />
-      <Modal
-        opened={dialog !== null}
-        onClose={close}
-        title={titleOf(dialog)}
-        closeOnClickOutside={false}
-      >
+      <Modal opened={dialog !== null} onClose={close} title={titleOf(dialog)}>
         {dialog === 'enrol' && (
           <Enrolment onCodes={(codes) => setDialog({ codes })} onCancel={close} />
         )}

@@ -48,10 +48,10 @@ export function TokenDialog({ opened, maxDays, onClose }: Props) {
   };
   return (
     <Modal
-      opened={opened}
+      // closed before the answer came: it is shown all the same, for it won't be again
+      opened={opened || made !== null}
       onClose={close}
       title={made ? t`Token ${{ name: made.name }}` : t`New access token`}
-      closeOnClickOutside={false}
       closeOnEscape={made === null}
     >
       {made ? (

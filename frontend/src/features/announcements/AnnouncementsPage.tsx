@@ -41,7 +41,6 @@ export function AnnouncementsPage() {
         onClose={close}
         title={editing === 'new' ? t`New announcement` : t`Edit the announcement`}
         size="lg"
-        closeOnClickOutside={false}
       >
         {editing !== null && (
           <Anew>

@@ -15,7 +15,7 @@ interface Props {
 
 export function NewGroupDialog({ opened, onClose }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title={t`New group`} closeOnClickOutside={false}>
+    <Modal opened={opened} onClose={onClose} title={t`New group`}>
       <Anew>{(startOver) => <Form onClose={onClose} onStartOver={startOver} />}</Anew>
     </Modal>
   );

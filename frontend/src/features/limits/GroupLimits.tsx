@@ -34,13 +34,7 @@ export function GroupLimits({ group, change = true }: Props) {
     <div className={classes.sections}>
       <Whole limits={data} />
       <Members limits={data} onEdit={change ? setEditing : undefined} />
-      <Modal
-        opened={member !== undefined}
-        onClose={close}
-        title={t`Limits of ${one}`}
-        size="lg"
-        closeOnClickOutside={false}
-      >
+      <Modal opened={member !== undefined} onClose={close} title={t`Limits of ${one}`} size="lg">
         {member && (
           <MemberForm key={member.username} limits={data} member={member} onDone={close} />
         )}

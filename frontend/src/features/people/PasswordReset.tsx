@@ -26,10 +26,10 @@ export function PasswordReset({ person, opened, onClose }: Props) {
   };
   return (
     <Modal
-      opened={opened}
+      // closed before the answer came: it is shown all the same, for it won't be again
+      opened={opened || made !== null}
       onClose={close}
       title={made ? t`One-time password of ${username}` : t`Reset the password of ${username}?`}
-      closeOnClickOutside={made === null}
       closeOnEscape={made === null}
     >
       {made ? (

@@ -29,12 +29,7 @@ interface Props {
 /** Who else may look at a TensorBoard: one more, or one less. */
 export function ShareDialog({ of, name, opened, onClose }: Props) {
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title={t`Share the TensorBoard of ${name}`}
-      closeOnClickOutside={false}
-    >
+    <Modal opened={opened} onClose={onClose} title={t`Share the TensorBoard of ${name}`}>
       <Body of={of} />
     </Modal>
   );
