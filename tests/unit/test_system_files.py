@@ -6,6 +6,7 @@ import json
 import os
 import pwd
 import re
+import shlex
 import shutil
 import subprocess
 import tomllib
@@ -17,6 +18,7 @@ import pytest
 from deploy import sudoers, system
 from deploy.jupyterhub_config import KEYS
 from deploy.system import File, Site, SystemFilesRefused, files, folders, make_folders, put
+from portal.cli_desk import BAD_SETTINGS
 from portal.settings import Settings
 
 SECURITY = shutil.which("systemd-analyze")
@@ -91,6 +93,28 @@ def test_systemd_keeps_the_portals_port(tmp_path: Path) -> None:
     assert unit(made, "portal.service")["Requires"] == ["portal.socket"]
     six = files(site(tmp_path, listen_host="::1"))
     assert unit(six, "portal.socket")["ListenStream"] == ["[::1]:8001"]
+
+
+def test_wrong_settings_close_the_portals_port(tmp_path: Path) -> None:
+    """Or its socket starts it again for everybody who asks, and they wait."""
+    portal = unit(files(site(tmp_path)), "portal.service")
+    assert portal["RestartPreventExitStatus"] == [str(BAD_SETTINGS)]
+    (after,) = portal["ExecStopPost"]
+    program, *arguments = shlex.split(after.removeprefix("+").replace("$$", "$"))
+    bin_dir = tmp_path / "bin"
+    bin_dir.mkdir()
+    told = tmp_path / "told"
+    (bin_dir / "systemctl").write_text(f'#!/bin/sh\necho "$@" >> {told}\n')
+    (bin_dir / "systemctl").chmod(0o755)
+    for status in ("0", "1", "TERM", "KILL"):
+        _after_exit([program, *arguments], bin_dir, status)
+    assert not told.exists()
+    _after_exit([program, *arguments], bin_dir, str(BAD_SETTINGS))
+    assert told.read_text() == "--no-block stop portal.socket\n"
+
+
+def _after_exit(argv: list[str], bin_dir: Path, status: str) -> None:
+    subprocess.run(argv, env={"PATH": str(bin_dir), "EXIT_STATUS": status}, check=True)
 
 
 def test_programs_for_homes_are_in_sudoers_and_may_be_root(tmp_path: Path) -> None:
