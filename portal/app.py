@@ -234,6 +234,7 @@ async def at_work(app: FastAPI) -> AsyncIterator[None]:
         parts = await _open(app, stack)
         stack.push_async_callback(once.close, parts)
         directory = open_directory(settings, app.state.metrics.directory)
+        app.state.metrics.directory.known(*settings.ldap_urls)
         stack.callback(directory.close)
         app.state.parts = parts
         app.state.db = parts.db
@@ -374,11 +375,12 @@ async def _keep_running(name: str, run: Callable[[], Awaitable[None]], metrics: 
     """Run a loop for as long as the portal does: one that ends by a fault is logged and begun
     again, for without it nothing would be as it should. `gather` hands its error over as a value.
     """
+    failures = metrics.background_failures.labels(name)
     while True:
         (result,) = await asyncio.gather(run(), return_exceptions=True)
         fault = result if isinstance(result, BaseException) else None
         log.error("a loop ended and begins again", loop=name, exc_info=fault)
-        metrics.background_failures.labels(name).inc()
+        failures.inc()
         await asyncio.sleep(LOOP_PAUSE_S)
 
 

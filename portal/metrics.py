@@ -5,12 +5,17 @@ what else is counted by words of ours, or by names from the settings. docs/opera
 each.
 """
 
+import itertools
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import prometheus_client
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+
+from portal.errors import PortalError
+from portal.models import JobKind
+from spawner.model import Outcome
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -21,6 +26,8 @@ EDGE_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30)
 LAUNCHER_BUCKETS = (0.01, 0.05, 0.25, 1, 5, 30)
 SPAWN_BUCKETS = (1, 1.5, 2, 3, 5, 10, 20, 30, 60, 120, 300, 600)
 WAIT_BUCKETS = (1, 5, 15, 60, 300, 900, 3600, 14400, 43200, 86400)
+
+UNKNOWN = "unknown"  # the outcome of what ended, and nobody can say how
 
 # A second series beside each, which nobody reads.
 prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -51,6 +58,12 @@ class Edge:
         )
         self._labelled = label is not None
 
+    def known(self, *words: str) -> None:
+        """What will be asked: its series are there before the first time."""
+        for word in words:
+            self._seconds.labels(word)
+            self._failures.labels(word)
+
     def __call__(self, what: str, seconds: float, answered: bool) -> None:
         labels = (what,) if self._labelled else ()
         found = self._seconds.labels(*labels) if labels else self._seconds
@@ -68,6 +81,20 @@ class Metrics:
         self._web()
         self._work()
         self._neighbours()
+        self._begin()
+
+    def _begin(self) -> None:
+        """What is rare is there with 0 before it comes: Prometheus sees a number grow only from one
+        that it has read to the next, and the first of its kind would be lost."""
+        for kind in JobKind:
+            self.queue_wait.labels(kind.value)
+        for kind, outcome in itertools.product(JobKind, (*Outcome, UNKNOWN)):
+            self.jobs_ended.labels(kind.value, str(outcome))
+        for slug in sorted({kind.slug for kind in _kinds(PortalError) if kind.status >= 500}):
+            self.errors.labels(slug)
+        self.slurm.known("squeue", "sacct", "scontrol", "sacctmgr", "scancel")
+        self.launcher.known("submit", "cancel", "step")
+        self.hub.known("GET", "POST", "DELETE")
 
     def _web(self) -> None:
         registry = self.registry
@@ -177,6 +204,12 @@ class Metrics:
             self.part_up.labels(part, name).set(well)
         self.slurm_stale.set(slurm_stale_s)
         return prometheus_client.generate_latest(self.registry)
+
+
+def _kinds(kind: type[PortalError]) -> Iterator[type[PortalError]]:
+    yield kind
+    for child in kind.__subclasses__():
+        yield from _kinds(child)
 
 
 class CountRequests:

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import inspect
 from sqlalchemy.orm import Session as DbSession
 
-from portal.metrics import Metrics
+from portal.metrics import UNKNOWN, Metrics
 from portal.models import Job, JobState, Session
 from portal.services.slurm.lifecycle import from_outside
 
@@ -36,7 +36,7 @@ class Counting:
         if isinstance(row, Session) and _became(row, "ready_at"):
             self._ready(row)
         if row.state is JobState.ENDED and _was(row, "state") not in (None, JobState.ENDED):
-            outcome = row.outcome.value if row.outcome else "unknown"
+            outcome = row.outcome.value if row.outcome else UNKNOWN
             self._metrics.jobs_ended.labels(row.kind.value, outcome).inc()
 
     def _ready(self, row: Session) -> None:

@@ -72,7 +72,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 async def test_a_job_waits_starts_and_ends(world: World) -> None:
     job = await world.add(BatchJob)
     await world.set(BatchJob, job, reason="Priority")
-    assert world.counted("portal_queue_wait_seconds_count", kind="job") is None
+    assert world.counted("portal_queue_wait_seconds_count", kind="job") == 0
     await world.set(BatchJob, job, state=JobState.RUNNING, started_at=after(61))
     await world.set(BatchJob, job, started_at=after(61), reason=None)
     assert world.counted("portal_queue_wait_seconds_sum", kind="job") == 60
@@ -122,8 +122,8 @@ async def test_what_came_from_outside_or_was_undone_does_not_count(world: World)
         assert row is not None
         row.reason = "never written"
         await db.rollback()
-    assert world.counted("portal_queue_wait_seconds_count", kind="job") is None
-    assert world.counted("portal_jobs_ended_total", kind="job", outcome="unknown") is None
+    assert world.counted("portal_queue_wait_seconds_count", kind="job") == 0
+    assert world.counted("portal_jobs_ended_total", kind="job", outcome="unknown") == 0
 
 
 async def test_two_databases_count_apart(world: World, tmp_path: Path) -> None:
@@ -133,4 +133,4 @@ async def test_two_databases_count_apart(world: World, tmp_path: Path) -> None:
         BatchJob, job, state=JobState.ENDED, outcome=Outcome.FAILED
     )
     await other.close()
-    assert world.counted("portal_jobs_ended_total", kind="job", outcome="failed") is None
+    assert world.counted("portal_jobs_ended_total", kind="job", outcome="failed") == 0

@@ -68,6 +68,44 @@ def test_the_dashboard_is_whole() -> None:
             assert panel["targets"]
 
 
+def test_the_dashboards_panels_lie_beside_each_other() -> None:
+    taken = set[tuple[int, int]]()
+    for panel in DASHBOARD["panels"]:
+        at = panel["gridPos"]
+        assert at["x"] + at["w"] <= 24
+        columns, rows = range(at["x"], at["x"] + at["w"]), range(at["y"], at["y"] + at["h"])
+        cells = {(x, y) for x in columns for y in rows}
+        assert not cells & taken
+        taken |= cells
+
+
+def test_the_dashboards_datasource_is_chosen_in_grafana() -> None:
+    (variable,) = DASHBOARD["templating"]["list"]
+    assert (variable["name"], variable["type"], variable["query"]) == (
+        "source", "datasource", "prometheus",
+    )  # fmt: skip
+    assert 8 <= len(DASHBOARD["uid"]) <= 40
+
+
+@pytest.mark.parametrize("expression", [text for text in expressions() if "process_" in text])
+def test_of_processes_it_shows_the_portals_alone(expression: str) -> None:
+    """Everybody's exporter has these names."""
+    assert expression.endswith(" and on (job, instance) portal_leads")
+
+
+def test_what_is_rare_is_there_before_it_comes() -> None:
+    """Prometheus sees a number grow only from one reading to the next."""
+    sample = Metrics().registry.get_sample_value
+    assert sample("portal_jobs_ended_total", {"kind": "job", "outcome": "failed"}) == 0
+    assert sample("portal_jobs_ended_total", {"kind": "session", "outcome": "unknown"}) == 0
+    assert sample("portal_queue_wait_seconds_count", {"kind": "tensorboard"}) == 0
+    for slug in ("internal", "slurm-unreachable", "directory-unavailable"):
+        assert sample("portal_errors_total", {"type": slug}) == 0
+    assert sample("portal_errors_total", {"type": "not-found"}) is None
+    assert sample("portal_launcher_seconds_count", {"operation": "submit"}) == 0
+    assert sample("portal_hub_failures_total", {"method": "POST"}) == 0
+
+
 def test_the_dashboard_shows_every_metric_of_ours() -> None:
     known = metrics()
     shown = {base(name, known) for text in expressions() for name in NAME.findall(text)}

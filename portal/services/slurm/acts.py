@@ -39,6 +39,7 @@ class Acts:
         if key in self._running or (key in self._tried and now - self._tried[key] < self._again):
             return
         self._tried[key] = now
+        self._failures_of(key).inc(0)  # so that the first is seen as one more
         task = asyncio.create_task(self._guarded(key, act))
         self._running[key] = task
         task.add_done_callback(lambda task: self._is_over(key, task))
@@ -65,7 +66,7 @@ class Acts:
             await act()
         except (SpawnerError, HubError, PortalError) as error:
             log.warning("will try again", act=key, error=str(error)[:300])
-            self._count_failure(key)
+            self._failures_of(key).inc()
         self._ended()
 
     def _is_over(self, key: str, task: asyncio.Task[None]) -> None:
@@ -74,8 +75,8 @@ class Acts:
         fault = None if task.cancelled() else task.exception()
         if fault is not None:
             log.error("an act ended by a fault", act=key, exc_info=fault)
-            self._count_failure(key)
+            self._failures_of(key).inc()
             self._ended()
 
-    def _count_failure(self, key: str) -> None:
-        self._failures.labels(key.partition(" ")[0]).inc()
+    def _failures_of(self, key: str) -> Counter:
+        return self._failures.labels(key.partition(" ")[0])
