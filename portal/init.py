@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from portal.init_find import Found, SlurmFound
+from portal.settings import Settings
 from spawner.model import NodeInfo, PartitionInfo
 
 WIDTH = 96
 NODE_PORT = 8002
+LOWEST_UID: int = Settings.model_fields["min_uid"].default
 GOOD_MINUTES = 240
 ADMIN_WORDS = ("admin", "root", "wheel", "sudo", "operator", "hpc-team")
 PLACES = {
@@ -86,6 +88,9 @@ def _place(found: Found) -> Iterator[Part]:
         why = "this machine has no name that others know; fill in what people will type"
         yield Line("public_url", None, why, "https://portal.example.org")
         yield Line("node_url", None, f"fill in: {for_nodes}", node)
+    why = "that name's certificate with its chain, unless something before nginx ends TLS"
+    yield Line("certificate_file", None, why, "/etc/portal/tls/portal.crt")
+    yield Line("certificate_key_file", None, "its key", "/etc/portal/tls/portal.key")
     for name in ("state_dir", "hub_token_file", "internal_secret_file"):
         why = "by default" if name == "state_dir" else f"by default; {HOW_TO_MAKE}"
         yield Line(name, PLACES[name], why)
@@ -119,8 +124,10 @@ def _directory(found: Found) -> Iterator[Part]:
         yield Line("ldap_user_base", directory.user_base, why)
     else:
         yield Line("ldap_user_base", directory.suffix, "no people were seen: the whole tree")
+    why = "by default; whoever is below is never acted for"
     if directory.lowest_uid is not None:
-        yield Note(f"The lowest uid number seen is {directory.lowest_uid}; min_uid is 1000.")
+        why += f"; the lowest uid number seen is {directory.lowest_uid}"
+    yield Line("min_uid", LOWEST_UID, why)
     yield from _groups(found)
 
 
@@ -135,6 +142,8 @@ def _groups(found: Found) -> Iterator[Part]:
     if directory.member_attribute and directory.kind in {"openldap", "other"}:
         why = "what most of these groups name their members by"
         yield Line("ldap_group_member_attribute", directory.member_attribute, why)
+    why = "by default everybody may use the portal; otherwise these groups' members"
+    yield Line("ldap_user_groups", [], why)
     admins = [group for group in directory.groups if _is_admins(group.name)]
     names = ", ".join(f"{group.name} ({group.members})" for group in admins)
     why = "who administers the portal is yours to say; "

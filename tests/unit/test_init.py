@@ -1,5 +1,7 @@
 """`portal init`: from what was found to a settings file that the portal reads."""
 
+import json
+import re
 import tomllib
 from dataclasses import replace
 from itertools import pairwise
@@ -117,6 +119,27 @@ def test_nobody_is_made_an_administrator(found: Found, load: Any) -> None:
     assert "hpc-admins (2)" in " ".join(text.replace("\n#", "").split())
     assert "physics (40" not in text
     assert load(text).ldap_admin_groups == []
+
+
+def test_what_wants_a_decision_has_its_line(found: Found, load: Any) -> None:
+    """Above the presets: what is added below them would be a preset's."""
+    text = toml(found)
+    decided = {
+        "certificate_file": "/tls/name.pem",
+        "certificate_key_file": "/tls/name.key",
+        "ldap_user_groups": ["staff"],
+        "min_uid": 20000,
+    }
+    chosen = text
+    for name, value in decided.items():
+        line = rf"(?m)^(?:# )?{name} = .*$"
+        chosen, count = re.subn(line, f"{name} = {json.dumps(value)}", chosen)
+        assert count == 1
+    settings = load(chosen)
+    assert json.loads(settings.model_dump_json(include=set(decided))) == decided
+    assert settings.presets
+    assert "the lowest uid number seen is 10001" in " ".join(text.replace("\n#", "").split())
+    assert (load(text).ldap_user_groups, load(text).min_uid) == ([], 1000)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
