@@ -7,7 +7,9 @@ import pwd
 import re
 import shutil
 import stat
+import subprocess
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 from portal import check_clocks, check_front, check_node, revisions, start
@@ -226,25 +228,31 @@ def launcher(settings: Settings) -> Finding:
 
 async def sudo(settings: Settings) -> Finding:
     """Whether sudo lets this account run the launcher, as it says itself. Nobody is acted as."""
+    return await asyncio.to_thread(_sudo, settings)
+
+
+def _sudo(settings: Settings) -> Finding:
     advice = "Run `portal system-files --install`, which writes /etc/sudoers.d/portal."
-    process = await asyncio.create_subprocess_exec(
-        str(settings.sudo_path), "-n", "-l",
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+    process = subprocess.Popen(
+        [settings.sudo_path, "-n", "-l"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    )
     try:
-        async with asyncio.timeout(SUDO_S):
-            out, err = await process.communicate()
-    except TimeoutError:
-        process.kill()
-        await process.wait()
+        out, err = process.communicate(timeout=SUDO_S)
+    except subprocess.TimeoutExpired:
+        with suppress(PermissionError):  # it is root's by then, and ends when it is answered
+            process.kill()
+            process.communicate()
         why = f"it didn't answer within {SUDO_S:g} s"
         return Finding("sudo", why, "Look whether sudo asks a directory that doesn't answer.")
     if process.returncode != 0:
-        said = " ".join(err.decode(errors="replace").split())[:300]
+        said = " ".join(err.split())[:300]
         return Finding("sudo", f"it permits this account nothing: {said}", advice)
-    allowed = [line for line in out.decode(errors="replace").splitlines() if "NOPASSWD" in line]
+    allowed = [line for line in out.splitlines() if "NOPASSWD" in line]
     # sudo breaks no word, and names a command by its path
     if any(str(settings.launcher_path) in line.split() for line in allowed):
         return Finding("sudo")

@@ -1,0 +1,64 @@
+"""What `portal check` makes of what sudo says, and of one that says nothing."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from portal import check
+from portal.settings import Settings
+
+pytestmark = pytest.mark.anyio
+LAUNCHER = "/opt/portal/launcher"
+
+
+def with_sudo(folder: Path, script: str) -> Settings:
+    """Settings whose sudo is this shell script."""
+    path = folder / "sudo"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    made: Any = SimpleNamespace(sudo_path=path, launcher_path=Path(LAUNCHER))
+    return made  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("script", "problem"),
+    [
+        (f"echo '    (%people) NOPASSWD: {LAUNCHER}'", None),
+        (f"echo '    (%people) NOPASSWD: {LAUNCHER}-old'", "doesn't permit"),
+        (f"echo '    (%people) {LAUNCHER}'", "doesn't permit"),
+        ("echo a password is required >&2; exit 1", "nothing: a password is required"),
+    ],
+)
+async def test_what_it_permits(tmp_path: Path, script: str, problem: str | None) -> None:
+    found = await check.sudo(with_sudo(tmp_path, script))
+    assert (found.problem is None) is (problem is None)
+    assert problem is None or problem in str(found.problem)
+    assert bool(found.advice) is (problem is not None)
+
+
+@pytest.mark.parametrize("may_end_it", [True, False])
+async def test_one_that_hangs_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, may_end_it: bool
+) -> None:
+    """Root's process by then: whoever isn't root may not end it."""
+    monkeypatch.setattr(check, "SUDO_S", 0.2)
+    hanging: list[subprocess.Popen[str]] = []
+    kill = subprocess.Popen.kill
+
+    def may_not(process: subprocess.Popen[str]) -> None:
+        hanging.append(process)
+        raise PermissionError
+
+    if not may_end_it:
+        monkeypatch.setattr(subprocess.Popen, "kill", may_not)
+    found = await check.sudo(with_sudo(tmp_path, "exec sleep 600"))
+    assert found.problem == "it didn't answer within 0.2 s"
+    assert len(hanging) == (not may_end_it)
+    for process in hanging:
+        kill(process)
+        process.communicate()
