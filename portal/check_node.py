@@ -86,11 +86,12 @@ async def _job(settings: Settings, slurm: Slurm, agents: Agents, name: str, home
         said = " ".join(f"{error.message} {error.stderr[:300]}".split())
         return Look(problem=f"no job can be submitted: {said}", advice=_submit_advice(name))
     try:
-        return await _ended(slurm, agents, name, job_uuid, job_id)
+        try:
+            return await _ended(slurm, agents, name, job_uuid, job_id)
+        finally:
+            await agents.forget(name, job_uuid)
     except SpawnerError as error:
         return Look(problem=f"job {job_id} was lost sight of: {error.message}", advice="Try again.")
-    finally:
-        await agents.forget(name, job_uuid)
 
 
 def _script(settings: Settings, config: str) -> str:

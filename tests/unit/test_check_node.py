@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from portal.check_clocks import AT, skewed
-from portal.check_node import MARK, Look, findings
+from portal.check_node import MARK, Look, _job, findings
 from portal.cli import MOST_SAID, _line
 from portal.settings import Settings
+from spawner.errors import LauncherUnavailable, SpawnerError, Unreachable
 from spawner.node import look
 from spawner.sources import edition
 
@@ -112,6 +113,51 @@ def test_a_job_that_came_to_nothing(settings: Settings) -> None:
     assert [(one.what, one.problem) for one in found] == [
         ("job as alice", "the job failed on node01: x")
     ]
+
+
+class Job:
+    """A launcher and a Slurm in which a job has ended well, but for what fails."""
+
+    def __init__(self, **fails: SpawnerError) -> None:
+        self.fails = fails
+        self.forgotten = 0
+
+    async def submit(self, *_: Any) -> int:
+        return 7
+
+    async def jobs(self) -> list[Any]:
+        self._unless("jobs")
+        return []
+
+    async def read(self, *_: Any) -> tuple[bytes, int, int]:
+        return said().encode(), 0, 0
+
+    async def forget(self, *_: Any) -> None:
+        self.forgotten += 1
+        self._unless("forget")
+
+    def _unless(self, what: str) -> None:
+        if what in self.fails:
+            raise self.fails[what]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "fails",
+    [
+        {},
+        {"jobs": Unreachable("Nobody there.")},
+        {"forget": LauncherUnavailable("Nobody there.")},
+        {"jobs": Unreachable("Nobody."), "forget": LauncherUnavailable("Nobody there.")},
+    ],
+)
+async def test_whatever_fails_is_said_and_the_folder_goes(
+    settings: Settings, fails: dict[str, SpawnerError]
+) -> None:
+    world: Any = Job(**fails)
+    found = await _job(settings, world, world, "alice", "/home/alice")
+    problem = "job 7 was lost sight of: Nobody there." if fails else None
+    assert (found.problem, bool(found.text), world.forgotten) == (problem, not fails, 1)
 
 
 def test_clocks() -> None:
