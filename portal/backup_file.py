@@ -78,17 +78,23 @@ def workshop(folder: Path) -> Iterator[Path]:
         raise BackupError(f"{where} can't be written: {error.strerror}.") from error
 
 
+@contextmanager
+def new_file(file: Path) -> Iterator[IO[bytes]]:
+    """Of mode 0600, and on the disk at the end."""
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "wb") as out:
+        yield out
+        out.flush()
+        os.fsync(handle)
+
+
 def write(file: Path, manifest: Manifest, sources: dict[str, Path | bytes], folder: Path) -> None:
     """Into a new file of mode 0600, complete or not there at all."""
     partial = folder / "backup"
-    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(handle, "wb") as out:
-        with tarfile.open(fileobj=out, mode="w:gz") as tar:
-            _add(tar, MANIFEST, manifest.model_dump_json(indent=2).encode())
-            for member in manifest.members:
-                _add(tar, member.name, sources[member.name])
-        out.flush()
-        os.fsync(out.fileno())
+    with new_file(partial) as out, tarfile.open(fileobj=out, mode="w:gz") as tar:
+        _add(tar, MANIFEST, manifest.model_dump_json(indent=2).encode())
+        for member in manifest.members:
+            _add(tar, member.name, sources[member.name])
     try:
         file.hardlink_to(partial)
     except FileExistsError as error:
@@ -132,19 +138,16 @@ def read(file: Path) -> tuple[Manifest, dict[str, bytes]]:
     return manifest, small
 
 
-def take_database(file: Path, manifest: Manifest, to: Path) -> None:
-    """The database's copy, into a new file of mode 0600, compared once more."""
+def take_database(file: Path, manifest: Manifest, out: IO[bytes]) -> None:
+    """The database's copy, compared once more."""
     member = manifest.member(DATABASE)
     if member is None:
         raise BackupError(f"{file} holds no database.")
-    handle = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(handle, "wb") as out, _opened(file) as tar:
+    with _opened(file) as tar:
         for entry in tar:
             if entry.name == DATABASE and (data := tar.extractfile(entry)) is not None:
                 _compare(file, member, data, out)
-                break
-        out.flush()
-        os.fsync(out.fileno())
+                return
 
 
 @contextmanager

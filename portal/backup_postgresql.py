@@ -13,6 +13,7 @@ from pathlib import Path
 from sqlalchemy.engine import make_url
 
 from portal.backup_file import BackupError
+from portal.backup_owner import effective_home, for_programs
 from portal.revisions import VERSION_TABLE, place
 
 # libpq's variables for what a URL may say beside host, port, user and name
@@ -101,10 +102,17 @@ class Server:
         return self._run([*PSQL, "--command", question]).strip()
 
     def _run(self, argv: list[str]) -> str:
+        user, group = for_programs()
         with self._environment() as environment:
             try:
                 done = subprocess.run(
-                    argv, env=environment, capture_output=True, text=True, check=False
+                    argv,
+                    env=environment,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                    user=user,
+                    group=group,
                 )
             except OSError as error:
                 sentence = f"{argv[0]} can't be run: install PostgreSQL's client programs."
@@ -125,6 +133,8 @@ class Server:
             "PGDATABASE": url.database,
         }
         known |= {name: value for name, value in parts.items() if value}
+        if (home := effective_home()) is not None:
+            known["HOME"] = home
         for option, value in url.query.items():
             if option not in OPTIONS or not isinstance(value, str):
                 raise BackupError(f"database_url says {option}, which pg_dump can't be told.")

@@ -1,7 +1,8 @@
 """`portal restore`: a backup back into the places that the settings name.
 
 Everything is looked at before anything is changed; secrets come first and the database last, so
-that a restore that was broken off can simply be run again.
+that a restore that was broken off can simply be run again. Root does all this as the account whose
+folder it is (backup_owner.py).
 """
 
 import asyncio
@@ -24,16 +25,25 @@ from portal.backup_file import (
     BackupError,
     Manifest,
     Member,
+    new_file,
     read,
     take_database,
     workshop,
 )
+from portal.backup_owner import as_owner_of, as_root, refuse_others_word
 from portal.backup_postgresql import Server
 from portal.db import Database, sqlite_file
 from portal.models import HalfLogin, ImageImport, ImportState, WebSession
 from portal.settings import Settings, read_settings
 
 COPY = "portal.db"
+UNTRUSTED_FILE = (
+    "run this as the portal's account; or, if you know that nobody has changed it, copy it with"
+    " `install -m 600 {file} /root/` and restore the copy."
+)
+UNTRUSTED_CONFIG = (
+    "let root alone write it and what it lies in, or run this as the portal's account."
+)
 
 
 @dataclass
@@ -51,6 +61,8 @@ class Restored:
 def restore(config: Path, file: Path, *, replace: bool) -> Restored:
     """Raises BackupError, StartRefused or SettingsError; then nothing was changed but what
     `written` would name, and the same command can be run again."""
+    refuse_others_word(file, "this backup", UNTRUSTED_FILE.format(file=file))
+    refuse_others_word(config, "these settings", UNTRUSTED_CONFIG)
     manifest, small = read(file)
     if manifest.revision not in revisions.known():
         raise BackupError(
@@ -61,12 +73,14 @@ def restore(config: Path, file: Path, *, replace: bool) -> Restored:
     with ExitStack() as stack:
         undo = stack.enter_context(_settings_file(config, manifest, small, done))
         settings = read_settings()
+        stack.enter_context(as_owner_of(settings.state_dir))
         stack.enter_context(start.alone(settings))
         _refuse(settings, manifest, replace=replace)
         secrets = _secrets(settings, manifest, small, done, replace=replace)
         with workshop(settings.state_dir) as folder:
             copy = folder / COPY
-            take_database(file, manifest, copy)
+            with new_file(copy) as out, as_root():
+                take_database(file, manifest, out)
             if manifest.database == "sqlite" and backup_sqlite.check(copy) != manifest.revision:
                 raise BackupError(f"{file} is damaged: its database is at another revision.")
             undo.clear()
@@ -84,8 +98,9 @@ def _settings_file(
     """Where there is none, the backup's; it goes again if the restore is refused."""
     saved, member = small.get(SETTINGS), manifest.member(SETTINGS)
     made: list[Path] = []
-    if config.exists():
-        if saved is not None and _held(config) != saved:
+    held = _held(config)
+    if held is not None:
+        if saved not in (None, held):
             done.kept.append(f"{config}, which differs from the backup's")
     elif saved is None or member is None:
         raise BackupError(f"There are no settings: neither {config} nor any in the backup.")
@@ -96,7 +111,8 @@ def _settings_file(
         yield made
     finally:
         for file in made:
-            file.unlink()
+            with as_owner_of(file.parent):
+                file.unlink()
 
 
 def _refuse(settings: Settings, manifest: Manifest, *, replace: bool) -> None:
@@ -143,7 +159,8 @@ def _secrets(
 def _held(place: Path) -> bytes | None:
     """What is in a file; None if there is none."""
     try:
-        return place.read_bytes()
+        with as_owner_of(place.parent):
+            return place.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -154,17 +171,17 @@ def _put(place: Path, data: bytes, member: Member, done: Restored) -> None:
     """Complete or not at all, with the mode it had, and its owner where that is ours to give."""
     temporary = place.with_name(f".{place.name}.restored")
     try:
-        place.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
-        temporary.unlink(missing_ok=True)
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "wb") as out:
-            out.write(data)
-            out.flush()
-            os.fchmod(handle, member.mode & 0o640)
-            if os.geteuid() == 0:
-                _give(handle, place, member)
-            os.fsync(handle)
-        temporary.replace(place)
+        with as_owner_of(place.parent):
+            place.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
+        with as_owner_of(place.parent):  # that of the folder itself, where it was made just now
+            temporary.unlink(missing_ok=True)
+            with new_file(temporary) as out:
+                out.write(data)
+                with as_root():
+                    os.fchmod(out.fileno(), member.mode & 0o640)
+                    if os.geteuid() == 0:
+                        _give(out.fileno(), place, member)
+            temporary.replace(place)
     except OSError as error:
         sentence = f"{place} can't be written: {error.strerror}; root can run this."
         raise BackupError(sentence) from error
@@ -189,9 +206,6 @@ def _put_database(settings: Settings, copy: Path, done: Restored) -> None:
     if file is None:
         Server(settings.database).restore(copy)
         return
-    if os.geteuid() == 0:
-        owner = settings.state_dir.stat()
-        os.chown(copy, owner.st_uid, owner.st_gid, follow_symlinks=False)
     if not backup_sqlite.is_empty(file):
         done.aside.append(backup_sqlite.put_aside(file))
     try:

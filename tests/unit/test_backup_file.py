@@ -15,6 +15,7 @@ from portal.backup_file import (
     BackupError,
     Manifest,
     Member,
+    new_file,
     read,
     take_database,
     workshop,
@@ -56,13 +57,15 @@ def test_what_is_written_is_read_back(file: Path, tmp_path: Path) -> None:
     found, small = read(file)
     assert found == manifest(database=COPY, secret=SECRET)
     assert small == {"secret": SECRET}
-    take_database(file, found, tmp_path / "out")
+    with new_file(tmp_path / "out") as out:
+        take_database(file, found, out)
     assert (tmp_path / "out").read_bytes() == COPY
 
 
 def test_it_is_for_its_owner_alone_and_nothing_else_is_left(file: Path, tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
-    take_database(file, read(file)[0], tmp_path / "out")
+    with new_file(tmp_path / "out") as out:
+        take_database(file, read(file)[0], out)
     assert (tmp_path / "out").stat().st_mode & 0o777 == 0o600
     assert {one.name for one in tmp_path.iterdir()} == {"backup", "out"}
 
