@@ -9,7 +9,6 @@ from sqlalchemy import update
 from portal.db import utcnow
 from portal.models import User
 from portal.services.mail import sending
-from tests.portal.conftest import Browser, Portal
 from tests.portal.mail_world import SENDER, World, forget
 
 pytestmark = pytest.mark.anyio
@@ -52,9 +51,7 @@ async def test_a_test_e_mail_is_sent_once_a_minute(
     assert len(world.server.letters) == 2
 
 
-async def test_without_a_server_or_an_address_it_is_said(
-    portal: Portal, browser: Browser, world: World
-) -> None:
+async def test_without_a_server_or_an_address_it_is_said(world: World) -> None:
     async with world.portal.app.state.db.session() as db:
         await db.execute(update(User).values(email=None))
         await db.commit()
