@@ -11,15 +11,13 @@ import {
   TextInput,
 } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useRef, useState } from 'react';
-import { fieldMessage, sentence } from '@/api/problem';
+import { useState } from 'react';
+import { sentence } from '@/api/problem';
 import type { NewToken, Scope } from '@/api/types';
 import { CopyButton } from '@/features/log/CopyButton';
-import { Cancelled } from '@/ui/complain';
-import { focusFirstProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
+import { useSaving } from '@/ui/useSaving';
 import classes from './Account.module.css';
-import { useWithPassword } from './reauth';
 import {
   createToken,
   curlExample,
@@ -98,41 +96,21 @@ interface FormProps {
 
 function TokenForm({ maxDays, onMade, onCancel }: FormProps) {
   const me = useMe();
-  const withPassword = useWithPassword();
-  const form = useRef<HTMLFormElement>(null);
   const [name, setName] = useState('');
   const [scopes, setScopes] = useState<string[]>(['read']);
   const [days, setDays] = useState(usualLifetime(maxDays));
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-  const [tried, setTried] = useState(false);
-  const missing = name.trim() === '' ? t`Give it a name.` : undefined;
-
-  const submit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
-    if (busy) return;
-    setTried(true);
-    if (missing) return focusFirstProblem(form);
-    setBusy(true);
-    setError(null);
-    const body = { name, scopes: scopes as Scope[], expires_in_days: Number(days) };
-    try {
-      onMade(await withPassword(() => createToken(body)));
-    } catch (reason) {
-      if (reason instanceof Cancelled) return;
-      setError(reason);
-      focusFirstProblem(form);
-    } finally {
-      setBusy(false);
-    }
-  };
-
-  const fields = ['name', 'scopes', 'expires_in_days'];
-  const shown = fields.some((field) => fieldMessage(error, field));
+  const { form, busy, error, elsewhere, submit } = useSaving({
+    check: () => (name.trim() === '' ? { name: t`Give it a name.` } : {}),
+    save: async () => {
+      const wish = { name, scopes: scopes as Scope[], expires_in_days: Number(days) };
+      onMade(await createToken(wish));
+    },
+  });
+  const refusal = elsewhere(['name', 'scopes', 'expires_in_days']);
   return (
     <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
       <Stack>
-        {error !== null && !shown && <Notice tone="error">{sentence(error)}</Notice>}
+        {refusal !== null && <Notice tone="error">{sentence(refusal)}</Notice>}
         <TextInput
           label={t`Name`}
           description={t`What it is for, so that you know it again.`}
@@ -140,13 +118,13 @@ function TokenForm({ maxDays, onMade, onCancel }: FormProps) {
           data-autofocus
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
-          error={(tried && missing) || fieldMessage(error, 'name')}
+          error={error('name')}
         />
         <Checkbox.Group
           label={t`It may`}
           value={scopes}
           onChange={setScopes}
-          error={fieldMessage(error, 'scopes')}
+          error={error('scopes')}
         >
           <Stack gap="xs" mt={6}>
             {scopesFor(me.role).map((scope) => (
@@ -159,7 +137,7 @@ function TokenForm({ maxDays, onMade, onCancel }: FormProps) {
           data={lifetimes(maxDays)}
           value={days}
           onChange={(event) => setDays(event.currentTarget.value)}
-          error={fieldMessage(error, 'expires_in_days')}
+          error={error('expires_in_days')}
         />
         <Group justify="flex-end">
           <Button variant="default" onClick={onCancel}>

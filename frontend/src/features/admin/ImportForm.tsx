@@ -2,16 +2,14 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Checkbox, Paper, TextInput, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useRef, useState } from 'react';
+import type { FormEvent } from 'react';
 import { api, unwrap } from '@/api/client';
-import { fieldMessage, sentence } from '@/api/problem';
-import { useWithPassword } from '@/features/account/reauth';
+import { sentence } from '@/api/problem';
 import { isBoolean, isLike, isText, orNull } from '@/lib/drafts';
 import { useDraft } from '@/lib/useFormDraft';
-import { Cancelled } from '@/ui/complain';
-import { focusFirstProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
 import { AsYouLeftIt } from '@/ui/StartOver';
+import { useSaving } from '@/ui/useSaving';
 import classes from './ImagesPage.module.css';
 import { suggestedFile } from './images';
 import { importsQuery } from './queries';
@@ -29,39 +27,22 @@ const isDraft = isLike<Draft>({ reference: isText, own: orNull(isText), replace:
 /** Asks for one image. Where it is refused, the field says why. */
 export function ImportForm({ onStartOver }: { onStartOver: () => void }) {
   const queries = useQueryClient();
-  const withPassword = useWithPassword();
-  const form = useRef<HTMLFormElement>(null);
   const { draft, setDraft, kept } = useDraft('image', () => EMPTY, isDraft);
   const { reference, own, replace } = draft;
-  const [busy, setBusy] = useState(false);
-  const [refusal, setRefusal] = useState<unknown>(null);
   const file = own ?? suggestedFile(reference);
-
-  const submit = async (): Promise<void> => {
-    if (busy) return;
-    setBusy(true);
-    setRefusal(null);
-    try {
+  const again = (): void => void queries.invalidateQueries(importsQuery);
+  const { form, busy, error, elsewhere, submit } = useSaving({
+    save: async () => {
       const body = { reference, file, replace };
-      await withPassword(() => unwrap(api.POST('/api/v1/admin/catalog/images', { body })));
+      await unwrap(api.POST('/api/v1/admin/catalog/images', { body }));
       setDraft(EMPTY);
       kept.drop();
-    } catch (error) {
-      if (error instanceof Cancelled) return;
-      setRefusal(error);
-      focusFirstProblem(form);
-    } finally {
-      setBusy(false);
-      await queries.invalidateQueries(importsQuery);
-    }
-  };
-
-  const set = (change: Partial<Draft>): void => {
-    setRefusal(null);
-    setDraft((before) => ({ ...before, ...change }));
-  };
-  const wrong = (field: 'reference' | 'file') => fieldMessage(refusal, field);
-  const elsewhere = refusal !== null && !wrong('reference') && !wrong('file');
+      again();
+    },
+    failed: again,
+  });
+  const refusal = elsewhere(['reference', 'file']);
+  const set = (change: Partial<Draft>): void => setDraft((before) => ({ ...before, ...change }));
 
   return (
     <Paper
@@ -69,17 +50,13 @@ export function ImportForm({ onStartOver }: { onStartOver: () => void }) {
       ref={form}
       className={classes.form}
       noValidate
-      onSubmit={(event: FormEvent) => {
-        if (event.target !== event.currentTarget) return; // of a dialog within
-        event.preventDefault();
-        void submit();
-      }}
+      onSubmit={(event: FormEvent) => void submit(event)}
     >
       <Title order={2} size="h4" mb="sm">
         <Trans>Import an image</Trans>
       </Title>
       <AsYouLeftIt draft={kept} onStartOver={onStartOver} />
-      {elsewhere && <Notice tone="error">{sentence(refusal)}</Notice>}
+      {refusal !== null && <Notice tone="error">{sentence(refusal)}</Notice>}
       <div className={classes.fields}>
         <TextInput
           label={t`Reference`}
@@ -88,7 +65,7 @@ export function ImportForm({ onStartOver }: { onStartOver: () => void }) {
           classNames={{ input: classes.exact }}
           value={reference}
           onChange={(event) => set({ reference: event.currentTarget.value })}
-          error={wrong('reference')}
+          error={error('reference')}
           autoComplete="off"
           autoCapitalize="none"
           spellCheck={false}
@@ -100,7 +77,7 @@ export function ImportForm({ onStartOver }: { onStartOver: () => void }) {
           classNames={{ input: classes.exact }}
           value={file}
           onChange={(event) => set({ own: event.currentTarget.value })}
-          error={wrong('file')}
+          error={error('file')}
           autoComplete="off"
           autoCapitalize="none"
           spellCheck={false}

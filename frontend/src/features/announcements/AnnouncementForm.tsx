@@ -4,13 +4,13 @@ import { Button, Checkbox, Group, Stack, Textarea, TextInput } from '@mantine/co
 import { ApiError, fieldMessage, sentence } from '@/api/problem';
 import type { AdminAnnouncement } from '@/api/types';
 import { meanwhileText } from '@/features/admin/meanwhile';
-import { useSaving } from '@/features/admin/useSaving';
 import { clock } from '@/lib/clock';
 import { localTime } from '@/lib/time';
 import { useDraft } from '@/lib/useFormDraft';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import { Notice } from '@/ui/Notice';
 import { AsYouLeftIt } from '@/ui/StartOver';
+import { useSaving } from '@/ui/useSaving';
 import { AnnouncementCard } from './AnnouncementCard';
 import classes from './Announcements.module.css';
 import type { Level } from './current';
@@ -66,10 +66,8 @@ export function AnnouncementForm({ before, onDone, onStartOver }: Props) {
   };
 
   const saving = useSaving({ check: () => formErrors(draft), save, failed });
-  const set = (change: Partial<Draft>): void => {
-    saving.typed();
+  const set = (change: Partial<Draft>): void =>
     writing.setDraft((before) => ({ ...before, draft: { ...before.draft, ...change } }));
-  };
   return (
     <form ref={saving.form} onSubmit={(event) => void saving.submit(event)} noValidate>
       <Stack>

@@ -6,7 +6,7 @@ import { Chips } from '@/features/people/Chips';
 import { PersonPick } from '@/features/people/SearchPick';
 import { Notice } from '@/ui/Notice';
 import { Anew, AsYouLeftIt } from '@/ui/StartOver';
-import { type Draft, useNewGroup } from './useNewGroup';
+import { type Draft, FIELDS, useNewGroup } from './useNewGroup';
 
 interface Props {
   opened: boolean;
@@ -27,7 +27,9 @@ interface FormProps {
 }
 
 function Form({ onClose, onStartOver }: FormProps) {
-  const { form, draft, set, kept, busy, problem, elsewhere, submit, done } = useNewGroup(onClose);
+  const { draft, set, kept, saving, done } = useNewGroup(onClose);
+  const { form, busy, error: problem, submit } = saving;
+  const elsewhere = saving.elsewhere(FIELDS);
   return (
     <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
       <Stack>

@@ -4,13 +4,13 @@ import { Button, Stack, TextInput, type TextInputProps } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { ApiError, fieldMessage, sentence } from '@/api/problem';
 import { meanwhileText } from '@/features/admin/meanwhile';
-import { useSaving } from '@/features/admin/useSaving';
 import { clock } from '@/lib/clock';
 import { localTime } from '@/lib/time';
 import { useDraft } from '@/lib/useFormDraft';
 import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
 import { Anew, AsYouLeftIt } from '@/ui/StartOver';
+import { useSaving } from '@/ui/useSaving';
 import { type Draft, draftOf, formErrors, isTyped, rebased, toValues } from './draft';
 import classes from './Limits.module.css';
 import { limitsChanged } from './queries';
@@ -89,17 +89,17 @@ function Form({ onStartOver, ...props }: Props & { onStartOver: () => void }) {
     check: () => formErrors(draft),
     save: async () => {
       await onSave(toValues(draft, before), before?.version ?? null);
-      forget();
+      // what was typed while it was saved stays
+      setTyped((now) => (now === typed ? null : now));
+      kept.drop();
     },
     failed: async (error) => {
       if (error instanceof ApiError && error.status === 409) await limitsChanged();
     },
   });
   const { error, refusal } = saving;
-  const set = (change: Partial<Draft>): void => {
-    saving.typed();
+  const set = (change: Partial<Draft>): void =>
     setTyped({ before: written, now: { ...draft, ...change } });
-  };
   const part: PartProps = { draft, set, error, hint };
 
   return (

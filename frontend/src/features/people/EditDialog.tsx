@@ -1,11 +1,11 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
-import { fieldMessage, sentence } from '@/api/problem';
+import { sentence } from '@/api/problem';
 import { Notice } from '@/ui/Notice';
 import { Anew, AsYouLeftIt } from '@/ui/StartOver';
 import classes from './EditDialog.module.css';
-import { FIELDS, type Field, formErrors, LABELS } from './edit';
+import { FIELDS, type Field, LABELS } from './edit';
 import type { Person } from './shapes';
 import { useEditForm } from './useEditForm';
 import { nameOf } from './words';
@@ -20,13 +20,7 @@ interface Props {
 export function EditDialog({ person, opened, onClose }: Props) {
   const name = nameOf(person);
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title={t`Edit ${name}`}
-      size="lg"
-      closeOnClickOutside={false}
-    >
+    <Modal opened={opened} onClose={onClose} title={t`Edit ${name}`} size="lg">
       <Anew>
         {(startOver) => <EditForm person={person} onClose={onClose} onStartOver={startOver} />}
       </Anew>
@@ -44,13 +38,10 @@ interface FormProps extends Omit<Props, 'opened'> {
 }
 
 function EditForm({ person, onClose, onStartOver }: FormProps) {
-  const { form, editing, kept, busy, told, error, set, settle, submit, done } = useEditForm(
-    person,
-    onClose,
-  );
+  const { editing, kept, told, set, settle, saving, done } = useEditForm(person, onClose);
+  const { form, busy, error: problem, submit } = saving;
+  const elsewhere = told === null ? saving.elsewhere(FIELDS) : null;
   const { draft, conflicts } = editing;
-  const errors = formErrors(draft);
-  const elsewhere = error !== null && !FIELDS.some((field) => fieldMessage(error, field));
   return (
     <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
       <Stack>
@@ -60,7 +51,7 @@ function EditForm({ person, onClose, onStartOver }: FormProps) {
             {told}
           </Notice>
         )}
-        {elsewhere && <Notice tone="error">{sentence(error)}</Notice>}
+        {elsewhere !== null && <Notice tone="error">{sentence(elsewhere)}</Notice>}
         <div className={classes.fields}>
           {FIELDS.map((field) => (
             <EditField
@@ -68,7 +59,7 @@ function EditForm({ person, onClose, onStartOver }: FormProps) {
               field={field}
               value={draft[field]}
               theirs={conflicts[field]}
-              problem={errors[field] ?? fieldMessage(error, field)}
+              problem={problem(field)}
               onChange={(value) => set(field, value)}
               onSettle={(value) => settle(field, value)}
             />

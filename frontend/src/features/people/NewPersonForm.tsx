@@ -8,7 +8,7 @@ import { Notice } from '@/ui/Notice';
 import { AsYouLeftIt } from '@/ui/StartOver';
 import { Chips } from './Chips';
 import classes from './NewPerson.module.css';
-import { RARE, type TextField, usernameOf } from './newPerson';
+import { RARE, TEXTS, type TextField, usernameOf } from './newPerson';
 import { GroupPick } from './SearchPick';
 import { type Made, useNewPerson } from './useNewPerson';
 
@@ -39,7 +39,9 @@ const HINTS: Partial<Record<TextField, string>> = {
 };
 
 export function NewPersonForm({ onMade, onStartOver }: Props) {
-  const { form, draft, set, kept, busy, problem, elsewhere, submit } = useNewPerson(onMade);
+  const { draft, set, kept, saving } = useNewPerson(onMade);
+  const { form, busy, error: problem, submit } = saving;
+  const elsewhere = saving.elsewhere([...TEXTS, 'groups']);
   const rare = RARE.some((field) => problem(field) !== undefined);
   const field = (name: TextField) => (
     <TextInput

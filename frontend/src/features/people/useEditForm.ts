@@ -1,15 +1,13 @@
 import { t } from '@lingui/core/macro';
 import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useRef, useState } from 'react';
-import { ApiError } from '@/api/problem';
-import { useWithPassword } from '@/features/account/reauth';
+import { useState } from 'react';
+import { ApiError, sentence } from '@/api/problem';
 import { sentences, together } from '@/i18n/lists';
 import { clock } from '@/lib/clock';
 import { localTime } from '@/lib/time';
 import { useDraft } from '@/lib/useFormDraft';
-import { Cancelled } from '@/ui/complain';
-import { focusFirstProblem } from '@/ui/focus';
+import { useSaving } from '@/ui/useSaving';
 import { editPerson } from './actions';
 import {
   baseOf,
@@ -39,7 +37,7 @@ function useEditing(person: Person) {
     (): Editing => ({ base: baseOf(person), draft: draftOf(person), conflicts: {} }),
     isEditing,
   );
-  const { base, draft, conflicts } = editing;
+  const { conflicts } = editing;
   const set = (field: Field, value: string): void =>
     edit((before) => ({ ...before, draft: { ...before.draft, [field]: value } }));
   /** Ends the conflict over a field. */
@@ -54,57 +52,41 @@ function useEditing(person: Person) {
   /** Somebody else saved first: their values come in beside what was typed here. */
   const meet = async (): Promise<Merged> => {
     const fresh = await queries.fetchQuery({ ...personQuery(person.username), staleTime: 0 });
-    const merged = merge(base, draft, fresh);
-    edit({ base: baseOf(fresh), draft: merged.draft, conflicts: merged.conflicts });
-    return merged;
+    return new Promise((resolve) =>
+      edit((now) => {
+        const merged = merge(now.base, now.draft, fresh);
+        resolve(merged);
+        return { base: baseOf(fresh), draft: merged.draft, conflicts: merged.conflicts };
+      }),
+    );
   };
   return { editing, kept, set, settle, meet };
 }
 
 /** Saves what was changed of someone, and meets whoever else has changed it meanwhile. */
 export function useEditForm(person: Person, onClose: () => void) {
-  const withPassword = useWithPassword();
-  const form = useRef<HTMLFormElement>(null);
   const { editing, kept, set, settle, meet } = useEditing(person);
   const { base, draft } = editing;
   const [told, setTold] = useState<string | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-
   const done = (): void => {
     kept.drop();
     onClose();
   };
-
   const save = async (): Promise<void> => {
+    setTold(null);
     const wanted = changes(base, draft);
     if (Object.keys(wanted).length === 0) return done();
-    try {
-      await withPassword(() => editPerson(person.username, wanted, base.version));
-      const name = nameOf(person);
-      notifications.show({ message: t`${name} is changed in the directory.` });
-      done();
-    } catch (refusal) {
-      if (refusal instanceof Cancelled) return;
-      if (isMeeting(refusal)) return setTold(meetingText(refusal, await meet()));
-      setError(refusal);
-      focusFirstProblem(form);
-    }
+    await editPerson(person.username, wanted, base.version);
+    const name = nameOf(person);
+    notifications.show({ message: t`${name} is changed in the directory.` });
+    done();
   };
-
-  const submit = async (event: FormEvent): Promise<void> => {
-    if (event.target !== event.currentTarget) return; // of a dialog within
-    event.preventDefault();
-    if (busy) return;
-    setError(null);
-    setTold(null);
-    if (Object.keys(formErrors(draft)).length > 0) return focusFirstProblem(form);
-    setBusy(true);
-    await save().catch(setError);
-    setBusy(false);
+  const failed = async (refusal: unknown): Promise<void> => {
+    if (isMeeting(refusal))
+      setTold(await meet().then((merged) => meetingText(refusal, merged), sentence));
   };
-
-  return { form, editing, kept, busy, told, error, set, settle, submit, done };
+  const saving = useSaving({ check: () => formErrors(draft), save, failed });
+  return { editing, kept, told, set, settle, saving, done };
 }
 
 const isMeeting = (error: unknown): error is ApiError =>

@@ -8,11 +8,11 @@ type Errors = Readonly<Partial<Record<string, string>>>;
 
 interface Asked {
   /** what the form itself finds wrong, by field */
-  check: () => Errors;
+  check?: () => Errors;
   /** rejects with the portal's refusal */
   save: () => Promise<unknown>;
   /** called with a refusal, before it is shown */
-  failed: (error: unknown) => unknown;
+  failed?: (error: unknown) => unknown;
 }
 
 interface Saving {
@@ -21,18 +21,18 @@ interface Saving {
   /** what the portal said no with; null while there is nothing of the kind */
   refusal: unknown;
   submit: (event: FormEvent) => Promise<void>;
-  /** what is wrong with a field */
+  /** what is wrong with a field; of what the form itself finds only after a first try */
   error: (field: string) => string | undefined;
-  /** something was typed: what the form itself complained of may be right now */
-  typed: () => void;
+  /** a refusal that belongs to none of these fields; null if it does */
+  elsewhere: (fields: readonly string[]) => unknown;
 }
 
 /** A form that is checked, saved once at a time, with the password if the portal wants it, and that
  * shows at its fields why it was refused. */
-export function useSaving({ check, save, failed }: Asked): Saving {
+export function useSaving({ check = () => ({}), save, failed }: Asked): Saving {
   const withPassword = useWithPassword();
   const form = useRef<HTMLFormElement>(null);
-  const [errors, setErrors] = useState<Errors>({});
+  const [tried, setTried] = useState(false);
   const [refusal, setRefusal] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
 
@@ -40,16 +40,16 @@ export function useSaving({ check, save, failed }: Asked): Saving {
     if (event.target !== event.currentTarget) return; // of a dialog within
     event.preventDefault();
     if (busy) return;
-    const found = check();
-    setErrors(found);
+    setTried(true);
     setRefusal(null);
-    if (Object.keys(found).length > 0) return focusFirstProblem(form);
+    if (Object.keys(check()).length > 0) return focusFirstProblem(form);
     setBusy(true);
     try {
       await withPassword(save);
+      setTried(false);
     } catch (error) {
       if (error instanceof Cancelled) return;
-      await failed(error);
+      await failed?.(error);
       setRefusal(error);
       focusFirstProblem(form);
     } finally {
@@ -57,12 +57,13 @@ export function useSaving({ check, save, failed }: Asked): Saving {
     }
   };
 
+  const errors = tried ? check() : {};
   return {
     form,
     busy,
     refusal,
     submit,
     error: (field) => errors[field] ?? fieldMessage(refusal, field),
-    typed: () => setErrors({}),
+    elsewhere: (fields) => (fields.some((field) => fieldMessage(refusal, field)) ? null : refusal),
   };
 }
