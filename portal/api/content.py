@@ -75,6 +75,8 @@ async def open_content(
         language = await language_of(request, database, session.user_id)
         return page("This belongs to somebody else", [NOT_YOURS], language, status=403)
     code = await content_logins.issue(database, session, found, state)
+    if code is None:
+        return to_login(request, settings)
     to = urlencode({"code": code, "next": back})
     return RedirectResponse(
         f"{hosts.scheme}://{found}{ENTER}?{to}", status_code=302, headers=NOT_KEPT

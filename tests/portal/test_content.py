@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -15,6 +16,7 @@ from portal.models import (
     WebSession,
 )
 from portal.services.login.hashes import hash_token
+from portal.services.tensorboards import viewers
 from tests.portal.content_visitor import (
     ALICES,
     BOBS,
@@ -74,6 +76,25 @@ def test_nobody_is_asked_to_log_in_and_led_back(real: Real) -> None:
     url, answer = visitor.follow(f"http://{PORTAL}{back}")
     assert (url, answer.status) == (f"{at}{LAB}", 424)
     assert f'href="http://{PORTAL}/"'.encode() in answer.body
+
+
+def test_whose_login_ends_on_the_way_is_asked_to_log_in(
+    real: Real, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In another tab, between the look at the cookie and the code."""
+    look = viewers.look
+
+    async def ends_meanwhile(*args: Any) -> Any:
+        with real.rows() as db:
+            db.execute(delete(WebSession))
+        return await look(*args)
+
+    monkeypatch.setattr(viewers, "look", ends_meanwhile)
+    visitor = Visitor(real)
+    visitor.log_in("alice")
+    at = home_of(real)
+    url, _ = visitor.follow(f"{at}{LAB}", until=f"http://{PORTAL}/login?")
+    assert url.startswith(f"http://{PORTAL}/login?next=/content/open")
 
 
 def test_programs_are_told_instead_of_sent_about(real: Real) -> None:

@@ -33,8 +33,8 @@ def new_state() -> str:
     return secrets.token_urlsafe(TOKEN_BYTES)
 
 
-async def issue(database: Database, session: WebSession, host: str, state_hash: str) -> str:
-    """A code by which this web session's browser may enter there."""
+async def issue(database: Database, session: WebSession, host: str, state_hash: str) -> str | None:
+    """A code by which this web session's browser may enter there; None if that has just ended."""
     code = secrets.token_urlsafe(TOKEN_BYTES)
     now = utcnow()
     row = ContentCode(
@@ -47,7 +47,10 @@ async def issue(database: Database, session: WebSession, host: str, state_hash: 
     async with database.session() as db:
         await db.execute(delete(ContentCode).where(ContentCode.expires_at < now))
         db.add(row)
-        await db.flush()
+        try:
+            await db.flush()
+        except IntegrityError:
+            return None
         mine = select(ContentCode.id).where(ContentCode.web_session_id == session.id)
         newest = mine.order_by(ContentCode.expires_at.desc()).limit(CODES_OF_ONE)
         old = ContentCode.web_session_id == session.id, ContentCode.id.not_in(newest)
