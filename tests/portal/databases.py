@@ -3,7 +3,7 @@
     PORTAL_TEST_DATABASE=postgresql python -m pytest tests/portal
 
 A folder has one database, however often its portal begins anew. Each is a copy of an empty one that
-was migrated once.
+was migrated once, unless a test is about that.
 """
 
 from __future__ import annotations
@@ -43,6 +43,14 @@ def database_of(folder: Path) -> str:
         server.sql("postgres", f"CREATE DATABASE {name} TEMPLATE {EMPTY}")
         _made[folder] = server.url(name)
     return _made[folder]
+
+
+def new_of(folder: Path) -> str:
+    """The same, with nothing in it: for what migrates it itself."""
+    if kind() != "sqlite":
+        assert folder not in _made
+        _made[folder] = _server().make(f"portal_{len(_made) + 1}")
+    return database_of(folder)
 
 
 @cache

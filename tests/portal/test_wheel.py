@@ -18,6 +18,7 @@ import pytest
 from portal.settings import Settings
 from tests.portal.command_line import write_config
 from tests.portal.conftest import MakeSettings
+from tests.portal.databases import new_of
 
 ROOT = Path(__file__).parents[2]
 OF_THE_CHECKOUT = {"deploy/Dockerfile"}  # docker compose builds from the sources
@@ -100,7 +101,7 @@ def test_its_code_and_pages_are_its_own(installed: Path, tmp_path: Path) -> None
 def test_it_migrates_and_renders(
     installed: Path, make_settings: MakeSettings, tmp_path: Path
 ) -> None:
-    settings: Settings = make_settings(min_uid=1000)
+    settings: Settings = make_settings(min_uid=1000, database_url=new_of(tmp_path))
     config = write_config(settings, tmp_path / "portal.toml")
     made = run(installed, "portal", "migrate", cwd=tmp_path, config=config).stdout
     assert made.startswith("The database went from nothing to ")
