@@ -89,7 +89,7 @@ def _ask(
     made.add_header("Content-Type", "application/json")
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with direct.open(made, timeout=30) as answer:
+        with direct.open(made, timeout=120) as answer:
             return {"status": answer.status, "body": answer.read().decode()}
     except urllib.error.HTTPError as refused:
         with refused:

@@ -19,6 +19,7 @@ from spawner.model import JobSpec, Resources
 from spawner.sbatch import sbatch_options
 from spawner.templates import check_parameters, load_templates
 from tests.live import Live
+from tests.patience import PATIENCE_S
 
 SMALL = {"cpus": 2, "memory_gb": 3, "time_limit_minutes": 5, "partition": "debug"}
 
@@ -42,7 +43,7 @@ class Run:
         rows = (line.split("|") for line in told.splitlines())
         return {job.partition("_")[2]: state.split(" ")[0] for job, state in rows}
 
-    def ended(self, bound_s: float = 120) -> dict[str, str]:
+    def ended(self, bound_s: float = PATIENCE_S) -> dict[str, str]:
         """The states, once all have ended."""
         end = time.monotonic() + bound_s
         while True:
@@ -57,14 +58,14 @@ class Run:
         """Everything that its tasks printed."""
         return "".join(path.read_text() for path in sorted(self.folder.glob(name)))
 
-    def says(self, text: str, bound_s: float = 60) -> None:
+    def says(self, text: str, bound_s: float = PATIENCE_S) -> None:
         """Wait until it has printed this."""
         end = time.monotonic() + bound_s
         while text not in self.said():
             assert time.monotonic() < end, f"{self.states()}\n{self.said()}"
             time.sleep(0.1)
 
-    def start_now(self, bound_s: float = 60) -> None:
+    def start_now(self, bound_s: float = PATIENCE_S) -> None:
         """Slurm lets a requeued job wait for two minutes; its owner may say otherwise."""
         end = time.monotonic() + bound_s
         while set(self.states().values()) != {"PENDING"}:
@@ -73,7 +74,7 @@ class Run:
         now = ["scontrol", "update", f"JobId={self.job_id}", "StartTime=now"]
         self.live.exec_as("alice", now)
 
-    def completed(self, bound_s: float = 120) -> str:
+    def completed(self, bound_s: float = PATIENCE_S) -> str:
         """What it printed; it must have ended well."""
         states = self.ended(bound_s)
         assert set(states.values()) == {"COMPLETED"}, f"{states}\n{self.said()}"

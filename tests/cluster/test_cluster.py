@@ -55,7 +55,7 @@ def test_a_gpu_job_sees_its_gpus_and_no_others(cluster: Cluster) -> None:
 
 def test_a_group_at_its_limit_waits_with_slurms_reason(cluster: Cluster) -> None:
     options = ("-p", "gpu", "-A", "teaching", "--gpus=1")
-    first = [cluster.submit("alice", "sleep 60", *options) for _ in range(2)]
+    first = [cluster.submit("alice", "sleep 300", *options) for _ in range(2)]
     third = cluster.submit("carol", "true", *options)
     reason = ["PENDING", "(AssocGrpGRES)"]
     wait_until(lambda: cluster.job(third, "%T %R") == reason, "the reason of the third")
@@ -150,6 +150,15 @@ def test_accounts_of_the_services_exist_on_the_head_alone(cluster: Cluster) -> N
     machine = Path("/etc/passwd").read_text()
     assert "portalhub" not in machine
     assert str(cluster.state) not in machine
+
+
+@pytest.mark.parametrize("node", [None, "node01"])
+def test_an_account_that_the_machine_gets_meanwhile_takes_none_away(
+    cluster: Cluster, node: str | None
+) -> None:
+    """A new /etc/passwd of the machine's would undo what is mounted over the old one."""
+    own = cluster.exec("stat", "--format=%d", "/etc", node=node)
+    assert int(own) != Path("/etc").stat().st_dev
 
 
 @pytest.mark.parametrize("name", ["slapd", "munged", "slurmctld", "nslcd"])

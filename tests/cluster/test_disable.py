@@ -20,6 +20,7 @@ import pytest
 from cluster.client import Client, Kernel, Refused
 from tests.cluster.job_tools import AWAY, SMALL, board_of, submit
 from tests.live import Live, command
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -177,7 +178,7 @@ def ldap(portal: Live, program: str, *arguments: str, text: str = "") -> str:
     done = subprocess.run(
         [*argv, "-y", str(secret), *arguments],
         env={**os.environ, "LDAPTLS_CACERT": known["ca_file"], "LDAPTLS_REQCERT": "demand"},
-        input=text, capture_output=True, text=True, check=False, timeout=60,
+        input=text, capture_output=True, text=True, check=False, timeout=PATIENCE_S,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout

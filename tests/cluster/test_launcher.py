@@ -40,6 +40,7 @@ pytestmark = pytest.mark.anyio
 GPU = Resources(partition="gpu", gpus=1, gpu_type="v100", memory_gb=0.25, time_limit_minutes=5)
 SMALL = replace(GPU, gpus=0, gpu_type=None)
 SLEEP = "#!/bin/sh\nsleep 120\n"
+BRIEFLY_S, PATIENTLY_S = 4.0, 60.0  # the launcher takes no longer ones
 
 
 @pytest.fixture(scope="module")
@@ -55,14 +56,22 @@ def slurm(portal: Live, commands: Path) -> Slurm:
 @pytest.fixture
 async def agents(portal: Live, commands: Path, slurm: Slurm) -> AsyncIterator[Agents]:
     """A pool; what was submitted through it is cancelled afterwards."""
-    pool = Agents(launcher_path(portal), commands / "sudo", slurm_timeout_s=4)
-    yield pool
-    for job in await slurm.jobs():
-        if job.uuid and job.name == "launcher-test" and job.state is not SlurmState.ENDED:
-            with contextlib.suppress(NotFound):
-                await slurm.cancel(job.job_id)
-    await pool.close()
-    await asyncio.gather(*(left.wait() for left in pool._left))
+    async with pool_of(portal, commands, PATIENTLY_S) as pool:
+        yield pool
+        for job in await slurm.jobs():
+            if job.uuid and job.name == "launcher-test" and job.state is not SlurmState.ENDED:
+                with contextlib.suppress(NotFound):
+                    await slurm.cancel(job.job_id)
+
+
+@contextlib.asynccontextmanager
+async def pool_of(portal: Live, commands: Path, slurm_timeout_s: float) -> AsyncIterator[Agents]:
+    pool = Agents(launcher_path(portal), commands / "sudo", slurm_timeout_s=slurm_timeout_s)
+    try:
+        yield pool
+    finally:
+        await pool.close()
+        await asyncio.gather(*(left.wait() for left in pool._left))
 
 
 def spec(script: str = SLEEP, resources: Resources = SMALL) -> JobSpec:
@@ -220,17 +229,18 @@ def steps_of(portal: Live, job_id: int) -> str:
     return portal.exec_as("root", ["squeue", "-h", "-s", "-j", str(job_id), "-o", "%j"])
 
 
-async def test_slurmctld_down(agents: Agents, portal: Live) -> None:
+async def test_slurmctld_down(portal: Live, commands: Path) -> None:
     job = spec()
-    await agents.info("alice")
-    with stopped(portal, "slurmctld"):
-        async with asyncio.timeout(PATIENCE_S):
-            with pytest.raises(Unreachable):
-                await agents.submit("alice", job, {"config.json": "{}"})
-        assert folder(portal, "alice", job.uuid).exists(), "Slurm may have taken it"
-        data, _, _ = await agents.read("alice", f"{job.uuid}/config.json", 0, 100)
-        assert data == b"{}", "the launcher serves on"
-    await agents.forget("alice", job.uuid)
+    async with pool_of(portal, commands, BRIEFLY_S) as brief:
+        await brief.info("alice")
+        with stopped(portal, "slurmctld"):
+            async with asyncio.timeout(PATIENCE_S):
+                with pytest.raises(Unreachable):
+                    await brief.submit("alice", job, {"config.json": "{}"})
+            assert folder(portal, "alice", job.uuid).exists(), "Slurm may have taken it"
+            data, _, _ = await brief.read("alice", f"{job.uuid}/config.json", 0, 100)
+            assert data == b"{}", "the launcher serves on"
+        await brief.forget("alice", job.uuid)
     assert not folder(portal, "alice", job.uuid).exists()
 
 

@@ -21,6 +21,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from tests.patience import PATIENCE_S
 from tests.portal.hub_portal import until
 from tests.portal.hub_stand import ROOT, RUNTIME, account, give, write_private
 from tests.portal.slapd import free_port
@@ -155,9 +156,8 @@ def lay_out(folder: Path, url: str) -> dict[str, Any]:
     runs = folder / "runs"
     runs.mkdir()
     give(runs)
-    subprocess.run(
-        [RUNTIME, "-I", "-c", EVENTS, str(runs / "one")], check=True, timeout=60, **account()
-    )
+    write = [RUNTIME, "-I", "-c", EVENTS, str(runs / "one")]
+    subprocess.run(write, check=True, timeout=PATIENCE_S, **account())
     return {
         "uuid": os.urandom(16).hex(),
         "tensorboard_id": BOARD,
