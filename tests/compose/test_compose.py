@@ -156,8 +156,9 @@ async def test_the_portal_that_acts_dies_and_neither_session_nor_job_is_lost(
             assert answer.text == "42\n"
         await until_served(client)
         assert leader(project) == other
-        while project.container(first)["State"]["StartedAt"] == before:
-            await asyncio.sleep(0.2)
+        async with asyncio.timeout(PATIENCE_S):
+            while project.container(first)["State"]["StartedAt"] == before:
+                await asyncio.sleep(0.2)
         found = await client.api("GET", f"/sessions/{live['id']}")
         assert (found["state"], found["job_id"]) == ("running", live["job_id"])
         project.execute("node01", "touch", "/srv/cluster/home/alice/end")
