@@ -4,7 +4,6 @@ future (munged(8), --ttl), and what the portal writes down is compared with what
 
 import re
 import time
-from datetime import datetime
 
 from portal.db import Database
 from portal.finding import Finding
@@ -36,20 +35,28 @@ def skewed(whose: str, ahead_s: float, most_s: float) -> Finding:
 
 async def of_slurm(clock: Clock) -> list[Finding]:
     """Nothing where slurmctld can't be asked: that is said elsewhere."""
-    try:
-        theirs = await clock.now()
-    except SlurmError:
-        return []
-    return [] if theirs is None else [skewed("slurmctld", theirs - time.time(), MOST_SKEW_S)]
+    return _found("slurmctld", await ahead_of_slurm(clock))
 
 
 async def of_database(database: Database) -> list[Finding]:
     """PostgreSQL's; SQLite has none of its own."""
+    return _found("the database", await ahead_of_database(database))
+
+
+async def ahead_of_slurm(clock: Clock) -> float | None:
+    """By how many seconds slurmctld's clock is; None where it can't be asked."""
+    try:
+        theirs = await clock.now()
+    except SlurmError:
+        return None
+    return None if theirs is None else theirs - time.time()
+
+
+async def ahead_of_database(database: Database) -> float | None:
+    """By how many seconds PostgreSQL's clock is; None of SQLite."""
     theirs = await database.now()
-    if theirs is None:
-        return []
-    return [skewed("the database", _seconds(theirs) - time.time(), MOST_SKEW_S)]
+    return None if theirs is None else theirs.timestamp() - time.time()
 
 
-def _seconds(at: datetime) -> float:
-    return at.timestamp()
+def _found(whose: str, ahead_s: float | None) -> list[Finding]:
+    return [] if ahead_s is None else [skewed(whose, ahead_s, MOST_SKEW_S)]

@@ -172,6 +172,7 @@ EXTRA = (
     ),
     *(f"{{0}} hour{h} {{1}} minute{m}" for h in ("", "s") for m in ("", "s")),
     *(f"{{0}} day{d} {{1}} hour{h}" for d in ("", "s") for h in ("", "s")),
+    "Let both keep time by the same server: chrony, or systemd-timesyncd.",  # check_clocks.ADVICE
     # what the system says of a file or a connection, and Slurm of a node
     "Connection refused",
     "Connection timed out",

@@ -9,7 +9,7 @@ import contextlib
 import getpass
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import structlog
@@ -19,7 +19,7 @@ from portal.db import Database, sqlite_file, utcnow
 from portal.directory.contract import Directory
 from portal.hub import HubRefused, HubUnavailable
 from portal.parts import Parts
-from portal.services import front_door
+from portal.services import clocks, front_door
 from portal.services.cluster.node_table import Problem
 from portal.services.status import Answer, Found, Part, Probe, State, Status, ago, sentence
 from portal.smtp import STEP_S
@@ -95,7 +95,11 @@ ADVICE = {
         "Look whether slurmdbd and its database run, with `sacctmgr show cluster`. Until they do,"
         " the portal doesn't learn how jobs ended, and limits aren't written to Slurm."
     ),
-    Part.NODES: "`sinfo -R` says why; `scontrol update NodeName=… State=RESUME` brings one back.",
+    Part.NODES: (
+        "`sinfo -R` says why; `scontrol update NodeName=… State=RESUME` brings one back. One that"
+        " doesn't respond may have no slurmd or munged, or a clock or a munge.key of its own:"
+        " `munge -n | ssh NODE unmunge` tells."
+    ),
     Part.HUB: (
         "Look whether JupyterHub runs, and at hub_url and hub_token_file. Open notebooks go on; new"
         " sessions wait."
@@ -136,9 +140,12 @@ class Looks:
     parts: Parts
     directory: Directory
     status: Status | None = None
+    slurm_clock: clocks.SlurmClock = field(default_factory=clocks.SlurmClock)
 
     async def database(self) -> Answer:
         await self.parts.db.answers()
+        if (differs := await clocks.of_database(self.parts.db)) is not None:
+            return {MAIN: differs}
         return {MAIN: Found(State.OK, await asyncio.to_thread(_kind_of, self.parts.db))}
 
     async def servers(self) -> Answer:
@@ -160,6 +167,8 @@ class Looks:
                 self.status.slurm_version = await self.parts.slurm.version()
         watcher = self.parts.watcher
         if watcher.stale_since is None:
+            if (differs := await self.slurm_clock.differs(self.parts.settings)) is not None:
+                return {MAIN: replace(differs, answered_at=watcher.at)}
             took_ms = round(watcher.took_s * 1000) if watcher.took_s is not None else None
             text = f"It answers; {_count(len(watcher.jobs), 'job')} known."
             found = Found(State.OK, text, answered_at=watcher.at, latency_ms=took_ms, timed=False)
