@@ -117,6 +117,12 @@ def _after_exit(argv: list[str], bin_dir: Path, status: str) -> None:
     subprocess.run(argv, env={"PATH": str(bin_dir), "EXIT_STATUS": status}, check=True)
 
 
+def test_the_journal_names_the_services_rather_than_python(tmp_path: Path) -> None:
+    made = files(site(tmp_path))
+    for name in ("portal", "portal-hub"):
+        assert unit(made, f"{name}.service")["SyslogIdentifier"] == [name]
+
+
 def test_programs_for_homes_are_in_sudoers_and_may_be_root(tmp_path: Path) -> None:
     program = "/usr/local/libexec/portal/home-directory"
     command = ["sudo", "-n", program, "create", "{username}"]
