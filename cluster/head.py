@@ -27,8 +27,19 @@ def enter(paths: Paths) -> None:
     NSLCD_RUN.mkdir()
     shutil.chown(NSLCD_RUN, "nslcd", "nslcd")
     Path("/run/lock").mkdir(mode=0o1777)
+    _own_etc()
     for source, target in binds:
         run(["mount", "--bind", source, target])
+
+
+def _own_etc() -> None:
+    """A copy of the machine's /etc, gone with the head. A file that is bound over one of the
+    machine's own falls off as soon as that one is replaced, which is how adduser and the packages
+    that call it write /etc/passwd: the portal's account would be unknown from then on."""
+    run(["mount", "-t", "tmpfs", "-o", "mode=755", "etc", "/mnt"])
+    run(["cp", "--archive", "/etc/.", "/mnt"])
+    run(["mount", "--bind", "/mnt", "/etc"])
+    run(["umount", "/mnt"])
 
 
 def main() -> None:
