@@ -21,7 +21,7 @@ from spawner.templates import check_parameters, load_templates
 from tests.live import Live
 from tests.patience import PATIENCE_S
 
-SMALL = {"cpus": 2, "memory_gb": 3, "time_limit_minutes": 5, "partition": "debug"}
+SMALL = {"cpus": 2, "memory_gb": 3, "time_limit_minutes": 30, "partition": "debug"}
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,7 @@ def test_a_notebook_that_fails_is_a_job_that_failed(portal: Live, root: Path) ->
     assert "none.ipynb" in run.said()
 
 
+BENCHMARK_S = 1500.0  # frameworks are imported, models made and changed
 SMALL_BENCHMARKS: list[tuple[str, dict[str, Any], dict[str, Any], int]] = [
     (
         "bench-training",
@@ -131,7 +132,7 @@ def test_a_benchmark_prints_and_keeps_its_figures(
     rows: int,
 ) -> None:
     run = run_template(portal, root, name, given, gpus=0, **resources)
-    said = run.completed(240)
+    said = run.completed(BENCHMARK_S)
     kept = json.loads((run.logdir / "results.json").read_text())
     assert len(kept["rows"]) == rows
     assert all(heading in said for heading in kept["headings"])
