@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.browser.chromium import PATIENCE_MS, launch, window
+from tests.browser.scenes import Api
 from tests.live import Live
 
 expect.set_options(timeout=PATIENCE_MS)
@@ -48,3 +49,23 @@ def log_in(portal: Live) -> Callable[[Page, str], None]:
         page.get_by_role("heading", name="Your sessions").wait_for()
 
     return log_in
+
+
+@pytest.fixture
+def logged_in(
+    context: BrowserContext, log_in: Callable[[Page, str], None]
+) -> Callable[[str], Page]:
+    """A page of this test's browser, for whoever has logged in there."""
+
+    def logged_in(username: str) -> Page:
+        page = context.new_page()
+        log_in(page, username)
+        return page
+
+    return logged_in
+
+
+@pytest.fixture
+def api(portal: Live, page: Page) -> Api:
+    """The portal's API as whoever has logged in on the test's `page`."""
+    return Api(page.context.request, portal.base_url)

@@ -110,7 +110,7 @@ def test_a_form_waits_for_its_person_alone(
     ANNOUNCEMENT.is_as_left(page)
     page.context.clear_cookies()
     log_in(page, "alice")
-    assert page.evaluate("JSON.stringify(sessionStorage)").count("Zoë") == 0
+    page.wait_for_function("!JSON.stringify(sessionStorage).includes('Zoë')")
 
 
 def test_cancelling_forgets_and_closing_does_not(portal: Live, page: Page) -> None:

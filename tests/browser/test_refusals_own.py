@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from secrets import token_hex
 
 import pytest
-from playwright.sync_api import BrowserContext, Dialog, Page, expect
+from playwright.sync_api import Dialog, Page, expect
 
 from tests.browser.forms import ODD, Button, Form, endure, endure_button
 from tests.browser.scenes import SMALL, Api
@@ -20,15 +20,8 @@ START = "/start?environment=python3&partition=cpu&gpus=0"
 
 
 @pytest.fixture
-def page(portal: Live, context: BrowserContext, log_in: Callable[[Page, str], None]) -> Page:
-    page = context.new_page()
-    log_in(page, WHO)
-    return page
-
-
-@pytest.fixture
-def api(portal: Live, page: Page) -> Api:
-    return Api(page.context.request, portal.base_url)
+def page(logged_in: Callable[[str], Page]) -> Page:
+    return logged_in(WHO)
 
 
 @pytest.fixture
