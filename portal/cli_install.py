@@ -54,10 +54,14 @@ def _write(file: Path, owner: int, group: int, mode: int) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            os.fchown(handle, owner, group)
-            os.fchmod(handle, mode)
-            out.write(randomness.token_hex(MIN_SECRET_LENGTH) + "\n")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as out:
+                os.fchown(handle, owner, group)
+                os.fchmod(handle, mode)
+                out.write(randomness.token_hex(MIN_SECRET_LENGTH) + "\n")
+        except OSError:
+            file.unlink()  # an empty one would be there already at the next try
+            raise
     except OSError as error:
         raise _refused(f"{file} can't be made: {error.strerror}.") from error
 

@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from deploy import sudoers, system
 from deploy.jupyterhub_config import KEYS
 from deploy.system import File, Site, SystemFilesRefused, files, folders, make_folders, put
+from portal import cli_install
 from portal.cli_desk import BAD_SETTINGS
 from portal.settings import Settings
 
@@ -260,6 +262,26 @@ def test_a_host_for_peoples_content_reaches_hub_and_front_door(tmp_path: Path) -
     hub = tomllib.loads(made[Path("/etc/portal/hub.toml")].text)
     assert hub["content_url"] == "http://{user}.jupyter.example.org"
     assert "jupyter" in made[Path("/var/lib/portal-nginx/nginx.conf")].text
+
+
+def test_a_secret_that_can_not_be_given_is_not_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever isn't root may make the file, and not give it away."""
+    file = tmp_path / "etc/hub.token"
+
+    def refuses(*_: Any) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    with monkeypatch.context() as patched, pytest.raises(typer.Exit):
+        patched.setattr("os.fchown", refuses)
+        cli_install._write(file, 0, 0, 0o640)
+    assert list(file.parent.iterdir()) == []
+    cli_install._write(file, -1, -1, 0o640)
+    assert (file.stat().st_mode & 0o777, len(file.read_text())) == (0o640, 65)
+    with pytest.raises(typer.Exit):
+        cli_install._write(file, -1, -1, 0o640)
+    assert len(file.read_text()) == 65  # another's is left alone
 
 
 def test_a_folder_is_made_and_given(tmp_path: Path) -> None:
