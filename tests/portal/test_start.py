@@ -7,6 +7,7 @@ from __future__ import annotations
 import socket
 import sqlite3
 import subprocess
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -276,25 +277,17 @@ def test_the_lock_is_the_state_folders_owners(stand: Stand) -> None:
         assert status.st_uid == stand.folder.stat().st_uid
 
 
-def test_a_link_in_the_locks_place_is_not_followed(stand: Stand) -> None:
-    """Root would give away what it leads to."""
+@pytest.mark.parametrize(
+    ("link", "why"),
+    [(Path.symlink_to, "can't be written to"), (Path.hardlink_to, "has other names")],
+)
+def test_a_link_in_the_locks_place_gives_nothing_away(
+    stand: Stand, link: Callable[[Path, Path], None], why: str
+) -> None:
+    """Root would give away what it leads to; a hard link is for where the kernel lets anybody make
+    one."""
     other = stand.folder / "other"
     other.write_text("mine")
-    (stand.folder / start.LOCK).symlink_to(other)
-    with (
-        pytest.raises(start.StartRefused, match="can't be written to"),
-        start.alone(stand.settings()),
-    ):
-        pass
-
-
-def test_another_name_of_a_file_is_not_given_away(stand: Stand) -> None:
-    """A hard link, where the kernel lets anybody make one."""
-    other = stand.folder / "other"
-    other.write_text("mine")
-    (stand.folder / start.LOCK).hardlink_to(other)
-    with (
-        pytest.raises(start.StartRefused, match="has other names"),
-        start.alone(stand.settings()),
-    ):
+    link(stand.folder / start.LOCK, other)
+    with pytest.raises(start.StartRefused, match=why), start.alone(stand.settings()):
         pass
