@@ -128,7 +128,7 @@ class Settings(
     cluster_name: str = "cluster"
     slurm_bin_dir: AbsolutePath = Path("/usr/bin")
     slurm_conf: AbsolutePath | None = None
-    slurm_timeout_s: PositiveFloat = 10.0
+    slurm_timeout_s: float = Field(default=10.0, gt=0, le=60)  # the launcher's own limit
     launcher_path: AbsolutePath = Path("/usr/local/libexec/portal/launcher")
     sudo_path: AbsolutePath = Path("/usr/bin/sudo")
     min_uid: int = Field(default=1000, ge=1)

@@ -98,6 +98,7 @@ def test_what_is_missing_is_named(
         ({"listen_port": 0}, "listen_port"),
         ({"listen_prot": 8001}, "listen_prot"),
         ({"login_attempts": -1}, "login_attempts"),
+        ({"slurm_timeout_s": 90}, "slurm_timeout_s"),
     ],
 )
 def test_what_is_wrong_is_named(
