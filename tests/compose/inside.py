@@ -101,6 +101,7 @@ def _tidy(base: Path) -> None:
         _docker("rm", "--force", *containers)
     _docker("volume", "prune", "--all", "--force")
     _docker("network", "prune", "--force")
+    _docker("image", "prune", "--force")  # what an earlier build called by the names of this one
     _docker("builder", "prune", "--force", "--keep-storage", KEPT_CACHE)
     label = f"base={base.name}"
     if not _docker("images", "--quiet", "--filter", f"label={label}", BASE_IMAGE).strip():
