@@ -12,7 +12,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from tests.cluster.one_machine import RAISE, ROOT, one_machine
 from tests.install import units
 from tests.install.document import DOCUMENT, Block, blocks
 from tests.install.host import Host
+from tests.patience import PATIENCE_S, wait_until
 
 WHEELS = ROOT / "wheel"
 SERVICES = ("portal", "portal-hub", "portal-nginx")
@@ -64,22 +64,19 @@ class Site(Host):
         if process.poll() is None:
             for pid in _children(process.pid):
                 os.kill(pid, signal.SIGTERM)
-        process.wait(60)
+        process.wait(PATIENCE_S)
 
     def wait_until_served(self) -> None:
         def answers() -> bool:
             for name, process in self.running.items():
                 log = self.state / "log" / f"{name}.log"
                 assert process.poll() is None, f"{name}: {log.read_text()[-3000:]}"
-            asked = ["curl", "--silent", "--fail", "--output", "/dev/null"]
+            asked = ["curl", "--silent", "--fail", "--max-time", "10", "--output", "/dev/null"]
             ports = self.facts["ports"]
             urls = [f"{self.url}/healthz", f"http://127.0.0.1:{ports['hub']}/hub/api"]
             return all(subprocess.run([*asked, url], check=False).returncode == 0 for url in urls)
 
-        deadline = time.monotonic() + 180
-        while not answers():
-            assert time.monotonic() < deadline, "the installed portal doesn't answer"
-            time.sleep(0.1)
+        wait_until(answers, "the installed portal's answer")
 
     def check(self, name: str) -> dict[str, str]:
         """What `portal check` says of each thing: nothing, or the problem."""
