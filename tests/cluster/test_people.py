@@ -54,6 +54,13 @@ async def absent(home: Path) -> bool:
     return not await asyncio.to_thread(home.exists)
 
 
+async def archived(folder: Path, name: str) -> bool:
+    """Whether there is an archive of that name, complete, and no second one."""
+    found = [file.name for file in await asyncio.to_thread(lambda: list(folder.glob(f"{name}*")))]
+    assert found in ([], [f"{name}.tar.gz"])
+    return bool(found)
+
+
 async def gone(carol: Client) -> bool:
     try:
         await carol.api("GET", f"{USERS}/{NAME}")
@@ -112,7 +119,7 @@ async def test_from_the_first_day_to_the_last(portal: Live) -> None:
             await carol.api("DELETE", f"{USERS}/{NAME}", leaving)
             assert (await refusal(newton, "GET", "/me")).status == 401
         await until(lambda: gone(carol))
-        await until(lambda: absent(home))
-        assert len(list((portal.state / "state" / "homes").glob(f"{NAME}-{person['uid']}*"))) == 1
+        await until(lambda: absent(home))  # it is moved away first, and packed then
+        await until(lambda: archived(portal.state / "state" / "homes", f"{NAME}-{person['uid']}"))
         (left,) = (await carol.api("GET", f"{USERS}?state=deleted&query={NAME}"))["items"]
         assert left["former_username"] == NAME
