@@ -192,5 +192,6 @@ def test_postgresql_is_talked_to_as_the_other_account(databases: Databases, base
     with backup_owner.as_owner_of(folder):
         first.dump(folder / "copy")
         second.restore(folder / "copy")
-        assert second.revision() == revisions.head()
+        restored = second.revision()
+    assert restored == revisions.head()
     assert {file.owner() for file in folder.iterdir()} == {OTHER}
