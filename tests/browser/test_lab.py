@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from secrets import token_hex
@@ -41,6 +41,17 @@ class Started:
 
 
 @contextmanager
+def reading(context: BrowserContext, api: str, language: str | None) -> Iterator[None]:
+    """Who is logged in has chosen this language, and none afterwards, whatever goes wrong."""
+    chosen = f"{api}/me/preferences"
+    assert context.request.patch(chosen, data={"language": language}).ok
+    try:
+        yield
+    finally:
+        context.request.patch(chosen, data={"language": None})
+
+
+@contextmanager
 def started(
     portal: Live, chromium: Browser, minutes: int, language: str | None = None
 ) -> Iterator[Started]:
@@ -49,25 +60,23 @@ def started(
     api = f"{portal.base_url}/api/v1"
     login = {"username": "alice", "password": portal.users["alice"]}
     assert context.request.post(f"{api}/login", data=login).ok
-    assert context.request.patch(f"{api}/me/preferences", data={"language": language}).ok
-    wanted = {"time_limit_minutes": minutes, "memory_gb": 4}
-    made = context.request.post(
-        f"{api}/sessions", data={"environment": "python3", "name": SESSION, "resources": wanted}
-    )
-    assert made.ok, made.text()
-    session = Started(context, api, made.json()["id"])
-    deadline = time.monotonic() + SLOW_S
-    while (now := session.now())["state"] != "running":
-        assert now["state"] != "ended", now["reason"]
-        assert time.monotonic() < deadline, now
-        time.sleep(0.1)
-    try:
-        yield session
-    finally:
-        for what in ("/tensorboard", ""):
-            context.request.delete(f"{api}/sessions/{session.id}{what}")
-        context.request.patch(f"{api}/me/preferences", data={"language": None})
-        context.close()
+    with closing(context), reading(context, api, language):
+        wanted = {"time_limit_minutes": minutes, "memory_gb": 4}
+        made = context.request.post(
+            f"{api}/sessions", data={"environment": "python3", "name": SESSION, "resources": wanted}
+        )
+        assert made.ok, made.text()
+        session = Started(context, api, made.json()["id"])
+        try:
+            deadline = time.monotonic() + SLOW_S
+            while (now := session.now())["state"] != "running":
+                assert now["state"] != "ended", now["reason"]
+                assert time.monotonic() < deadline, now
+                time.sleep(0.1)
+            yield session
+        finally:
+            for what in ("/tensorboard", ""):
+                context.request.delete(f"{api}/sessions/{session.id}{what}")
     portal.exec_as("alice", ["/bin/sh", "-c", "rm -f Untitled*.ipynb"])
 
 
