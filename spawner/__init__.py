@@ -1,1 +1,1 @@
-"""From a request to something running in an allocation; knows no database, no web framework."""
+"""Submission and supervision of Slurm jobs; independent of databases and web frameworks."""

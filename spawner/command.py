@@ -1,8 +1,8 @@
-"""Runs a site's own command, and keeps the end of what it prints.
+"""Runner for a site's own command, which keeps the end of its output.
 
-The command gets an open, locked file as standard input: the lock lasts until the last process that
-has it is gone, through sudo too and though whoever started it was killed. That tells the next one
-who would start it when nothing of the old one is left.
+The command gets an open, locked file as standard input. The lock lasts until the last process that
+holds the file is gone, even through sudo and if the starting process was killed. So before the next
+start it is known whether anything of the previous run is left.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from spawner.pull import PATH
+from spawner.containers.pull import PATH
 
 CHUNK_BYTES = 16 * 1024
 GRACE_S = 5.0
@@ -23,8 +23,11 @@ ENVIRONMENT = {"PATH": PATH, "LANG": "C.UTF-8"}
 
 @dataclass(frozen=True)
 class Ended:
-    """`exit_code`: negative for a signal, None if the command couldn't be started. `output`: the
-    end of both its streams. `late`: it had to be ended."""
+    """Result of a command.
+
+    `exit_code` is negative for a signal, and None if the command could not be started. `output` is
+    the end of both its streams. `late` means that it exceeded its time limit.
+    """
 
     exit_code: int | None
     output: str
@@ -32,7 +35,7 @@ class Ended:
 
 
 class _Tail:
-    """The last so many bytes of what goes by."""
+    """The last `most` bytes of a stream."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -44,13 +47,16 @@ class _Tail:
             del self._bytes[: -self._most]
 
     def text(self) -> str:
-        """Without what some databases don't take."""
+        """Return the text without NUL, which some databases reject."""
         return self._bytes.decode("utf-8", "replace").replace("\0", "")
 
 
 async def run(arguments: Sequence[str], *, lock: int, timeout_s: float, output_bytes: int) -> Ended:
-    """Run the command to its end. One that takes longer is asked to end, then killed; one that the
-    portal may not kill, because sudo made it another account's, is waited for still."""
+    """Run the command to its end.
+
+    After the timeout it is terminated, then killed. If the portal may not kill it, because sudo
+    changed its account, the call keeps waiting.
+    """
     try:
         process = await asyncio.create_subprocess_exec(
             *arguments,
@@ -73,8 +79,8 @@ async def run(arguments: Sequence[str], *, lock: int, timeout_s: float, output_b
             await asyncio.wait_for(process.wait(), timeout_s)
         except TimeoutError:
             late = True
-            await _end(process)
-        if reading is not None:  # what it left running may hold the pipe for ever
+            await _terminate(process)
+        if reading is not None:  # A process that it left behind may hold the pipe open.
             await asyncio.wait([reading], timeout=GRACE_S)
     finally:
         if reading is not None:
@@ -84,7 +90,7 @@ async def run(arguments: Sequence[str], *, lock: int, timeout_s: float, output_b
     return Ended(process.returncode, tail.text(), late)
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
+async def _terminate(process: asyncio.subprocess.Process) -> None:
     _signal(process, signal.SIGTERM)
     try:
         await asyncio.wait_for(process.wait(), GRACE_S)

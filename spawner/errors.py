@@ -1,20 +1,20 @@
-"""What can go wrong between the portal, Slurm and a user's launcher.
+"""Errors between the portal, Slurm and a user's launcher.
 
-    SpawnerError
-    ├── SlurmError
-    │   ├── Unreachable          no answer in time, or no controller: nothing is known
-    │   ├── Rejected             Slurm answered, and refused
-    │   └── NotFound             Slurm answered, and knows no such job (any more)
-    └── LauncherError
-        ├── LauncherUnavailable  sudo refused, the launcher died, or it missed its deadline
-        ├── HomeUnavailable      the user's home is missing, full or not writable
-        ├── PathRefused          a path that leaves the user's own folder, or goes through a link
-        ├── FileProblem          what the system says of a file of the user's; `code` tells which
-        └── BadRequest           the launcher understood the request and will not do it
+  SpawnerError
+  ├── SlurmError
+  │   ├── Unreachable          no answer in time, or no controller: nothing is known
+  │   ├── Rejected             Slurm answered, and refused
+  │   └── NotFound             Slurm answered, and does not have this job (any more)
+  └── LauncherError
+      ├── LauncherUnavailable  sudo refused, the launcher died, or it missed its deadline
+      ├── HomeUnavailable      the user's home is missing, full or not writable
+      ├── PathRefused          a path that leaves the user's own folder, or goes through a link
+      ├── FileProblem          a file operation failed; `code` is the reason
+      └── BadRequest           the launcher understood the request and will not do it
 
-`Unreachable` and `LauncherUnavailable` say nothing about what happened: whoever catches them keeps
-the last known state and asks again. Every message is a sentence fit for the user; what a program
-wrote on stderr is kept apart, for logs.
+After `Unreachable` and `LauncherUnavailable` the outcome is unknown: the caller keeps the last
+known state and asks again. Every message is a sentence for the user; a program's stderr is kept
+separately, for logs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 
 
 class SpawnerError(Exception):
-    """Root of the tree; `message` is a sentence, `stderr` what a program said, bounded."""
+    """Base class; `message` is a sentence, `stderr` a program's error output, bounded."""
 
     def __init__(self, message: str, stderr: str = "") -> None:
         super().__init__(message)
@@ -33,15 +33,15 @@ class SpawnerError(Exception):
 
 
 class SlurmError(SpawnerError):
-    """Slurm could not be asked, or said no."""
+    """Slurm could not be reached, or refused."""
 
 
 class Unreachable(SlurmError):
-    """No answer: the state of things is unknown, not ended."""
+    """Slurm did not answer: the state is unknown, not ended."""
 
 
 class Rejected(SlurmError):
-    """Slurm refused. `code` is stable (see reasons.py); `advice`, if any, what to do."""
+    """Slurm refused. `code` is stable (see reasons.py); `advice`, if any, is what to do."""
 
     def __init__(
         self, code: str, message: str, advice: str | None = None, stderr: str = ""
@@ -51,12 +51,12 @@ class Rejected(SlurmError):
         self.advice = advice
 
 
-class NotFound(SlurmError):
-    """Slurm knows no such job."""
+class JobNotFound(SlurmError):
+    """Slurm does not have this job."""
 
 
 class LauncherError(SpawnerError):
-    """The launcher could not do what was asked of it."""
+    """The launcher could not perform a request."""
 
 
 class LauncherUnavailable(LauncherError):
@@ -64,16 +64,19 @@ class LauncherUnavailable(LauncherError):
 
 
 class HomeUnavailable(LauncherError):
-    """The user's home is missing, full, or not theirs to write."""
+    """The user's home is missing, full, or not writable for the user."""
 
 
 class PathRefused(LauncherError):
-    """The path leaves the user's folder, or a link stands in its way."""
+    """The path leaves the user's folder, or contains a link."""
 
 
 class FileProblem(LauncherError):
-    """Something about one of the user's files. `code` is stable (spawner/filer/), `more` what else
-    the launcher said of it: the user's word, of any shape."""
+    """An operation on one of the user's files failed.
+
+    `code` is stable (spawner/files/); `more` holds further fields from the launcher, which are
+    untrusted and may have any shape.
+    """
 
     def __init__(self, code: str, message: str, more: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -82,4 +85,4 @@ class FileProblem(LauncherError):
 
 
 class BadRequest(LauncherError):
-    """The request is malformed: a mistake of the caller, not of the user."""
+    """The request is malformed: an error of the caller, not of the user."""

@@ -1,7 +1,7 @@
-"""The name of the request that something is done for, which stands in every log line about it.
+"""Id of the request that the current task serves; every log line about it contains the id.
 
-nginx gives it, the portal takes it on, and it goes along to the launcher and the hub. Work that no
-request asked for has a name of its own.
+nginx assigns it, the portal adopts it and passes it on to the launcher and the hub. Background work
+gets an id of its own.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ _current: ContextVar[str] = ContextVar("request_id", default="")
 
 
 def current() -> str:
-    """What this task works for; "" for nothing in particular."""
+    """Return the request id of the current task, or "" if it has none."""
     return _current.get()
 
 
-def begin(given: str = "") -> str:
-    """From now on this task, and what it starts, works for the request of this name; one that has
-    none, or a name that can't be one, gets a new name."""
+def set_request_id(given: str = "") -> str:
+    """Set the request id of the current task and the tasks it starts, and return it.
+
+    A missing or malformed id is replaced by a new one.
+    """
     name = given if _SHAPE.fullmatch(given) else secrets.token_hex(16)
     _current.set(name)
     return name

@@ -1,4 +1,4 @@
-"""Which edition of this package is installed: the portal's and the nodes' must go together."""
+"""Hash of the installed package, because the portal's and the nodes' copies must match."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ HERE = Path(__file__).resolve().parent
 
 
 def edition() -> str:
-    """A hash of the programs that run on the nodes, and of what they import from here."""
-    told = hashlib.sha256()
+    """Return a hash of the programs that run on the nodes and of the modules they import."""
+    digest = hashlib.sha256()
     for path in sorted([*HERE.glob("*.py"), *HERE.glob("node/*.py")]):
-        told.update(path.name.encode() + b"\0" + path.read_bytes())
-    return told.hexdigest()[:16]
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Tasks that go on beside others, and their end."""
+"""Helper to end background tasks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 async def end_all(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Cancel them and wait until they have ended: only then may be closed what they use."""
+    """Cancel tasks and wait until they have ended; only then close the resources they use."""
     ending = [*tasks]
     for task in ending:
         task.cancel()

@@ -1,8 +1,7 @@
-"""Who a node program is, to whoever connects: a key that never leaves its process, and the
-certificate that the portal signs for it.
+"""TLS identity of a node program: a key that never leaves the process, and a certificate for it.
 
-The names in it are the portal's to choose; a request carries the key alone. Both lie in memory
-only, for what Python's ssl reads from a file is read from one without a name (memfd_create(2)).
+The portal signs the certificate and chooses its names; a request contains only the key. Both are in
+memory only: Python's ssl requires a file, so an anonymous one is used (memfd_create(2)).
 """
 
 from __future__ import annotations
@@ -18,48 +17,52 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from spawner.node.home import Home, HomeError, NotWanted, Refused
+from spawner.node.portal_client import HomeError, NotWanted, PortalClient, PortalRefused
 
 log = logging.getLogger("portal")
 
 EARLY = timedelta(minutes=30)
-"""The portal's certificates end an hour after the job should: who lives in the last half of that
-was given more time, and asks for another."""
+"""The portal's certificates end an hour after the job's time limit: a program that runs in the
+last half of that hour was given more time, and requests another certificate."""
 AGAIN_S = 60.0
 LOOK_S = 600.0
-"""A node's clock may be set meanwhile, so nobody sleeps longer than this."""
+"""Maximum sleep, because a node's clock may be changed."""
 
 
 class BadCertificate(HomeError):
-    """What the portal answered is no certificate for our key."""
+    """The portal's answer is no certificate for this key."""
 
 
-class Identity:
-    """`request` is what the portal signs; `context` is what a server takes, once `take` has put
-    the certificate into it. Connections that are open keep the certificate they began with."""
+class NodeIdentity:
+    """Key and certificate.
+
+    `request` is for the portal to sign; `context` is the server's TLS context, complete after
+    `take`. Open connections keep the certificate they began with.
+    """
 
     def __init__(self) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.minimum_version = ssl.TLSVersion.TLSv1_3
-        self.context.num_tickets = 0  # nginx comes anew each time, the portal keeps its connections
+        # tickets are useless: nginx never resumes, and the portal keeps its connections
+        self.context.num_tickets = 0
         self.ends_at = datetime.now(UTC)
 
     @property
     def request(self) -> str:
-        """PKCS #10, as PEM."""
+        """Return the certificate request: PKCS #10, as PEM."""
         builder = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([]))
         made = builder.sign(self._key, hashes.SHA256())
         return made.public_bytes(serialization.Encoding.PEM).decode()
 
     def take(self, certificate: str) -> None:
-        """From now on this is shown. Raises BadCertificate."""
+        """Serve this certificate from now on. Raises BadCertificate."""
         try:
-            self._take(certificate.encode())
+            self._load(certificate.encode())
         except (ValueError, ssl.SSLError) as error:
             raise BadCertificate(f"the portal's certificate can't be used: {error}") from error
 
-    def _take(self, certificate: bytes) -> None:
+    def _load(self, certificate: bytes) -> None:
         ends_at = x509.load_pem_x509_certificate(certificate).not_valid_after_utc
         private = self._key.private_bytes(
             serialization.Encoding.PEM,
@@ -75,12 +78,14 @@ class Identity:
 
 
 def keep_valid(
-    identity: Identity,
-    home: Home,
+    identity: NodeIdentity,
+    home: PortalClient,
     wait: Callable[[float], object] | None = None,
 ) -> None:
-    """Ask for another certificate before this one ends, for as long as the program is wanted.
-    For a thread of its own; `wait` is for tests."""
+    """Renew the certificate before it ends, as long as the portal wants the program.
+
+    Runs in its own thread; `wait` is for tests.
+    """
     pause = wait or threading.Event().wait
     while True:
         left = (identity.ends_at - EARLY - datetime.now(UTC)).total_seconds()
@@ -90,16 +95,16 @@ def keep_valid(
         try:
             identity.take(home.certificate(identity.request))
             log.info("the certificate is good until %s", identity.ends_at.isoformat())
-        except (NotWanted, Refused) as answer:
+        except (NotWanted, PortalRefused) as answer:
             log.info("no other certificate: %s", answer)
             return
         except HomeError as error:
             log.warning("no other certificate yet: %s", error)
-        pause(AGAIN_S)  # a new one may end soon, too: with the authority, or by this node's clock
+        pause(AGAIN_S)  # a new certificate may end soon too, with the CA's or by this node's clock
 
 
-def keep_valid_in_background(identity: Identity, home: Home) -> None:
-    """Until the process ends."""
+def keep_valid_in_background(identity: NodeIdentity, home: PortalClient) -> None:
+    """Start `keep_valid` in a daemon thread."""
     threading.Thread(
         target=keep_valid, args=(identity, home), name="certificate", daemon=True
     ).start()

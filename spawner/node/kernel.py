@@ -1,18 +1,22 @@
-"""Start a kernel, a terminal or a job's command in its environment, with clean variables.
+"""Start a kernel, a terminal or a job's command in its environment, with filtered variables.
 
-    python -I -m spawner.node.kernel [--keep NAME,NAME…] [--make FOLDER]… [--path PATH]
-        [--first FOLDER]… [--modules-init FILE [--module NAME]…] -- COMMAND…
+  python -I -m spawner.node.kernel [--keep NAME,NAME…] [--make FOLDER]… [--path PATH]
+      [--first FOLDER]… [--modules-init FILE [--module NAME]…] [--slurm FOLDER] -- COMMAND…
 
-Jupyter starts this in the place of a kernel. The server's environment holds secrets (the hub's
-token) and settings that would mislead what runs there (PYTHONPATH, LD_LIBRARY_PATH, conda's), so
-only the variables listed here pass, and those that the environment itself sets (`--keep`). They
-pass as they are: nothing reads them as shell. The folders are made, the modules loaded, then
-COMMAND takes this process's place, with its process id.
+Jupyter starts this instead of a kernel. The server's environment contains secrets (the hub's token)
+and settings that are wrong for the environment (PYTHONPATH, LD_LIBRARY_PATH, conda's), so only the
+variables listed here pass, and those that the environment itself sets (`--keep`). Their values pass
+unchanged, and no shell evaluates them. The folders are created, the modules loaded, then COMMAND
+replaces this process, with the same process id.
 
-A container has a PATH of its own, set inside. Without one, PATH is `--path` as the modules change
-it, behind the folders of `--first`.
+With `--slurm`, COMMAND starts a container whose PATH is to contain Slurm's programs: a folder with
+them is created in FOLDER, and its name replaces `{slurm}` in COMMAND (slurm_clients.py).
 
-Standard library only; it runs as the user, on the node, and knows nothing of Jupyter or Apptainer.
+A container has its own PATH, set inside. Without a container, PATH is `--path` as modified by the
+modules, after the folders of `--first`.
+
+Standard library only; it runs as the user, on the node, and is independent of Jupyter and
+Apptainer.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from spawner.node import modules
+from spawner.node import modules, slurm_clients
 from spawner.node.modules import ModuleProblem
 
 _PLACE = "HOME USER LOGNAME SHELL LANG LANGUAGE TZ TERM COLORTERM COLUMNS LINES TMPDIR"
@@ -40,15 +44,17 @@ _WORDS = f"SLURMD_NODENAME {_PLACE} {_GPUS} {_LIBRARIES} {_JUPYTER} {_PROXIES} {
 ALLOWED = frozenset(_WORDS.split())
 ALLOWED_PREFIXES = ("LC_", "SLURM_", "CUDA_MPS_", "OMP_", "XLA_", "TF_", "JAX_", "NCCL_")
 NEVER = frozenset({"SLURM_JWT"})
-# Apptainer reads these itself, and a shell in the container evaluates them.
+# Apptainer itself reads these, and a shell in the container evaluates them.
 NEVER_PREFIXES = ("APPTAINER", "SINGULARITY")
-OPTIONS = ("--keep", "--make", "--path", "--first", "--modules-init", "--module")
+OPTIONS = ("--keep", "--make", "--path", "--first", "--modules-init", "--module", "--slurm")
+SLURM_FIELD = "{slurm}"
+NO_SLURM = "/nonexistent"
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the arguments ask for."""
+    """Parsed arguments."""
 
     keep: frozenset[str]
     make: tuple[Path, ...]
@@ -57,14 +63,15 @@ class Request:
     first: tuple[str, ...] = ()
     modules_init: str | None = None
     modules: tuple[str, ...] = ()
+    slurm: Path | None = None
 
 
 class UsageError(Exception):
-    """The arguments make no sense; kernelspecs are written by us, so this is our mistake."""
+    """Invalid arguments; the portal writes kernelspecs, so this is a bug in the portal."""
 
 
 def parse(arguments: Sequence[str]) -> Request:
-    """Read the arguments up to `--`; the command after it is not looked at."""
+    """Parse the arguments up to `--`; the command after it is not inspected."""
     given: dict[str, list[str]] = {option: [] for option in OPTIONS}
     rest = list(arguments)
     while rest and rest[0] != "--":
@@ -82,12 +89,15 @@ def parse(arguments: Sequence[str]) -> Request:
         first=tuple(given["--first"]),
         modules_init=given["--modules-init"][-1] if given["--modules-init"] else None,
         modules=tuple(given["--module"]),
+        slurm=Path(given["--slurm"][-1]) if given["--slurm"] else None,
     )
 
 
 def filtered(environ: Mapping[str, str], keep: Collection[str]) -> dict[str, str]:
-    """The variables that pass. PATH is for Apptainer and its helpers, where nothing else is said;
-    the image has its own."""
+    """Return the variables that pass; PATH is for Apptainer and its helpers only.
+
+    The image has its own.
+    """
     passing = {
         name: value
         for name, value in environ.items()
@@ -99,7 +109,7 @@ def filtered(environ: Mapping[str, str], keep: Collection[str]) -> dict[str, str
 
 
 def surroundings(request: Request, environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables that the command gets. Raises ModuleProblem."""
+    """Return the command's variables. Raises ModuleProblem."""
     passing = {**filtered(environ, request.keep), "PATH": request.path}
     if request.modules_init is not None:
         loaded = modules.load(request.modules_init, request.modules, passing)
@@ -110,8 +120,11 @@ def surroundings(request: Request, environ: Mapping[str, str]) -> dict[str, str]
 
 
 def in_virtualenv(environ: Mapping[str, str], make: Sequence[Path]) -> dict[str, str]:
-    """The variables changed for a Python that is a virtualenv's: such a one knows no packages of a
-    user's own unless it is told where they are, and pip puts none there without being told."""
+    """Return the variables adapted for a Python in a virtualenv.
+
+    It ignores the user's packages unless PYTHONPATH contains their folder, and pip installs none
+    there without PIP_PREFIX.
+    """
     python = shutil.which("python3", path=environ.get("PATH"))
     mark = Path(python).parent.parent / "pyvenv.cfg" if python else None
     if "PIP_USER" not in environ or mark is None or not mark.is_file():
@@ -121,32 +134,58 @@ def in_virtualenv(environ: Mapping[str, str], make: Sequence[Path]) -> dict[str,
     return {**found, "PIP_PREFIX": environ["PYTHONUSERBASE"], "PYTHONPATH": ":".join(places)}
 
 
+def resolver(file: Path = Path("/etc/resolv.conf")) -> dict[str, str]:
+    """Return the variable without which Apptainer fails on a node that has no resolv.conf.
+
+    With it Apptainer writes one for the container instead of copying the node's.
+    """
+    return {} if file.exists() else {"APPTAINER_DNS": "127.0.0.1"}
+
+
+def with_slurm(
+    base: Path, command: Sequence[str], environ: Mapping[str, str]
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the command and the variables of a container that has Slurm's programs."""
+    outside = {**filtered(os.environ, ()), "PATH": os.environ.get("PATH", SYSTEM_PATH)}
+    hidden = environ.keys() - outside.keys()
+    try:
+        folder = slurm_clients.start(base, outside, hidden)
+    except OSError as error:
+        _warn(0, f"Slurm's commands can't be set up in {base} ({error.strerror})")
+        folder = None
+    programs = f"{folder}/bin" if folder is not None else NO_SLURM
+    words = tuple(word.replace(SLURM_FIELD, programs) for word in command)
+    return words, {**environ, **({slurm_clients.VARIABLE: str(folder)} if folder else {})}
+
+
 def main(arguments: Sequence[str]) -> NoReturn:
-    """Become the command. Exits with 2, 126 or 127 and a line on stderr when that can't be."""
+    """Exec the command; on failure exit with 2, 126 or 127 and a line on stderr."""
     try:
         request = parse(arguments)
     except UsageError as error:
-        sys.exit(_complain(2, f"{error}\n{__doc__}"))
+        sys.exit(_warn(2, f"{error}\n{__doc__}"))
     for folder in request.make:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            # A full home is no reason not to compute: only `pip install` will fail, and say so.
-            _complain(0, f"{folder} can't be made ({error.strerror}): packages can't be installed")
+            # A full home does not prevent computing: only `pip install` will fail, with an error.
+            _warn(0, f"{folder} can't be made ({error.strerror}): packages can't be installed")
     command = request.command
     try:
-        environ = surroundings(request, os.environ)
+        environ = {**surroundings(request, os.environ), **resolver()}
     except ModuleProblem as problem:
-        sys.exit(_complain(126, f"{problem}"))
+        sys.exit(_warn(126, f"{problem}"))
+    if request.slurm is not None:
+        command, environ = with_slurm(request.slurm, command, environ)
     try:
         os.execvpe(command[0], command, environ)  # noqa: S606 - an argument list, no shell
     except FileNotFoundError:
-        sys.exit(_complain(127, f"{command[0]} is not installed on this node"))
+        sys.exit(_warn(127, f"{command[0]} is not installed on this node"))
     except OSError as error:
-        sys.exit(_complain(126, f"{command[0]} can't be run: {error.strerror}"))
+        sys.exit(_warn(126, f"{command[0]} can't be run: {error.strerror}"))
 
 
-def _complain(code: int, text: str) -> int:
+def _warn(code: int, text: str) -> int:
     print(f"portal: {text}", file=sys.stderr, flush=True)
     return code
 

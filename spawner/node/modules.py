@@ -1,7 +1,7 @@
-"""Load environment modules into a set of variables: Lmod's, or Environment Modules'.
+"""Loader for environment modules (Lmod or Environment Modules), applied to a set of variables.
 
-`module` is a function of the shell, so bash loads them and says which variables there are then.
-The names are arguments of a fixed script; nothing of them is read as shell. Standard library only.
+`module` is a shell function, so bash loads the modules and prints the resulting variables. The
+names are arguments of a fixed script and never evaluated by the shell. Standard library only.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 
 NO_COMMAND = 90
 NOT_LOADED = 91
-MAX_SAID = 600
+MAX_OUTPUT = 600
 OF_BASH = frozenset({"_", "SHLVL", "PWD", "OLDPWD"})
-# Whatever the modules print goes to stderr; stdout is for the answer. Environment Modules before 4
-# report success for what they could not load, so what is loaded is looked at, too.
+# Output of the modules goes to stderr; stdout is for the answer. Environment Modules before 4
+# report success for modules that failed to load, so check the loaded ones too.
 _SCRIPT = f"""\
 exec 3>&1 1>&2
 init=$1; shift
@@ -40,35 +40,35 @@ exec /usr/bin/env -0 >&3
 
 
 class ModuleProblem(Exception):
-    """Modules that can't be loaded, in a sentence for the user."""
+    """Modules cannot be loaded; the message is a sentence for the user."""
 
 
 def load(init: str, names: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables after loading these modules, in their order, on top of `environ`.
+    """Return the variables after loading these modules in order, on top of `environ`.
 
-    Raises ModuleProblem, which names the module and the node.
+    Raises ModuleProblem, whose message names the module and the node.
     """
     bash = ["/bin/bash", "--noprofile", "--norc", "-c", _SCRIPT, "modules", init, *names]
     done = subprocess.run(bash, env=dict(environ), capture_output=True, check=False)
     answer = done.stdout.decode(errors="surrogateescape")
     if done.returncode != 0:
-        said = done.stderr.decode(errors="replace")
-        raise ModuleProblem(_sentence(done.returncode, init, answer, said))
+        stderr = done.stderr.decode(errors="replace")
+        raise ModuleProblem(_format_problem(done.returncode, init, answer, stderr))
     pairs = (entry.partition("=") for entry in answer.split("\0") if "=" in entry)
     loaded = {name: value for name, _, value in pairs}
-    # what is bash's own says nothing of the modules
+    # omit variables that bash itself sets
     return {name: value for name, value in loaded.items() if name not in OF_BASH - environ.keys()}
 
 
 def node_name() -> str:
-    """The node as Slurm calls it."""
+    """Return the node's name in Slurm."""
     return os.environ.get("SLURMD_NODENAME") or socket.gethostname().partition(".")[0]
 
 
-def _sentence(code: int, init: str, name: str, said: str) -> str:
-    """What happened, in one line, with what the module system itself says of it."""
-    # the first paragraph; Lmod has general advice after it
-    why = " ".join(said.strip().partition("\n\n")[0].split())[:MAX_SAID]
+def _format_problem(code: int, init: str, name: str, stderr: str) -> str:
+    """Return the problem in one line, with the module system's own message."""
+    # the first paragraph; Lmod prints general advice after it
+    why = " ".join(stderr.strip().partition("\n\n")[0].split())[:MAX_OUTPUT]
     if code == NOT_LOADED:
         return f"the module {name} can't be loaded on {node_name()}: {why or 'no reason was told'}"
     if code == NO_COMMAND:

@@ -1,10 +1,10 @@
-"""The session's node program: `python -I -m spawner.node.session CONFIG.json`, run by Slurm as the
-user. It binds a port, calls home, and becomes the user's JupyterLab.
+"""Node program of a session: `python -I -m spawner.node.session CONFIG.json`.
 
-Two things go on at once, for each takes as long as the other: one thread calls the portal and
-waits for the hub's environment, the main thread imports Jupyter. It knows config.json (whose
-content `spawner/scripts.py` describes) and the portal's /node routes; of Slurm only the node's
-name.
+Slurm runs it as the user. It binds a port, calls the portal, and becomes the user's JupyterLab. Two
+tasks run in parallel, because each takes as long as the other: one thread calls the portal and
+waits for the hub's environment, while the main thread imports Jupyter. It depends on config.json
+(described in `spawner/catalog/launch_files.py`) and the portal's /node routes; of Slurm it uses
+only the node's name.
 """
 
 from __future__ import annotations
@@ -31,20 +31,21 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
-from spawner.node import place
-from spawner.node.home import Home, HomeError, NotWanted
+from spawner.node import workdir
+from spawner.node.portal_client import HomeError, NotWanted, PortalClient
 
 log = logging.getLogger("portal")
 
 SECRETS = ("JUPYTERHUB_API_TOKEN", "JPY_API_TOKEN")
 HUB_PREFIX = "JUPYTERHUB_"
+KERNEL_STARTUP = Path(__file__).parents[1] / "catalog/kernel/startup.py"
 TRUSTED = "SSL_CERT_FILE"
-"""Where OpenSSL looks for authorities (openssl-env(7))."""
+"""Variable with OpenSSL's CA file (openssl-env(7))."""
 
 
 @dataclass
-class Clock:
-    """When each part of the start was done, for the log and the portal's timeline."""
+class StartTimeline:
+    """Time at which each step of the start was done, for the log and the portal's timeline."""
 
     marks: dict[str, str] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
@@ -55,42 +56,47 @@ class Clock:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the session to its end; the exit status is what Slurm's accounting will show."""
-    clock = Clock()
-    place.log_to_stderr()
-    signal.signal(signal.SIGTERM, _leave)
+    """Run the session to its end; the exit status appears in Slurm's accounting."""
+    clock = StartTimeline()
+    workdir.log_to_stderr()
+    signal.signal(signal.SIGTERM, _exit_on_signal)
     try:
-        config = place.read_config(Path(arguments[0]))
-        home = Home(
+        config = workdir.read_config(Path(arguments[0]))
+        home = PortalClient(
             config["portal_url"],
             "sessions",
             config["uuid"],
             config["secret"],
             ca=config.get("portal_ca"),
         )
-    except (place.PlaceError, LookupError):
+    except (workdir.PlaceError, LookupError):
         log.exception("this session can't start")
         return 1
-    return _tell_the_end(home, config, clock)
+    return _run_and_report(home, config, clock)
 
 
-def _tell_the_end(home: Home, config: dict[str, Any], clock: Clock) -> int:
-    """Run, and let the portal know how it ended, in the user's words where it failed. The port is
-    kept until the portal knows, or a neighbour could take it and be sent the owner's cookies."""
+def _run_and_report(home: PortalClient, config: dict[str, Any], clock: StartTimeline) -> int:
+    """Run, and report the end to the portal, after a failure with an explanation for the user.
+
+    The port stays bound until the portal knows: otherwise another user's program could take it and
+    receive the owner's cookies.
+    """
     with contextlib.ExitStack() as kept:
-        return _end_of(home, config, clock, kept)
+        return _run_until_end(home, config, clock, kept)
 
 
-def _end_of(home: Home, config: dict[str, Any], clock: Clock, kept: contextlib.ExitStack) -> int:
+def _run_until_end(
+    home: PortalClient, config: dict[str, Any], clock: StartTimeline, kept: contextlib.ExitStack
+) -> int:
     try:
         node_name = os.environ.get("SLURMD_NODENAME")
-        listener = kept.enter_context(place.bind(home.portal_url, node_name))
+        listener = kept.enter_context(workdir.bind(home.portal_url, node_name))
         clock.mark("bound")
         _run(home, config, clock, listener)
     except NotWanted as answer:
         log.info("%s", answer)
         return 0
-    except (HomeError, place.PlaceError, OSError, ImportError, LookupError, ServerError) as error:
+    except (HomeError, workdir.PlaceError, OSError, ImportError, LookupError, ServerError) as error:
         log.exception("this session failed")
         home.report("failed", explain(error))
         return 1
@@ -99,15 +105,17 @@ def _end_of(home: Home, config: dict[str, Any], clock: Clock, kept: contextlib.E
 
 
 class ServerError(Exception):
-    """JupyterLab gave up while it was starting; its log says why."""
+    """JupyterLab failed while starting; the reason is in its log."""
 
 
-def _run(home: Home, config: dict[str, Any], clock: Clock, listener: socket.socket) -> None:
+def _run(
+    home: PortalClient, config: dict[str, Any], clock: StartTimeline, listener: socket.socket
+) -> None:
     port = listener.getsockname()[1]
     wants_tls = bool(config.get("tls"))
-    call = _in_background(lambda: _call_home(home, port, clock, wants_tls=wants_tls))
-    folder = place.folder_path(config)
-    place.make_folder(folder)
+    call = _in_background(lambda: _call_portal(home, port, clock, wants_tls=wants_tls))
+    folder = workdir.folder_path(config)
+    workdir.make_folder(folder)
     try:
         write_files(folder, config)
         set_environment(folder, config)
@@ -126,15 +134,17 @@ def _run(home: Home, config: dict[str, Any], clock: Clock, listener: socket.sock
 
 
 Answered = tuple[dict[str, Any], ssl.SSLContext | None]
-"""What to become, and with whose certificate; None: the portal wants none shown."""
+"""Environment to apply and TLS context to serve with; None: the portal wants plain HTTP."""
 
 
-def _call_home(home: Home, port: int, clock: Clock, *, wants_tls: bool) -> Answered:
+def _call_portal(
+    home: PortalClient, port: int, clock: StartTimeline, *, wants_tls: bool
+) -> Answered:
     tls = None
     if wants_tls:
         from spawner.node import identity  # noqa: PLC0415 - takes a while, and few need it
 
-        own = identity.Identity()
+        own = identity.NodeIdentity()
         certificate = home.hello(port, dict(clock.marks), own.request)
         if certificate is not None:
             own.take(certificate)
@@ -149,7 +159,7 @@ def _call_home(home: Home, port: int, clock: Clock, *, wants_tls: bool) -> Answe
 
 
 def _in_background(work: Callable[[], Answered]) -> Future[Answered]:
-    """Run in a daemon thread, so that a long poll never holds up the end of the process."""
+    """Run in a daemon thread, so that a long poll never delays the end of the process."""
     future: Future[Answered] = Future()
 
     def target() -> None:
@@ -166,13 +176,15 @@ def _in_background(work: Callable[[], Answered]) -> Future[Answered]:
 
 
 def _import_server() -> ModuleType:
-    """Import Jupyter, with nothing on PATH: importing JupyterLab runs `node` if it finds one,
-    and takes an empty PATH for the usual one."""
+    """Import Jupyter with an unusable PATH, as importing JupyterLab runs `node` if it finds it.
+
+    An empty PATH would mean the default one.
+    """
     path = os.environ.get("PATH", os.defpath)
     os.environ["PATH"] = os.devnull
-    gc.disable()  # nothing of 800 modules is garbage, and looking for some takes time
+    gc.disable()  # nothing in 800 modules is garbage, and searching takes time
     try:
-        from spawner.node import server  # noqa: PLC0415 - the point is when
+        from spawner.node.jupyter import server  # noqa: PLC0415 - the time of the import matters
     finally:
         os.environ["PATH"] = path
         gc.freeze()
@@ -182,9 +194,11 @@ def _import_server() -> ModuleType:
 
 @contextlib.contextmanager
 def trusting(authority: str | None, folder: Path) -> Iterator[None]:
-    """While this lasts, the site's authority is the one that the node trusts. The hub's client,
-    which is not ours, asks for that when it is imported and never again; what the user's own
-    programs trust is left alone."""
+    """Make the site's CA the one that the node trusts, for the duration of the context.
+
+    The hub's client, which is a third-party module, reads the setting only when it is imported.
+    Programs of the user are not affected.
+    """
     if authority is None:
         yield
         return
@@ -202,10 +216,13 @@ def trusting(authority: str | None, folder: Path) -> Iterator[None]:
 
 
 def write_files(folder: Path, config: Mapping[str, Any]) -> None:
-    """Kernelspecs and JupyterLab's settings into the node-local folder; the logdir too, whose
-    absence a session survives."""
+    """Write kernelspecs, kernels' startup file and JupyterLab's settings to the node-local folder.
+
+    Create the logdir too; a session works without it.
+    """
     for name, spec in config["kernelspecs"].items():
         _write_json(folder / "kernels" / name / "kernel.json", spec)
+    shutil.copyfile(KERNEL_STARTUP, folder / workdir.KERNEL_STARTUP)
     lab = folder / "lab"
     _write_json(lab / "overrides.json", config["lab"].get("overrides", {}))
     _write_json(lab / "page_config.json", config["lab"].get("page_config", {}))
@@ -221,7 +238,7 @@ def _write_json(path: Path, value: Any) -> None:
 
 
 def set_environment(folder: Path, config: Mapping[str, Any]) -> None:
-    """What kernels and terminals are to find, and where Jupyter puts its sockets."""
+    """Set the variables for kernels and terminals, and Jupyter's folder for sockets."""
     os.environ["JUPYTER_RUNTIME_DIR"] = str(folder)
     os.environ["PORTAL_LOGDIR"] = str(config["logdir"])
     home = os.environ.setdefault("HOME", pwd.getpwuid(os.getuid()).pw_dir)
@@ -229,7 +246,7 @@ def set_environment(folder: Path, config: Mapping[str, Any]) -> None:
     try:
         os.chdir(home)
     except OSError as error:
-        raise place.PlaceError(
+        raise workdir.PlaceError(
             f"your home folder {home} can't be reached on the node: {error.strerror}"
         ) from error
 
@@ -237,7 +254,7 @@ def set_environment(folder: Path, config: Mapping[str, Any]) -> None:
 def apply_environment(
     answer: Mapping[str, Any], address: tuple[Any, ...], scheme: str = "http"
 ) -> None:
-    """The hub's environment into ours; only the hub's own names, and our own address."""
+    """Set the variables supplied by the hub, restricted to its own names, and the server's URL."""
     for name, value in answer["env"].items():
         if name.startswith(HUB_PREFIX):
             os.environ[name] = str(value)
@@ -246,7 +263,7 @@ def apply_environment(
 
 
 def for_folder(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Configuration with `{runtime_dir}` replaced by the node-local folder, at any depth."""
+    """Return the configuration with `{runtime_dir}` replaced by the folder, at any depth."""
     return {name: _replace(value, str(folder)) for name, value in settings.items()}
 
 
@@ -262,7 +279,7 @@ def _replace(value: Any, folder: str) -> Any:
 
 @contextlib.contextmanager
 def _server_errors() -> Iterator[None]:
-    """Jupyter exits where it fails; only a status other than 0 is a failure."""
+    """Turn an exit of Jupyter with a status other than 0 into a ServerError."""
     try:
         yield
     except SystemExit as leaving:
@@ -271,7 +288,7 @@ def _server_errors() -> Iterator[None]:
 
 
 def explain(error: BaseException) -> str:
-    """One or two sentences for the user who waits for this session."""
+    """Return one or two sentences for the user who waits for this session."""
     if isinstance(error, ImportError):
         return (
             "JupyterLab could not be loaded on the node: "
@@ -288,8 +305,8 @@ def explain(error: BaseException) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
-def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
-    """SIGTERM before the server has a handler of its own."""
+def _exit_on_signal(_number: int, _frame: FrameType | None) -> NoReturn:
+    """Handle SIGTERM until the server installs its own handler."""
     raise SystemExit(0)
 
 

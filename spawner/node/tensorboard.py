@@ -1,16 +1,18 @@
-"""TensorBoard's node program: `python -I -m spawner.node.tensorboard CONFIG.json`, run by Slurm as
-the user, in a job of its own or as a step of a running one.
+"""Node program of a TensorBoard: `python -I -m spawner.node.tensorboard CONFIG.json`.
 
-Two processes, for the portal can't be called from a network of one's own: this one calls home and
-ends the other; the other serves TensorBoard on a socket that was opened before it moved. Every
-request must carry the guard's secret, for whoever is on the cluster's network can reach the port.
-It knows config.json (see `spawner/scripts.py`) and the portal's /node routes, and no Slurm.
+Slurm runs it as the user, in a separate job or as a step of a running one. There are two processes,
+because the portal is unreachable from a private network namespace: this one calls the portal and
+ends the other; the other serves TensorBoard on a socket that was opened before it changed its
+namespace. Every request must be signed with the guard's key, because any host on the cluster's
+network can reach the port. This process keeps the port until the portal knows that TensorBoard has
+ended: otherwise another user's program on the node could take it and receive the next requests. The
+program depends on config.json (see `spawner/catalog/launch_files.py`) and the portal's /node
+routes, and not on Slurm.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hmac
 import logging
 import os
 import shutil
@@ -18,13 +20,16 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from spawner.node import netns, place
-from spawner.node.home import Home, HomeError, NotWanted
+from spawner import guard
+from spawner.node import workdir
+from spawner.node.network import namespace
+from spawner.node.portal_client import HomeError, NotWanted, PortalClient
 
 log = logging.getLogger("portal")
 
@@ -35,7 +40,7 @@ LISTENING = "listening"
 TERM_WAIT_S = 5.0
 BACKLOG = 128
 INNER = "tensorboard"
-"""The name of the socket behind the TLS."""
+"""Name of the socket behind the TLS relay."""
 
 Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
@@ -43,44 +48,46 @@ Wsgi = Callable[[Environ, StartResponse], Iterable[bytes]]
 
 
 class TensorboardError(Exception):
-    """TensorBoard didn't come up or came to an end by itself; the message is for the user."""
+    """TensorBoard did not start, or ended by itself; the message is for the user."""
 
 
 def main(arguments: list[str]) -> int:
-    """Run TensorBoard to its end; the exit status is what Slurm's accounting will show."""
-    place.log_to_stderr()
+    """Run TensorBoard to its end; the exit status appears in Slurm's accounting."""
+    workdir.log_to_stderr()
     try:
-        config = place.read_config(Path(arguments[0]))
+        config = workdir.read_config(Path(arguments[0]))
         name = config.get("tensorboard_id", config["uuid"])
-        home = Home(
+        home = PortalClient(
             config["portal_url"],
             "tensorboards",
             name,
             config["secret"],
             ca=config.get("portal_ca"),
         )
-    except (place.PlaceError, LookupError):
+    except (workdir.PlaceError, LookupError):
         log.exception("TensorBoard can't start")
         return 1
-    try:
-        _supervise(home, config)
-    except NotWanted as answer:
-        log.info("%s", answer)
+    with contextlib.ExitStack() as until_reported:
+        try:
+            listener = workdir.bind(home.portal_url, os.environ.get("SLURMD_NODENAME"))
+            until_reported.enter_context(listener)
+            _supervise(home, config, listener)
+        except NotWanted as answer:
+            log.info("%s", answer)
+            return 0
+        except (HomeError, workdir.PlaceError, TensorboardError, OSError, LookupError) as error:
+            log.exception("TensorBoard failed")
+            home.report("failed", f"TensorBoard could not run: {error}")
+            return 1
+        home.report("exiting", "TensorBoard was ended")
         return 0
-    except (HomeError, place.PlaceError, TensorboardError, OSError, LookupError) as error:
-        log.exception("TensorBoard failed")
-        home.report("failed", f"TensorBoard could not run: {error}")
-        return 1
-    home.report("exiting", "TensorBoard was ended")
-    return 0
 
 
-def _supervise(home: Home, config: dict[str, Any]) -> None:
-    """Start the serving process, say hello once it listens, and stay until either ends."""
-    folder = place.folder_path(config)
-    listener = place.bind(home.portal_url, os.environ.get("SLURMD_NODENAME"))
-    place.make_folder(folder)
-    inner = _inner(folder) if config.get("tls") else listener
+def _supervise(home: PortalClient, config: dict[str, Any], listener: socket.socket) -> None:
+    """Start the serving process, call the portal once it listens, and wait until either ends."""
+    folder = workdir.folder_path(config)
+    workdir.make_folder(folder)
+    inner = _make_inner_socket(folder) if config.get("tls") else listener
     reading, writing = os.pipe()
     parent = os.getpid()
     child = os.fork()
@@ -88,14 +95,14 @@ def _supervise(home: Home, config: dict[str, Any]) -> None:
         os.close(reading)
         if inner is not listener:
             listener.close()
-        _child(config, folder, inner, writing, parent)
+        _run_child(config, folder, inner, writing, parent)
     os.close(writing)
     if inner is not listener:
         inner.close()
-    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGTERM, _raise_ended)
     try:
-        _must_listen(_read_all_or_line(reading))
-        _open(home, listener, folder if inner is not listener else None)
+        _require_listening(_read_first_line(reading))
+        _call_and_relay(home, listener, folder if inner is not listener else None)
         _in_background(lambda: _end_when_unwanted(home, child))
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         child = 0
@@ -105,31 +112,35 @@ def _supervise(home: Home, config: dict[str, Any]) -> None:
         pass
     finally:
         if child:
-            _end(child)
+            _terminate(child)
         os.close(reading)
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _inner(folder: Path) -> socket.socket:
-    """Where TensorBoard serves when this process has the TLS: a socket in the 0700 folder, which
-    is there for the other process in whatever network that is."""
+def _make_inner_socket(folder: Path) -> socket.socket:
+    """Return the socket on which TensorBoard serves if this process runs the TLS relay.
+
+    It is in the 0700 folder, where it is reachable from any network namespace.
+    """
     inner = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     inner.bind(str(folder / INNER))
     return inner
 
 
-def _open(home: Home, listener: socket.socket, folder: Path | None) -> None:
-    """Say hello; with a folder, show the certificate that the portal gives, and pass on what comes
-    to the socket there. A portal that gives none any more wants to be spoken to in the clear."""
+def _call_and_relay(home: PortalClient, listener: socket.socket, folder: Path | None) -> None:
+    """Call the portal; with a folder, serve TLS and forward connections to the socket there.
+
+    A portal that no longer issues certificates expects plain HTTP.
+    """
     port = listener.getsockname()[1]
     if folder is None:
-        listener.close()  # the child has it
         home.hello(port)
         return
-    from spawner.node import identity, tls_relay  # noqa: PLC0415 - takes a while, and few need it
+    from spawner.node import identity  # noqa: PLC0415 - takes a while, and few need it
+    from spawner.node.network import tls_relay  # noqa: PLC0415 - takes a while, and few need it
 
-    own = identity.Identity()
-    listener.listen(BACKLOG)  # whoever is told of the port by the answer to hello can connect
+    own = identity.NodeIdentity()
+    listener.listen(BACKLOG)  # the portal may connect as soon as it has answered
     certificate = home.hello(port, request=own.request)
     if certificate is not None:
         own.take(certificate)
@@ -138,8 +149,11 @@ def _open(home: Home, listener: socket.socket, folder: Path | None) -> None:
     tls_relay.serve_in_background(listener, context, folder / INNER)
 
 
-def _end_when_unwanted(home: Home, child: int) -> None:
-    """A step of somebody's running job has nobody but the portal to say that it should end."""
+def _end_when_unwanted(home: PortalClient, child: int) -> None:
+    """End the child when the portal no longer wants it.
+
+    A step of a running job has no other signal.
+    """
     home.while_wanted()
     with contextlib.suppress(ProcessLookupError):
         os.kill(child, signal.SIGTERM)
@@ -150,27 +164,27 @@ def _in_background(work: Callable[[], None]) -> None:
 
 
 class _Ended(Exception):
-    """We were asked to end."""
+    """SIGTERM was received."""
 
 
-def _leave(_number: int, _frame: FrameType | None) -> None:
+def _raise_ended(_number: int, _frame: FrameType | None) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
     raise _Ended
 
 
-def _read_all_or_line(descriptor: int) -> str:
-    """What the child says first: LISTENING, a reason, or nothing when it died silently."""
+def _read_first_line(descriptor: int) -> str:
+    """Return the child's first line: LISTENING, a reason, or nothing if it died silently."""
     with open(descriptor, "rb", closefd=False) as pipe:
         return pipe.readline(REASON_BYTES).decode(errors="replace").strip()
 
 
-def _must_listen(said: str) -> None:
-    if said != LISTENING:
-        raise TensorboardError(said or "it ended while starting; its log says why")
+def _require_listening(first_line: str) -> None:
+    if first_line != LISTENING:
+        raise TensorboardError(first_line or "it ended while starting; its log says why")
 
 
-def _end(child: int) -> None:
-    """Ask the child to end, make it after a while, and reap it."""
+def _terminate(child: int) -> None:
+    """Terminate the child, kill it after a while, and reap it."""
     os.kill(child, signal.SIGTERM)
     timer = threading.Timer(TERM_WAIT_S, os.kill, (child, signal.SIGKILL))
     timer.start()
@@ -178,11 +192,13 @@ def _end(child: int) -> None:
     timer.cancel()
 
 
-def _child(
+def _run_child(
     config: dict[str, Any], folder: Path, listener: socket.socket, writing: int, parent: int
 ) -> None:
-    """The serving process, from fork to exit; never returns. Whatever goes wrong is logged here
-    and told to the other process, for nothing is left above to do so."""
+    """Run the serving process from fork to exit; never return.
+
+    All errors are logged here and sent to the other process, because no caller can handle them.
+    """
     status = 1
     try:
         status = _serve(config, folder, listener, writing, parent)
@@ -200,26 +216,25 @@ def _child(
 def _serve(
     config: dict[str, Any], folder: Path, listener: socket.socket, writing: int, parent: int
 ) -> int:
-    private = _private_network()
-    netns.die_with(parent)
-    _private_files(folder)
+    private = _enter_private_network()
+    namespace.die_with(parent)
+    _use_private_files(folder)
     logdir = Path(config["logdir"])
     logdir.mkdir(parents=True, exist_ok=True)
-    from tensorboard import default, program  # noqa: PLC0415 - only after the move
-
-    guard = config.get("guard", config["secret"])
+    from tensorboard import default, program  # noqa: PLC0415 - only in the new namespace
 
     def make_server(app: Wsgi, flags: Any) -> GuardedServer:
-        return GuardedServer(guarded(app, guard), listener, config["path_prefix"], writing)
+        safe = guarded(app, config["guard_key"])
+        return GuardedServer(safe, listener, config["path_prefix"], writing)
 
     board = program.TensorBoard(plugins=default.get_plugins(), server_class=make_server)
-    board._register_info = lambda _server: None  # it would write a file that everyone may change
+    board._register_info = lambda _server: None  # it would write a file that all users can change
     board.configure(argv=arguments_for(logdir, config["path_prefix"], private=private))
     return int(board.main())
 
 
 def arguments_for(logdir: Path, path_prefix: str, *, private: bool) -> list[str]:
-    """TensorBoard's own command line: the fast data server only where nobody else can ask it."""
+    """Return TensorBoard's command line, with the fast data server only in a private namespace."""
     return [
         "tensorboard",
         f"--logdir={logdir}",
@@ -228,9 +243,9 @@ def arguments_for(logdir: Path, path_prefix: str, *, private: bool) -> list[str]
     ]
 
 
-def _private_network() -> bool:
+def _enter_private_network() -> bool:
     try:
-        netns.enter_private_network()
+        namespace.enter_private_network()
     except OSError as error:
         log.warning(
             "no network of its own (%s): TensorBoard reads the logs itself, more slowly", error
@@ -239,32 +254,42 @@ def _private_network() -> bool:
     return True
 
 
-def _private_files(folder: Path) -> None:
-    """Temporary files into the 0700 folder, and nothing in the home but the logdir."""
+def _use_private_files(folder: Path) -> None:
+    """Move temporary files to the 0700 folder, so that only the logdir of the home is used."""
     for name in ("TMPDIR", "TMP", "TEMP", "XDG_CACHE_HOME"):
         os.environ[name] = str(folder)
     os.environ.pop("PYTHONPATH", None)
 
 
-def guarded(app: Wsgi, secret: str) -> Wsgi:
-    """`app` for those who know the secret; 403 for all others, whatever they ask."""
-    expected = secret.encode()
+def guarded(app: Wsgi, key: str, now_s: Callable[[], float] = time.time) -> Wsgi:
+    """Wrap `app` to serve only requests signed with the key, with proof in each answer.
 
-    def guard(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-        given = str(environ.pop("HTTP_X_PORTAL_SECRET", ""))
-        if hmac.compare_digest(given.encode(), expected):
-            return app(environ, start_response)
+    All other requests get 403.
+    """
+
+    def check(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        method, target = str(environ.get("REQUEST_METHOD")), str(environ.get("REQUEST_URI"))
+        signature = str(environ.pop("HTTP_X_PORTAL_SIGNATURE", ""))
+
+        def start_proven(status: str, headers: list[tuple[str, str]], *error: Any) -> Any:
+            proof = (guard.PROOF_HEADER, guard.prove(key, signature))
+            return start_response(status, [*headers, proof], *error)
+
+        if guard.is_signed(key, method, target, signature, now_s()):
+            return app(environ, start_proven)
         body = b"Forbidden"
         headers = [("Content-Type", "text/plain"), ("Content-Length", str(len(body)))]
         start_response("403 Forbidden", headers)
         return [body]
 
-    return guard
+    return check
 
 
 class GuardedServer:
-    """What TensorBoard takes for its web server (`program.TensorBoardServer`): waitress on our
-    socket, where a slow client holds no thread."""
+    """Web server for TensorBoard (`program.TensorBoardServer`): waitress on an existing socket.
+
+    In waitress a slow client does not occupy a thread.
+    """
 
     def __init__(self, app: Wsgi, listener: socket.socket, path_prefix: str, writing: int) -> None:
         self._app = app

@@ -1,9 +1,11 @@
-"""The terminals of a session: the user's own shell on the node, or one inside an environment.
+"""Terminals of a session: the user's login shell on the node, or a shell inside an environment.
 
-jupyter_server makes one SessionTerminals (`TerminalsExtensionApp.terminal_manager_class`) and calls
-`new_terminal` for each request. A terminal named `env_KERNEL` opens the command that the kernel's
-specification carries for it; every other one is the login shell. What a request says about the
-command is dropped, and no terminal inherits the server's secrets.
+jupyter_server creates one SessionTerminals (`TerminalsExtensionApp.terminal_manager_class`) and
+calls `new_terminal` for each request. A terminal named `env_KERNEL` runs the command in the
+metadata of the kernel's specification; every other one is the login shell. Commands in a request
+are ignored, and no terminal inherits the server's secrets.
+
+Configurations of queued sessions name this module, so it stays where it is.
 """
 
 from __future__ import annotations
@@ -32,8 +34,11 @@ FROM_REQUEST = frozenset({"name", "cwd"})
 
 
 def terminal_environ(environ: Mapping[str, str]) -> dict[str, str]:
-    """The server's environment without what is the server's alone: tokens, and settings that would
-    point the user's own Jupyter and Python at the portal's."""
+    """Return the server's environment without variables that are only for the server.
+
+    These are tokens, and settings with which the user's own Jupyter and Python would use the
+    portal's.
+    """
     return {
         name: value
         for name, value in environ.items()
@@ -42,7 +47,7 @@ def terminal_environ(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def login_shell() -> list[str]:
-    """The user's shell as the directory names it, or bash where that can't be run."""
+    """Return the user's shell from the user database, or bash if that cannot be run."""
     shell = pwd.getpwuid(os.getuid()).pw_shell
     if not os.access(shell, os.X_OK) or shell.endswith(("/nologin", "/false")):
         shell = shutil.which("bash") or "/bin/sh"
@@ -50,41 +55,42 @@ def login_shell() -> list[str]:
 
 
 def hang_up(leader: int) -> None:
-    """Tell everything in a terminal's session but its leader that the terminal is gone.
+    """Send SIGHUP to all processes in a terminal's session except its leader.
 
-    In a container the leader is Apptainer's own process, which passes no SIGHUP on. Killed in its
-    turn it would leave the process that mounts the image behind, for as long as the job lasts.
+    In a container the leader is Apptainer's own process, which does not forward SIGHUP. If it were
+    killed, it would leave the process that mounts the image behind until the job ends.
     """
     for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has ended meanwhile, or is someone else's
-            # the fields after the command, which may hold anything but ends with the last ")"
+        with contextlib.suppress(OSError):  # it has ended, or has another owner
+            # The command may contain anything, but ends with the last ")"; the other fields follow
+            # it.
             fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
             if int(fields[3]) == leader != int(folder.name):
                 os.kill(int(folder.name), signal.SIGHUP)
 
 
-async def _ended(process: Any, timeout_s: float) -> None:
-    """Wait until the process has ended, or for as long as is given."""
+async def _wait_ended(process: Any, timeout_s: float) -> None:
+    """Wait until the process has ended, at most for `timeout_s`."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_s
-    while process.isalive() and loop.time() < deadline:  # noqa: ASYNC110 - nothing tells it
+    while process.isalive() and loop.time() < deadline:  # noqa: ASYNC110 - there is no event for it
         await asyncio.sleep(0.02)
 
 
 class SessionTerminals(TerminalManager):  # type: ignore[misc]
-    """jupyter_server's terminals, with the commands that a session offers."""
+    """Terminal manager of jupyter_server with the commands that a session offers."""
 
     def new_terminal(self, **kwargs: Any) -> PtyWithClients:
-        """Open a terminal. Raises HTTPError 404 for an environment that the session hasn't got."""
+        """Open a terminal. Raises HTTPError 404 if the session lacks the environment."""
         asked = {name: value for name, value in kwargs.items() if name in FROM_REQUEST}
         name = str(asked.get("name", ""))
         if not name.startswith(PREFIX):
             return super().new_terminal(**asked, shell_command=login_shell())
-        command, env = self._environment(name.removeprefix(PREFIX))
+        command, env = self._get_command(name.removeprefix(PREFIX))
         return super().new_terminal(**asked, shell_command=command, extra_env=env)
 
     def make_term_env(self, **kwargs: Any) -> dict[str, str]:
-        """The variables of a terminal; called by `new_terminal`."""
+        """Return the variables of a terminal; called by `new_terminal`."""
         made = super().make_term_env(**kwargs)
         return {**terminal_environ(made), **kwargs.get("extra_env", {})}
 
@@ -94,12 +100,12 @@ class SessionTerminals(TerminalManager):  # type: ignore[misc]
         process = self.terminals[name].ptyproc
         if name.startswith(PREFIX):
             hang_up(process.pid)
-            await _ended(process, HANG_UP_S)
-        if name in self.terminals:  # its end may have been seen and cleared up already
+            await _wait_ended(process, HANG_UP_S)
+        if name in self.terminals:  # its end may have been handled already
             await super().terminate(name, force=force)
 
-    def _environment(self, kernel: str) -> tuple[list[str], dict[str, str]]:
-        """The command and the variables of a terminal inside an environment."""
+    def _get_command(self, kernel: str) -> tuple[list[str], dict[str, str]]:
+        """Return the command and the variables of a terminal inside an environment."""
         specs = self.parent.kernel_spec_manager
         try:
             about = specs.get_kernel_spec(kernel).metadata[METADATA_KEY]

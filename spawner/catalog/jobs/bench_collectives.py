@@ -1,7 +1,8 @@
 """Bandwidth of all-reduce, broadcast and all-gather by message size, between all processes.
 
-"GB/s" is the message's size by the time; "bus GB/s" is what a link carries for it, by which numbers
-of processes can be compared (as in NVIDIA's nccl-tests: all-reduce 2 (n-1)/n, all-gather (n-1)/n).
+"GB/s" is the message size divided by the time; "bus GB/s" is the corresponding load of a link,
+which is comparable between numbers of processes (as in NVIDIA's nccl-tests: all-reduce 2 (n-1)/n,
+all-gather (n-1)/n).
 """
 
 import argparse

@@ -1,6 +1,7 @@
-"""GB/s of copies from each GPU to each other, and from and to the host, with the topology.
+"""GB/s of copies between all pairs of GPUs, and from and to the host, with the topology.
 
-Without GPUs the host's own memory is all there is to copy."""
+Without GPUs only copies within the host's memory are measured.
+"""
 
 import argparse
 import shutil
@@ -12,7 +13,7 @@ from bench_report import Report
 
 
 def speed(source, target, size, rounds):
-    """GB/s from one device to another."""
+    """Return the GB/s from one device to another."""
     pinned = torch.cuda.is_available() and "cpu" in (source, target)
     data = torch.zeros(
         size, dtype=torch.uint8, device=source, pin_memory=pinned and source == "cpu"
@@ -36,7 +37,7 @@ def finish(*devices):
 
 
 def topology():
-    """How the GPUs are joined, in the driver's own words."""
+    """Return the topology of the GPUs as printed by the driver's tool."""
     if not torch.cuda.is_available() or not shutil.which("nvidia-smi"):
         return "no GPUs"
     asked = ["nvidia-smi", "topo", "-m"]

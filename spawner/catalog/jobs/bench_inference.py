@@ -1,8 +1,8 @@
-"""Images a second of inference, by batch size and precision.
+"""Images per second in inference, by batch size and precision.
 
 int8 turns every linear layer and convolution into a product of 8-bit matrices, with a scale for
-each output: the arithmetic of quantised inference, though not the fused kernels of a tuned engine.
-What can't be had is a dash, with the reason below the table.
+each output: the arithmetic of quantized inference, though not the fused kernels of an optimized
+engine. Unsupported combinations are shown as a dash, with the reason below the table.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from torch.nn import functional
 
 
 class Int8Linear(nn.Module):
-    """A linear layer on whole numbers: weights by output, inputs by batch, both to 8 bits."""
+    """Linear layer on integers: weights by output, inputs by batch, both quantized to 8 bits."""
 
     def __init__(self, weight, bias):
         super().__init__()
@@ -28,14 +28,14 @@ class Int8Linear(nn.Module):
     def forward(self, rows):
         scale = rows.abs().amax().clamp(min=1e-8) / 127
         small = (rows / scale).round().to(torch.int8)
-        missing = max(0, 17 - len(small))  # what the GPU's kernel needs at least
+        missing = max(0, 17 - len(small))  # the minimum for the GPU's kernel
         product = torch._int_mm(functional.pad(small, (0, 0, 0, missing)), self.weight)
         result = product[: len(rows)].float() * (scale * self.scale)
         return result if self.bias is None else result + self.bias
 
 
 class Int8Conv(nn.Module):
-    """A convolution as a matrix product over its patches; rows are padded to a multiple of 8."""
+    """Convolution as a matrix product over its patches; rows are padded to a multiple of 8."""
 
     def __init__(self, conv):
         super().__init__()
@@ -56,7 +56,7 @@ class Int8Conv(nn.Module):
 
 
 def to_int8(module):
-    """The same network with 8-bit layers."""
+    """Return the same network with 8-bit layers."""
     for name, part in module.named_children():
         if isinstance(part, nn.Conv2d):
             setattr(module, name, Int8Conv(part))

@@ -12,7 +12,7 @@ TYPES = {"fp64": torch.float64, "fp32": torch.float32, "fp16": torch.float16,
 
 
 def gflops(size, kind, device, seconds):
-    """Measured for about so many seconds, after one round that isn't counted."""
+    """Measure for about `seconds`, after one round that is not counted."""
     one, other = (torch.randn(size, size, device=device).to(kind) for _ in range(2))
     torch.mm(one, other)
     finish(device)

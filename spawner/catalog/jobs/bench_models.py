@@ -1,7 +1,7 @@
-"""ResNet-50 and AlexNet as their papers have them, in PyTorch, and precisions to run them in.
+"""ResNet-50 and AlexNet according to their papers, in PyTorch, and the precisions to run them in.
 
 ResNet: He et al. 2015, with the stride in the 3x3 convolution, as is usual since. AlexNet:
-Krizhevsky 2014, the one-column network. Neither needs weights from anywhere.
+Krizhevsky 2014, the one-column network. Neither needs pretrained weights.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ from torch import nn
 
 
 class Bottleneck(nn.Module):
-    """1x1, 3x3, 1x1 convolutions and a way around them."""
+    """Block of 1x1, 3x3 and 1x1 convolutions with a shortcut connection."""
 
     def __init__(self, inside, width, stride):
         super().__init__()
@@ -81,14 +81,14 @@ PRECISIONS = {"fp32": None, "fp16": torch.float16, "bf16": torch.bfloat16}
 
 
 def computing_in(precision, device):
-    """Mixed precision; fp32 is plain fp32, without TF32."""
+    """Return a context for mixed precision; fp32 is plain fp32, without TF32."""
     if PRECISIONS[precision] is None:
         return contextlib.nullcontext()
     return torch.autocast(device.type, PRECISIONS[precision])
 
 
 def finish(device):
-    """GPUs work while Python goes on: wait before looking at the clock."""
+    """Wait for the GPUs, which work asynchronously, before reading the clock."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 

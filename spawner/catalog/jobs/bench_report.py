@@ -1,5 +1,8 @@
-"""What the benchmarks share: a table on standard output, the same figures in TensorBoard and in
-results.json in the log folder, with what they were measured on."""
+"""Report shared by the benchmarks.
+
+It prints a table, and stores the same figures in TensorBoard's format and in results.json in the
+log folder, with the circumstances of the measurement.
+"""
 
 import datetime
 import json
@@ -10,24 +13,27 @@ from pathlib import Path
 
 
 class Report:
-    """Rows of figures under fixed headings; the first columns say what was measured."""
+    """Rows of figures under fixed headings; the first columns identify the measurement."""
 
     def __init__(self, title, headings, quiet=False):
         self.title, self.headings, self.quiet = title, headings, quiet
         self.rows = []
         self.widths = [max(len(heading), 9) for heading in headings]
         if not quiet:
-            self._say(title)
-            self._say(self._line(headings))
+            self._print(title)
+            self._print(self._join(headings))
 
     def row(self, *values):
         self.rows.append(values)
         if not self.quiet:
-            self._say(self._line([_shown(value) for value in values]))
+            self._print(self._join([_format(value) for value in values]))
 
     def close(self, kept=None, **about):
-        """Keep the figures. `about` is what they were measured with; `kept` (headings and rows)
-        takes the place of the table that was printed."""
+        """Store the figures.
+
+        `about` are the circumstances of the measurement; `kept` (headings and rows) replaces the
+        printed table.
+        """
         if self.quiet:
             return
         if kept is not None:
@@ -51,26 +57,26 @@ class Report:
 
         with SummaryWriter(str(folder)) as log:
             for step, values in enumerate(self.rows):
-                what = "/".join(_plain(value) for value in values if isinstance(value, (str, int)))
+                what = "/".join(_to_tag(value) for value in values if isinstance(value, (str, int)))
                 for heading, value in zip(self.headings, values):
                     if isinstance(value, float):
-                        log.add_scalar("{}/{}".format(_plain(heading), what), value, step)
+                        log.add_scalar("{}/{}".format(_to_tag(heading), what), value, step)
 
     @staticmethod
-    def _say(line):
-        """A single write: no other process's output can come before the line's end."""
+    def _print(line):
+        """Print with a single write, so that lines of several processes do not mix."""
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
 
-    def _line(self, words):
+    def _join(self, words):
         return "  ".join(str(word).rjust(width) for word, width in zip(words, self.widths))
 
 
-def _plain(value):
+def _to_tag(value):
     return str(value).replace(" ", "_").replace("/", "_per_")
 
 
-def _shown(value):
+def _format(value):
     if isinstance(value, float):
         return "{:.1f}".format(value) if abs(value) >= 10 else "{:.3f}".format(value)
     return "-" if value is None else str(value)

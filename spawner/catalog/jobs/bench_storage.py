@@ -1,7 +1,7 @@
-"""MB/s (1 MB = 1,000,000 bytes) of a folder's storage: sequential, and in pieces at random places.
+"""MB/s (1 MB = 1,000,000 bytes) of a folder's storage: sequential and random access.
 
-Reads and writes go past the page cache (O_DIRECT) where the file system can; where it can't, files
-are synced after writing and dropped from the cache before reading, and the table says "cached".
+Reads and writes bypass the page cache (O_DIRECT) if the file system supports it; otherwise files
+are synced after writing and dropped from the cache before reading, and the table shows "cached".
 """
 
 import argparse
@@ -23,11 +23,11 @@ PATTERNS = [
     ("4K", 4096, 1, True),
     ("4K QD32", 4096, 32, True),
 ]
-"""Name, block size, requests at a time, at random places."""
+"""Name, block size, concurrent requests, random access."""
 
 
 def open_direct(path, flags):
-    """A descriptor, and whether it goes past the cache."""
+    """Return a descriptor, and whether it bypasses the cache."""
     try:
         return os.open(path, flags | os.O_DIRECT, 0o600), True
     except OSError as error:
@@ -37,14 +37,14 @@ def open_direct(path, flags):
 
 
 def aligned(size):
-    """Memory at a page's boundary, as O_DIRECT wants it, with bytes that don't compress."""
+    """Return page-aligned memory, as O_DIRECT requires, with incompressible bytes."""
     memory = mmap.mmap(-1, size)
     memory.write(os.urandom(size))
     return memory
 
 
 def worker(descriptor, places, block, writing, deadline):
-    """Bytes moved until the places or the time are used up."""
+    """Return the bytes moved until the places or the time are used up."""
     memory, moved = aligned(block), 0
     for place in places:
         if time.perf_counter() > deadline:
@@ -80,7 +80,7 @@ def measure(path, total, pattern, writing, seconds):
 
 
 def fill(path, total):
-    """The file, written once: reading holes would tell nothing."""
+    """Write the file once, because reading holes would not access the storage."""
     with Path(path).open("wb", buffering=0) as file:
         piece = os.urandom(MIB)
         for _ in range(total // MIB):

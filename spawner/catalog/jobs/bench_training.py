@@ -1,4 +1,4 @@
-"""Images a second when training on made-up images, in as many processes as torchrun starts."""
+"""Images per second in training on generated images, in as many processes as torchrun starts."""
 
 import argparse
 import time
@@ -13,7 +13,7 @@ from train_ddp import check_all_reduce, join
 
 
 def measure(model, device, precision, asked):
-    """Images a second of this process."""
+    """Return this process's images per second."""
     size = asked.image_size
     images = torch.randn(asked.batch_size, 3, size, size, device=device)
     labels = torch.randint(1000, (asked.batch_size,), device=device)

@@ -1,8 +1,8 @@
-"""Let a trained PyTorch model answer for many inputs, in batches; the answers go to a CSV file.
+"""Batch inference with a trained PyTorch model; the answers are written to a CSV file.
 
-The model is what `torch.export.save` wrote (.pt2), as the example training does, or TorchScript.
-Inputs are rows of numbers (.csv, .npy: the first axis counts) or images, in one file or in a
-folder. Started again by Slurm, it goes on after the last whole line of its CSV file.
+The model was saved by `torch.export.save` (.pt2), as in the example training, or is TorchScript.
+Inputs are rows of numbers (.csv; .npy: along the first axis) or images, in one file or in a folder.
+When restarted by Slurm, it continues after the last complete line of its CSV file.
 """
 
 import argparse
@@ -22,11 +22,11 @@ REPORT_EVERY_S = 5.0
 
 
 class Refused(Exception):
-    """What the user gave can't be used, and why."""
+    """The user's input is unusable; the message is the reason."""
 
 
 class Table:
-    """Rows of numbers: float32, (rows, …)."""
+    """Rows of numbers: float32, (rows, ...)."""
 
     unit = "rows"
 
@@ -73,7 +73,7 @@ class Pictures:
 
 
 def table(path):
-    """A file of numbers; a CSV file's first line may be headings."""
+    """Load a file of numbers; the first line of a CSV file may contain headings."""
     if path.suffix.lower() == ".npy":
         return Table(path.name, np.load(path, mmap_mode="r"))
     with path.open(encoding="utf-8") as file:
@@ -91,7 +91,7 @@ def table(path):
 
 
 def inputs_of(path, image_size):
-    """The inputs of a file, or of a folder's files in the order of their names."""
+    """Return the inputs in a file, or in a folder's files sorted by name."""
     if path is None:
         return [Table("example", toy.data()[0])]
     if not path.exists():
@@ -109,7 +109,10 @@ def inputs_of(path, image_size):
 
 
 def load(path, device):
-    """The model as a function of a batch. Its author's code runs: load your own models only."""
+    """Return the model as a function of a batch.
+
+    This runs its author's code: load only your own.
+    """
     if not path.is_file():
         raise Refused(f"{path}: there is no such file.")
     try:
@@ -121,7 +124,7 @@ def load(path, device):
 
 
 def columns(answers, kind):
-    """What is kept of a batch of answers: headings, and a row of values for each input."""
+    """Return headings, and a row of values for each input of a batch of answers."""
     answers = answers.float().flatten(1)
     if kind == "class":
         if answers.shape[1] == 1:
@@ -137,8 +140,10 @@ def columns(answers, kind):
 
 
 def written(path):
-    """How many inputs an earlier run of this job has answered; a last line that isn't whole is
-    cut off. Another job's file is left alone."""
+    """Return how many inputs an earlier run of this job has answered.
+
+    An incomplete last line is removed. The file of another job is not changed.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         return 0
@@ -152,23 +157,23 @@ def written(path):
 
 
 def plain(name):
-    """A file's name in one line."""
+    """Return a file's name without line breaks."""
     return "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
 class Progress:
-    """Lines and a scalar that say how far it is and how fast."""
+    """Progress report: lines of output and a scalar with the speed."""
 
     def __init__(self, done, total, unit, logdir):
         self.begun, self.done, self.total, self.unit = done, done, total, unit
-        self.began = self.told = time.perf_counter()
+        self.began = self.reported = time.perf_counter()
         self.writer = SummaryWriter(logdir)
 
     def add(self, count):
         self.done += count
         now = time.perf_counter()
-        if now - self.told >= REPORT_EVERY_S or self.done == self.total:
-            self.told = now
+        if now - self.reported >= REPORT_EVERY_S or self.done == self.total:
+            self.reported = now
             speed = (self.done - self.begun) / max(now - self.began, 1e-9)
             toy.say(f"{self.done} of {self.total} {self.unit}, {speed:.1f} {self.unit}/s")
             self.writer.add_scalar(f"{self.unit} per second", speed, self.done)
@@ -176,7 +181,7 @@ class Progress:
 
 
 def run(asked, device):
-    """Answer everything that has no answer yet."""
+    """Answer all inputs that have no answer yet."""
     model = load(asked.model, device)
     sources = inputs_of(asked.inputs, asked.image_size)
     logdir = Path(os.environ.get("PORTAL_LOGDIR", "runs"))

@@ -1,4 +1,7 @@
-"""Every rank says where it is; then an all-reduce whose result is known, and its bandwidth."""
+"""MPI test: every rank prints its node; then an all-reduce with a known result.
+
+It also prints the all-reduce's bandwidth.
+"""
 
 import platform
 import sys
@@ -9,7 +12,7 @@ from mpi4py import MPI
 
 
 def say(line):
-    """A single write, so that another rank's line can't come before this one's end."""
+    """Print with a single write, so that lines of several ranks do not mix."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 

@@ -1,8 +1,8 @@
-"""Before a job of several nodes computes: can all ranks reach each other, and do they add up?
+"""Check before a job on several nodes starts: all ranks reach each other, and add up correctly.
 
-Every rank calls rank 0 (MASTER_ADDR, MASTER_PORT), is told the others' addresses, calls each of
-them, and takes part in an all-reduce whose result is known beforehand. Ends with 1 and a line for
-each rank and port that can't be reached. Standard library only; rank and size are Slurm's.
+Every rank connects to rank 0 (MASTER_ADDR, MASTER_PORT), receives the others' addresses, connects
+to each of them, and takes part in an all-reduce with a known result. Exits with 1 and a line for
+each rank and port that is unreachable. Standard library only; rank and size are Slurm's.
 """
 
 import argparse
@@ -29,7 +29,7 @@ class Unreachable(Exception):
 
 
 def values(rank):
-    """What a rank brings: whole numbers, so that their sum is exact in any order."""
+    """Return a rank's values: integers, so that their sum is exact in any order."""
     return [(rank + 1) * (place + 1) for place in range(LENGTH)]
 
 
@@ -53,8 +53,10 @@ def listen(port=0):
 
 
 def connect(address, timeout_s):
-    """A connection to (host, port). Until the time is up a refusal is tried again: the other side
-    may only be late. Raises Unreachable."""
+    """Connect to (host, port), retrying refused connections until the time is up.
+
+    The other side may only be late. Raises Unreachable.
+    """
     end = time.monotonic() + timeout_s
     while True:
         left = end - time.monotonic()
@@ -69,7 +71,7 @@ def connect(address, timeout_s):
 
 
 def say(line, stream=sys.stdout):
-    """A single write, so that another rank's line can't come before this one's end."""
+    """Print with a single write, so that lines of several ranks do not mix."""
     stream.write(line + "\n")
     stream.flush()
 
@@ -79,7 +81,7 @@ def where(rank, host, address):
 
 
 def unreachable(own, peers, timeout_s):
-    """A line for each peer (rank, host, [address, port]) that doesn't answer a call."""
+    """Return a line for each peer (rank, host, [address, port]) that cannot be reached."""
     lines = []
     for rank, host, address in peers:
         try:
@@ -90,7 +92,7 @@ def unreachable(own, peers, timeout_s):
 
 
 def lead(group, door):
-    """Rank 0: gather everyone, tell everyone of everyone, add up."""
+    """Run rank 0: collect all ranks' addresses, send them to every rank, and add up."""
     end = time.monotonic() + group.timeout_s
     callers = {}
     while len(callers) < group.size - 1:
@@ -126,7 +128,7 @@ def lead(group, door):
 
 
 def follow(group):
-    """Any other rank."""
+    """Run any other rank."""
     own = f"rank {group.rank} on {socket.gethostname()}"
     with listen() as door:
         try:
@@ -135,7 +137,7 @@ def follow(group):
             at = f"rank 0 at {group.master[0]}, port {group.master[1]}"
             return [], [f"{own} can't reach {at}: {error}"]
         with connection:
-            # rank 0 may wait for the last rank, and then for each that can't be reached
+            # Rank 0 may wait for the last rank, and then for each that cannot be reached.
             connection.settimeout(group.timeout_s * (group.size + 1))
             port = door.getsockname()[1]
             hello = {"rank": group.rank, "host": socket.gethostname(), "port": port}

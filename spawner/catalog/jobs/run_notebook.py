@@ -1,7 +1,8 @@
 """Run a notebook from top to bottom as a batch job, with papermill, and keep the executed copy.
 
-Papermill runs on the node; the kernel, as kernel.json beside this file has it, in its container.
-The copy is saved every few seconds and after each cell, and once more when the job is told to end.
+Papermill runs on the node; the kernel runs in its container, as defined in kernel.json beside this
+file. The copy is saved every few seconds and after each cell, and once more when the job is asked
+to end.
 """
 
 import argparse
@@ -20,7 +21,7 @@ KERNEL = "portal"
 
 
 def parameter(text):
-    """name=value; what is JSON is taken as such: 5, true, [1, 2], "text". All else is text."""
+    """Parse name=value; the value is JSON if possible (5, true, [1, 2], "text"), else text."""
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise argparse.ArgumentTypeError(f"{text!r} is not name=value")
@@ -31,7 +32,7 @@ def parameter(text):
 
 
 def install_kernel(node_dir):
-    """Put kernel.json where Jupyter looks; the kernel's language."""
+    """Install kernel.json where Jupyter finds it, and return the kernel's language."""
     folder = node_dir / "kernels" / KERNEL
     folder.mkdir(parents=True)
     spec = Path(os.environ["PORTAL_JOB_DIR"], "kernel.json")
@@ -61,7 +62,7 @@ def main():
     output.parent.mkdir(parents=True, exist_ok=True)
     language = install_kernel(asked.node_dir)
     print(f"The executed copy: {output}", flush=True)
-    # sockets in a folder that is the user's alone: no neighbour on the node can listen in
+    # IPC sockets in a folder that only the user can enter, so other users on the node can't listen.
     connection = {"transport": "ipc", "connection_file": str(asked.node_dir / "connection.json")}
     try:
         papermill.execute_notebook(

@@ -1,6 +1,7 @@
-"""What the example trainings share: data that is made here, arguments, and a report of each epoch.
+"""Parts shared by the example trainings: generated data, arguments, and a report of each epoch.
 
-Runs with Python 2.7 too. The data are points in the plane; wanted is whether each lies in a circle.
+Runs with Python 2.7 too. The data are points in the plane; the label is whether a point lies in a
+circle.
 """
 
 import argparse
@@ -21,14 +22,14 @@ def arguments(description, epochs=20, learning_rate=0.1):
 
 
 def data(count=512, seed=0):
-    """`count` points as (count, 2) and as many answers, 0 or 1, as (count, 1); float32."""
+    """Return `count` points as (count, 2) and their labels, 0 or 1, as (count, 1); float32."""
     points = np.random.RandomState(seed).uniform(-1, 1, (count, 2)).astype("float32")
     radius = np.hypot(points[:, 0], points[:, 1])
     return points, (radius < 0.7).astype("float32")[:, None]
 
 
 def batches(points, wanted, size, seed):
-    """The data in a new order, in pieces of `size`; what is left over waits for the next epoch."""
+    """Yield the data in a new order, in batches of `size`; a smaller rest is left out."""
     order = np.random.RandomState(seed).permutation(len(points))
     for at in range(0, len(order) - size + 1, size):
         some = order[at : at + size]
@@ -37,7 +38,9 @@ def batches(points, wanted, size, seed):
 
 def say(line):
     """Print a line at once, in a single write: lines of ranks that share a pipe then stay whole.
-    `print` writes a line's end by itself where Python has no buffer, as under torchrun."""
+
+    `print` writes the line end separately if Python's output is unbuffered, as under torchrun.
+    """
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
@@ -56,7 +59,7 @@ class Report:
             from tensorboardX import SummaryWriter
         except ImportError:
             return None
-        # its flush() doesn't wait for what is still in its queue: this is how late a curve can be
+        # flush() does not wait for the writer's queue: this is the maximum delay of a curve.
         return SummaryWriter(logdir or os.environ.get("PORTAL_LOGDIR", "runs"), flush_secs=2)
 
     def epoch(self, number, loss, accuracy):

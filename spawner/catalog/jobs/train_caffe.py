@@ -1,6 +1,6 @@
 """Train a small network with Caffe: a net and a solver as text files, and Caffe's own solver.
 
-The files are left in the log folder, so that `caffe train --solver=…` can take them too.
+The files stay in the log folder, for use with `caffe train --solver=...`.
 """
 
 import os

@@ -6,7 +6,7 @@ from caffe2.python import brew, model_helper, optimizer, workspace
 
 
 def add_network(model, hidden):
-    """The network's operators; a second model of the same names shares the weights."""
+    """Add the network's operators; a second model with the same names shares the weights."""
     wide = {"weight_init": ("GaussianFill", {"std": 1.0})}
     first = brew.tanh(model, brew.fc(model, "points", "first", 2, hidden, **wide), "hidden")
     guess = brew.fc(model, first, "guess", hidden, 1)

@@ -1,4 +1,4 @@
-"""Train a small network with Chainer, on a GPU if the job has one and CuPy is there."""
+"""Train a small network with Chainer, on a GPU if the job has one and CuPy is installed."""
 
 import chainer
 import chainer.functions as F
@@ -14,7 +14,7 @@ def main():
     device.use()
     np.random.seed(asked.seed)
     points, wanted = toy.data(seed=asked.seed)
-    wanted = wanted.astype("int32")  # what Chainer's cross-entropy takes
+    wanted = wanted.astype("int32")  # the type for Chainer's cross-entropy
     model = chainer.Sequential(L.Linear(2, asked.hidden), F.tanh, L.Linear(asked.hidden, 1))
     model.to_device(device)
     optimizer = chainer.optimizers.MomentumSGD(asked.learning_rate, momentum=0.9)

@@ -1,7 +1,7 @@
-"""Train in pieces: save when asked to, end with 85, and go on from there when started again.
+"""Train in pieces: save on request, exit with 85, and continue when started again.
 
-The whole state is in one file, written beside and then renamed: a job that is killed while it saves
-leaves the state before. 85 is what the job's script takes for "saved, run me again".
+The whole state is in one file, written under a temporary name and then renamed: a job killed while
+saving leaves the previous state. The job's script takes 85 as "saved, run me again".
 """
 
 import os
@@ -18,7 +18,7 @@ EXIT_AGAIN = 85
 
 
 class Stop:
-    """Whether USR1 has come: the time limit is near."""
+    """Flag set by USR1, which means that the time limit is near."""
 
     wanted = False
 
@@ -37,7 +37,7 @@ def save(path, epoch, weights):
 
 
 def restore(path, hidden, seed):
-    """The next epoch and the weights: from the file, or at the beginning."""
+    """Return the next epoch and the weights, from the file or for a new start."""
     if path.exists():
         with np.load(path) as saved:
             weights = {name: saved[name] for name in saved.files if name != "epoch"}

@@ -1,5 +1,8 @@
-"""Train a small network with PyTorch's DistributedDataParallel, in as many processes as torchrun
-starts: NCCL between GPUs, Gloo without. Every process sees a part of the data."""
+"""Train a small network with PyTorch's DistributedDataParallel.
+
+There are as many processes as torchrun starts, with NCCL between GPUs and Gloo otherwise. Every
+process gets a part of the data.
+"""
 
 import os
 
@@ -12,7 +15,7 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 
 def check_all_reduce(device):
-    """One all-reduce whose result is known: a wrong one is better found now than in the model."""
+    """Check an all-reduce with a known result, to detect errors before they affect the model."""
     size = dist.get_world_size()
     numbers = torch.arange(1.0, 1001.0, device=device) * (dist.get_rank() + 1)
     dist.all_reduce(numbers)
@@ -22,7 +25,7 @@ def check_all_reduce(device):
 
 
 def join():
-    """The device of this process, once it has met the others."""
+    """Join the process group, and return this process's device."""
     local = int(os.environ["LOCAL_RANK"])
     if torch.cuda.is_available():
         torch.cuda.set_device(local)
@@ -33,7 +36,7 @@ def join():
 
 
 def average(value, device):
-    """A number's mean over all processes."""
+    """Return a number's mean over all processes."""
     total = torch.tensor(float(value), device=device)
     dist.all_reduce(total)
     return total.item() / dist.get_world_size()

@@ -1,7 +1,8 @@
-"""Train an image classifier with what DIGITS is made of: its tools turn a folder of images, one
-folder for each class, into databases, and Caffe trains LeNet on them. No web server is started.
+"""Train an image classifier with the components of DIGITS, without its web server.
 
-For Python 2.7, in an image that has DIGITS and its Caffe. Without a folder, images are made here.
+Its tools convert a folder of images, with one subfolder per class, to databases, and Caffe trains
+LeNet on them. Runs with Python 2.7, in an image that has DIGITS and its Caffe. Without a folder,
+images are generated.
 """
 
 from __future__ import division, print_function
@@ -46,7 +47,7 @@ snapshot: {most} snapshot_prefix: "{folder}/lenet" solver_mode: {mode}
 
 
 def make_images(folder, count=200, size=28):
-    """Discs and squares, somewhere in the picture."""
+    """Generate images of discs and squares at random positions."""
     for kind in ("disc", "square"):
         os.makedirs(os.path.join(folder, kind))
         for number in range(count):
@@ -76,7 +77,10 @@ def lines_of(path):
 
 
 def databases(images, folder, size):
-    """LMDBs of three quarters of the images and of the rest; their counts, and that of classes."""
+    """Create LMDBs of three quarters of the images and of the rest; return their counts.
+
+    The result also contains the number of classes.
+    """
     labels, lists = os.path.join(folder, "labels.txt"), {}
     for part in ("train", "val"):
         lists[part] = os.path.join(folder, part + ".txt")

@@ -9,7 +9,7 @@ import toy
 
 
 class EachEpoch(keras.callbacks.Callback):
-    """Reports an epoch as Keras ends it."""
+    """Keras callback that reports each epoch."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Train a small network with Lasagne. What it computes is compiled by Theano first, and kept."""
+"""Train a small network with Lasagne. Theano first compiles the computation, and caches it."""
 
 import lasagne
 import numpy as np
@@ -9,7 +9,7 @@ from lasagne.layers import DenseLayer, InputLayer, get_all_params, get_output
 
 
 def mode_of(asked):
-    """Compiled by g++, or interpreted: that starts at once, and computes more slowly."""
+    """Return the mode: compiled by g++, or interpreted, which starts at once but runs slower."""
     return theano.Mode("py", "fast_compile") if asked.interpreted else None
 
 

@@ -1,4 +1,4 @@
-"""Train a small network with MXNet's Gluon, on a GPU if the job and the build of MXNet have one."""
+"""Train a small network with MXNet's Gluon, on a GPU if job and MXNet's build support it."""
 
 import mxnet as mx
 import numpy as np

@@ -12,7 +12,7 @@ def forward(weights, points):
 
 
 def gradients(weights, points, wanted):
-    """The mean cross-entropy, and its derivative by each weight."""
+    """Return the mean cross-entropy, and its derivative by each weight."""
     hidden, guess = forward(weights, points)
     loss = -np.mean(wanted * np.log(guess + 1e-9) + (1 - wanted) * np.log(1 - guess + 1e-9))
     out = (guess - wanted) / len(points)

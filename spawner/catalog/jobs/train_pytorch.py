@@ -10,7 +10,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 
 def save(model, example, logdir):
-    """The model for batches of any size, as infer_pytorch.py or torch.export.load read it."""
+    """Save the model for batches of any size, for infer_pytorch.py and torch.export.load."""
     path = os.path.join(logdir, "model.pt2")
     model.eval()
     any_size = {0: torch.export.Dim("batch")}

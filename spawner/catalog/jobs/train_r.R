@@ -1,8 +1,8 @@
-# Train a small network in R alone. The data are points in the plane; wanted is whether each lies
-# in a circle. Prints a line for each epoch, and keeps the same figures in metrics.csv.
+# Train a small network in R alone. The data are points in the plane; the label is whether a point
+# lies in a circle. Prints a line for each epoch, and saves the same figures in metrics.csv.
 
 argument <- function(name, default) {
-  # The value of --name=VALUE, a number.
+  # Return the value of --name=VALUE, a number.
   given <- grep(paste0("^--", name, "="), commandArgs(trailingOnly = TRUE), value = TRUE)
   if (length(given) == 0) return(default)
   value <- suppressWarnings(as.numeric(sub("^[^=]*=", "", given[1])))

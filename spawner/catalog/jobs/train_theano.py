@@ -1,4 +1,4 @@
-"""Train a small network with Theano. What it computes is compiled first, and kept in ~/.theano."""
+"""Train a small network with Theano. The computation is compiled first, cached in ~/.theano."""
 
 import numpy as np
 import theano
@@ -7,7 +7,7 @@ import toy
 
 
 def network(hidden, seed):
-    """Weights, the inputs, and what the network says of them before the sigmoid."""
+    """Return weights, inputs, and the network's output before the sigmoid."""
     random = np.random.RandomState(seed)
     weights = [
         theano.shared(start.astype(theano.config.floatX))
@@ -24,7 +24,7 @@ def network(hidden, seed):
 
 
 def descent(loss, weights, rate):
-    """Updates for a step down the slope, with momentum."""
+    """Return the updates for one step of gradient descent with momentum."""
     updates = []
     for weight, slope in zip(weights, T.grad(loss, weights)):
         moment = theano.shared(np.zeros_like(weight.get_value()))
@@ -34,7 +34,7 @@ def descent(loss, weights, rate):
 
 
 def mode_of(asked):
-    """Compiled by g++, or interpreted: that starts at once, and computes more slowly."""
+    """Return the mode: compiled by g++, or interpreted, which starts at once but runs slower."""
     return theano.Mode("py", "fast_compile") if asked.interpreted else None
 
 

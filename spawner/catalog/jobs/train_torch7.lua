@@ -1,5 +1,5 @@
--- Train a small network with Torch7, on a GPU if the job has one and cunn is there. The data are
--- points in the plane; wanted is whether each lies in a circle. Prints a line for each epoch.
+-- Train a small network with Torch7, on a GPU if the job has one and cunn is installed. The data are
+-- points in the plane; the label is whether a point lies in a circle. Prints a line for each epoch.
 
 require 'torch'
 require 'nn'

@@ -1,0 +1,1 @@
+"""Environments and job templates: loaded, validated and rendered."""

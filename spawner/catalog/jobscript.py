@@ -1,0 +1,309 @@
+"""Job scripts for Slurm, rendered from a template and its parameters or from a user's script.
+
+Pure.
+
+**The only way in.** Every value passes through `words`, and so through `scripts.quote`: a script's
+`{{ … }}` always becomes shell words with exactly that text. Their positions were checked when the
+template was loaded (shell_reader.py).
+
+**Claims.** A script first claims its job: of two jobs with one UUID (slurmctld can forget a job
+that it had accepted) the second exits, and so does a second start of the same run. A task of an
+array and a start after a requeue have separate claims.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from spawner.catalog import own_script
+from spawner.catalog.environment import Environment
+from spawner.catalog.job_functions import MPI_VARIABLE, NOTEBOOK, functions
+from spawner.catalog.launch_files import EXIT_CLAIMED, job_dir, quote
+from spawner.catalog.parameters import types
+from spawner.catalog.shell_reader import ShellWord, Unrenderable, render, words
+from spawner.catalog.template import Template, array_tasks
+from spawner.containers.kernels import KernelPlace, job_command, kernelspec
+from spawner.slurm.model import Resources
+
+MAX_SCRIPT_BYTES = 256 * 1024
+MAX_LINE = 90
+USER_SCRIPT = "job"
+_MPI = (
+    "RANK NAMESPACE VERSION HOSTNAME SERVER_URI SERVER_URI2 SERVER_URI21 SERVER_URI3 SERVER_URI4"
+    " SERVER_URI41 SERVER_TMPDIR SYSTEM_TMPDIR SECURITY_MODE PTL_MODULE BFROP_BUFFER_TYPE"
+    " GDS_MODULE DSTORE_ESH_BASE_PATH DSTORE_21_BASE_PATH MCA_gds MCA_psec MCA_ptl"
+)
+_MEETING = ("MASTER_ADDR", "MASTER_PORT", "PORTAL_NODES", "PORTAL_RANKS_PER_NODE")
+KEPT = ("PORTAL_JOB_DIR", "PORTAL_TASK", *_MEETING)
+_OPEN_MPI = "OMPI_MCA_btl_vader_single_copy_mechanism"
+KEPT_FOR_MPI = (_OPEN_MPI, *(f"PMIX_{name}" for name in _MPI.split()))
+"""Variables that programs in a container get besides the ones in spawner/node/kernel.py: the job's
+folder, its ranks' rendezvous, and what srun --mpi=pmix passes to MPI."""
+
+_TMP = "/tmp"  # noqa: S108 - exists on each node, and containers share it
+
+ScriptRefused = own_script.ScriptRefused
+
+
+@dataclass(frozen=True)
+class JobPlace:
+    """Absolute paths and other properties of the place where a job runs.
+
+    `workdir` is its initial directory, the home if None; `node_dir` is a folder on the node's own
+    disk that the job may create; `modules_init` is the file that defines `module` for bash there.
+    `environment` is that of its commands; a free script may have none. `resources` are complete, as
+    submitted.
+    """
+
+    uuid: str
+    username: str
+    home: str
+    runtime_dir: str
+    apptainer: str
+    logdir: str
+    environment: Environment | None
+    resources: Resources
+    workdir: str | None = None
+    node_dir: str = _TMP
+    pip_index_url: str | None = None
+    modules_init: str | None = None
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """Job to submit.
+
+    `files` are stored beside the script in the job's folder; `array` is the number of tasks, None
+    for a single job; `signal` is Slurm's --signal.
+    """
+
+    script: str
+    files: Mapping[str, str] = field(repr=False)
+    array: int | None
+    requeue: bool
+    signal: str | None
+    logdir: str
+
+
+# Not a trap: bash would also run it when killed by a signal, with an earlier command's status.
+_FINISH = """\
+portal_status=$?
+[ "$portal_status" -eq 0 ] && : > "$PORTAL_JOB_DIR/finished-$PORTAL_TASK"
+exit "$portal_status\""""
+
+
+def render_job(template: Template, parameters: Mapping[str, Any], place: JobPlace) -> Rendered:
+    """Return the job for parameters that passed `check_parameters`.
+
+    Raises ScriptRefused if the script cannot be rendered with them after all.
+    """
+    values = {name: _expand_home(template, name, parameters[name], place) for name in parameters}
+    tasks = array_tasks(template, values)
+    task_variables = {name: ShellWord(f'"${_variable_name(name)}"') for name in template.array}
+    resources = place.resources
+    job_values = {
+        "home": place.home,
+        "username": place.username,
+        "logdir": place.logdir,
+        "nodes": resources.nodes,
+        "gpus": resources.gpus,
+        "cpus": resources.cpus,
+    }
+    try:
+        body = render(template.script, {**job_values, **values, **task_variables})
+    except Unrenderable as error:
+        raise ScriptRefused(
+            "script", f"The template's script can't be rendered: {error}"
+        ) from error
+    head = [f"#!/bin/bash\n# A job of the template {template.name}."]
+    parts = [
+        *head,
+        _claim_job(place, template.requeue),
+        _enter_directory(place),
+        *_set_task(template, tasks),
+    ]
+    kept = (*KEPT, *KEPT_FOR_MPI) if MPI_VARIABLE in body else KEPT
+    files = dict(template.programs)
+    if NOTEBOOK in body:
+        files["kernel.json"] = _kernel_json(place)
+        parts += [_set_notebook(place)]
+    parts += [_define_in_env(place, kept), *functions(body), body.rstrip("\n")]
+    parts += [_FINISH] if template.requeue else []
+    script = "\n".join([*parts, ""])
+    return Rendered(
+        script=_check_size(script),
+        files=files,
+        array=len(tasks) or None,
+        requeue=template.requeue,
+        signal=template.signal,
+        logdir=place.logdir,
+    )
+
+
+def render_script(script: str, place: JobPlace, environment: Environment | None) -> Rendered:
+    """Return the job for a user's own script.
+
+    The interpreter in its first line runs it, /bin/bash by default, inside the environment if one
+    is given. Raises ScriptRefused with the line that is not permitted.
+    """
+    read = own_script.read(script, MAX_SCRIPT_BYTES)
+    run = f'{shlex.join(read.interpreter)} "$PORTAL_JOB_DIR/{USER_SCRIPT}"'
+    parts = [
+        "#!/bin/bash",
+        *read.sbatch_lines,
+        _claim_job(place, requeue=False),
+        _enter_directory(place),
+    ]
+    if environment:
+        parts += [_define_in_env(replace(place, environment=environment)), f"in_env {run}"]
+    else:
+        parts += [*_load_modules(place), f"exec {run}"]
+    return Rendered(
+        script="\n".join([*parts, ""]),
+        files={USER_SCRIPT: script},
+        array=None,
+        requeue=False,
+        signal=None,
+        logdir=place.logdir,
+    )
+
+
+def task_logdir(logdir: str, index: int) -> str:
+    """Return the value of PORTAL_LOGDIR in a task of an array."""
+    return f"{logdir}/task-{index}"
+
+
+def _expand_home(template: Template, name: str, value: Any, place: JobPlace) -> Any:
+    """Return a value with a path's ~ replaced by the home: the shell does not expand it quoted."""
+    rule = template.parameters["properties"][name]
+    if rule.get("x-widget") != "path" or "string" not in types(rule) or value is None:
+        return value
+    home = place.home.rstrip("/")
+    return home + value[1:] if value == "~" or value.startswith("~/") else value
+
+
+def _load_modules(place: JobPlace) -> list[str]:
+    """Return the lines that define `module` for scripts that bash runs, as in a login shell.
+
+    Both module systems export the function, or set BASH_ENV to their file.
+    """
+    if place.modules_init is None:
+        return []
+    init = quote(place.modules_init)
+    return [f"# for `module`\n[ -r {init} ] && . {init} >&2"]
+
+
+def _variable_name(name: str) -> str:
+    return f"portal_{name}"
+
+
+def _claim_job(place: JobPlace, requeue: bool) -> str:
+    finished = (
+        """
+# Slurm starts a job again when its node was lost, even if it had just finished.
+[ -e "$PORTAL_JOB_DIR/finished-$PORTAL_TASK" ] && exit 0"""
+        if requeue
+        else ""
+    )
+    return f"""\
+export PORTAL_JOB_DIR={quote(job_dir(place.home, place.uuid))}
+export PORTAL_TASK=${{SLURM_ARRAY_TASK_ID:-0}}
+# Of two jobs that Slurm made of one only the first runs, and each run of it once.
+portal_id=${{SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}}
+ln -sT -- "$portal_id" "$PORTAL_JOB_DIR/claimed" 2>/dev/null
+[ "$(readlink -- "$PORTAL_JOB_DIR/claimed")" = "$portal_id" ] || exit {EXIT_CLAIMED}
+mkdir -- "$PORTAL_JOB_DIR/claimed-$PORTAL_TASK-${{SLURM_RESTART_COUNT:-0}}" || exit {EXIT_CLAIMED}\
+{finished}"""
+
+
+def _enter_directory(place: JobPlace) -> str:
+    return f"""\
+export PORTAL_LOGDIR={quote(place.logdir)}
+mkdir -p -- "$PORTAL_LOGDIR" || exit
+cd -- {quote(place.workdir or place.home)} || exit"""
+
+
+def _set_task(template: Template, tasks: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the lines that set each task's own values and log folder."""
+    if not tasks:
+        return []
+    lines = ["# One task for each value, or for each combination."]
+    for name in template.array:
+        variable = _variable_name(name)
+        lines += [
+            f"{variable}=({words([task[name] for task in tasks])})",
+            f"{variable}=${{{variable}[PORTAL_TASK]}}",
+        ]
+    lines += [
+        'export PORTAL_LOGDIR="$PORTAL_LOGDIR/task-$PORTAL_TASK"',
+        'mkdir -p -- "$PORTAL_LOGDIR" || exit',
+    ]
+    return lines
+
+
+def _define_in_env(place: JobPlace, kept: Sequence[str] = KEPT) -> str:
+    """Return the shell function that runs its arguments in the environment, even under srun."""
+    environment = place.environment
+    if environment is None:
+        return 'become_in_env() { exec "$@"; }\nin_env() ( become_in_env "$@" )'
+    env, command = job_command(environment, _to_kernel_place(place, _TMP), kept)
+    exports = [f"{name}={quote(value)}" for name, value in env.items() if name != "PORTAL_LOGDIR"]
+    return f"""\
+# in_env COMMAND… runs it in the environment {environment.name}.
+become_in_env() {{
+  export {_wrap_words(exports)}
+  exec {_wrap_words([*map(quote, command), '"$@"'])}
+}}
+in_env() ( become_in_env "$@" )
+export -f become_in_env"""
+
+
+def _to_kernel_place(place: JobPlace, node_dir: str) -> KernelPlace:
+    return KernelPlace(
+        runtime_dir=place.runtime_dir,
+        apptainer=place.apptainer,
+        home=place.home,
+        node_dir=node_dir,
+        logdir=place.logdir,
+        gpus=place.resources.gpus > 0,
+        pip_index_url=place.pip_index_url,
+    )
+
+
+def _kernel_json(place: JobPlace) -> str:
+    """Return the kernel.json for a notebook that runs as a job."""
+    environment = place.environment
+    if environment is None or not environment.kernel:
+        raise ScriptRefused("environment", "This environment has no kernel to run a notebook with.")
+    return json.dumps(kernelspec(environment, _to_kernel_place(place, place.node_dir)))
+
+
+def _set_notebook(place: JobPlace) -> str:
+    return f"""\
+PORTAL_PYTHON={quote(place.runtime_dir + "/bin/python")}
+PORTAL_NODE_DIR={quote(place.node_dir)}"""
+
+
+def _wrap_words(parts: Sequence[str]) -> str:
+    """Join shell words, wrapped to lines of readable length."""
+    lines = [""]
+    for part in parts:
+        if lines[-1] and len(lines[-1]) + len(part) > MAX_LINE:
+            lines.append("")
+        lines[-1] += f" {part}" if lines[-1] else part
+    return " \\\n    ".join(lines)
+
+
+def _check_size(script: str) -> str:
+    size = len(script.encode())
+    if size > MAX_SCRIPT_BYTES:
+        raise ScriptRefused(
+            "parameters",
+            f"With these values the script has {size // 1024} KiB;"
+            f" {MAX_SCRIPT_BYTES // 1024} can be had.",
+        )
+    return script

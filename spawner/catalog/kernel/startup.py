@@ -1,0 +1,61 @@
+# Startup file of each Python kernel of a session: makes `%tensorboard` show the session's own.
+#
+# TensorBoard's own magic starts a server on the node's loopback address, which no browser reaches.
+# The magic below prints an output that the portal's JupyterLab extension renders as a frame. So a
+# saved notebook contains no address and no secret.
+#
+# IPython runs this file because PYTHONSTARTUP names it. It must work with Python 2.7.
+
+
+def _replace_tensorboard_magic(shell):
+    import argparse
+    import os
+    import shlex
+    import sys
+    import time
+
+    mime = "application/vnd.data-scientist-portal.tensorboard+json"
+    extensions = ("tensorboard", "tensorboard.notebook")
+
+    def parse(line):
+        """Return the folder to show, None without one, and the options that have no effect."""
+        parser = argparse.ArgumentParser(prog="%tensorboard", add_help=False)
+        parser.add_argument("--logdir", "-logdir")
+        words = line.encode("utf-8") if sys.version_info[0] == 2 else line
+        known, ignored = parser.parse_known_args(shlex.split(words))
+        return known.logdir, ignored
+
+    def tensorboard(line):
+        """Show the session's TensorBoard; --logdir FOLDER: the runs in that folder."""
+        from IPython.display import display
+
+        try:
+            logdir, ignored = parse(line)
+        except (SystemExit, ValueError):
+            print("Usage: %tensorboard [--logdir FOLDER]")
+            return
+        if ignored:
+            print("The session's TensorBoard has no such options: " + " ".join(ignored))
+        folder = os.path.abspath(os.path.expanduser(logdir)) if logdir else None
+        text = "TensorBoard of this session" + (": " + folder if folder else "")
+        data = {"logdir": folder, "asked": time.time()}
+        display({mime: data, "text/plain": text}, raw=True)
+
+    def replace(name):
+        """Return `manager.name` without effect on TensorBoard's extension."""
+        original = getattr(manager, name)
+
+        def wrapped(module):
+            return None if module in extensions else original(module)
+
+        return wrapped
+
+    manager = shell.extension_manager
+    for name in ("load_extension", "reload_extension"):
+        setattr(manager, name, replace(name))
+    shell.register_magic_function(tensorboard, "line", "tensorboard")
+
+
+if "get_ipython" in globals():
+    _replace_tensorboard_magic(get_ipython())  # noqa: F821 - IPython provides it
+del _replace_tensorboard_magic

@@ -1,0 +1,137 @@
+"""JupyterLab configuration of a session: the server's configuration and the page's defaults.
+
+Pure.
+
+`spawner.node.session` writes and applies them. Everything that users may change in JupyterLab is a
+default: their own settings take precedence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spawner.catalog.environment import Environment
+
+TERMINAL_PREFIX = "env_"
+APP_SETTINGS_FOLDER = "lab"
+
+
+@dataclass(frozen=True)
+class Words:
+    """Texts of the portal on the page from its first moment on; the others are in frontend/lab."""
+
+    terminal: str
+    open_shell: str
+
+
+ENGLISH = Words("Terminal in {title}", "Open a shell inside {title}")
+WORDS = {"zh": Words("{title} 终端", "在 {title} 中打开命令行")}
+LOCALES = {"zh": "zh_CN"}
+"""JupyterLab's locale (as in its language packs) by language in the user's preferences."""
+
+
+def server_config(environments: Sequence[str], node_dir: str) -> dict[str, dict[str, Any]]:
+    """Return the configuration of jupyter_server for the named kernels, the default one first."""
+    return {
+        # IPC sockets in a folder that only the user can enter, so other users on the node can't
+        # listen.
+        "KernelManager": {"transport": "ipc"},
+        "MultiKernelManager": {"default_kernel_name": environments[0]},
+        "KernelSpecManager": {
+            "allowed_kernelspecs": list(environments),
+            "ensure_native_kernel": False,
+        },
+        "TerminalsExtensionApp": {
+            "terminal_manager_class": "spawner.node.terminals.SessionTerminals",
+        },
+        "LabApp": {"app_settings_dir": f"{node_dir}/{APP_SETTINGS_FOLDER}"},
+    }
+
+
+def lab_files(
+    environments: Sequence[Environment], language: str | None = None
+) -> dict[str, dict[str, Any]]:
+    """Return `overrides` and `page_config`.
+
+    They are to be written as {node_dir}/lab/overrides.json and page_config.json. The first
+    environment is the session's own; `language` is the user's in the portal, with which JupyterLab
+    starts if it supports it.
+    """
+    overrides = _overrides(environments, WORDS.get(language or "", ENGLISH))
+    if locale := LOCALES.get(language or ""):
+        overrides["@jupyterlab/translation-extension:plugin"] = {"locale": locale}
+    return {"overrides": overrides, "page_config": _page_config()}
+
+
+def terminal_name(environment: Environment) -> str:
+    """Return the terminal name that makes the server open a terminal inside the environment."""
+    return f"{TERMINAL_PREFIX}{environment.name}"
+
+
+def _overrides(environments: Sequence[Environment], words: Words) -> dict[str, Any]:
+    return {
+        "@jupyterlab/apputils-extension:notification": {
+            "checkForUpdates": False,
+            "fetchNews": "false",
+        },
+        "@jupyterlab/application-extension:top-bar": {"toolbar": [_button(environments[0], words)]},
+        "@jupyterlab/mainmenu-extension:plugin": {"menus": [_file_menu(environments, words)]},
+    }
+
+
+def _button(environment: Environment, words: Words) -> Mapping[str, Any]:
+    """Return a button at the top of the window: one click in every view."""
+    return {
+        "name": "environment-terminal",
+        "command": "terminal:create-new",
+        "args": {"name": terminal_name(environment)},
+        "icon": "ui-components:terminal",
+        "label": words.terminal.format(title=environment.title),
+        "caption": words.open_shell.format(title=environment.title),
+        "rank": 60,
+    }
+
+
+def _file_menu(environments: Sequence[Environment], words: Words) -> Mapping[str, Any]:
+    """Return File → New → Terminal in …: a submenu each, as a menu cannot rename a command."""
+    return {
+        "id": "jp-mainmenu-file",
+        "items": [
+            {
+                "type": "submenu",
+                "rank": 0.5,
+                "submenu": {
+                    "id": f"portal-terminal-{environment.name}",
+                    "label": words.terminal.format(title=environment.title),
+                    "items": [
+                        {
+                            "command": "terminal:create-new",
+                            "args": {"name": terminal_name(environment)},
+                        }
+                    ],
+                },
+            }
+            for environment in environments
+        ],
+    }
+
+
+def _page_config() -> dict[str, Any]:
+    return {
+        "disabledExtensions": {
+            # These contact the internet, or offer functions that a shared installation cannot have.
+            "@jupyterlab/apputils-extension:announcements": True,
+            "@jupyterlab/extensionmanager-extension": True,
+            "@jupyterlab/lsp-extension": True,
+            # The portal's own extension explains a lost connection: the hub restarts nothing.
+            "@jupyterlab/hub-extension:connectionlost": True,
+            # These depend on the one above, and cause errors in the browser's console without it.
+            "@jupyterlab/fileeditor-extension:language-server": True,
+            "@jupyterlab/notebook-extension:language-server": True,
+            # debugpy listens on the node's loopback address without authentication, so any other
+            # user on the node could run code as this user.
+            "@jupyterlab/debugger-extension": True,
+        }
+    }

@@ -1,0 +1,367 @@
+"""Job templates that a site offers, loaded from YAML files and validated.
+
+The files are `templates/NAME.yaml` in the shipped catalog and in the site's own folder, each
+validated against catalog/template.schema.json, and its script against the rules for safe scripts
+(shell_reader.py). Only `load_templates` and the functions it calls read files. docs/templates.md is
+the documentation for authors.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+import jsonschema
+import yaml
+
+from spawner.catalog import benchmarks
+from spawner.catalog import parameters as rules
+from spawner.catalog.benchmarks import Benchmark
+from spawner.catalog.environment import SHIPPED, Places, files, read_yaml
+from spawner.catalog.shell_reader import ShellWord, Unrenderable, render, script_problems
+from spawner.slurm.model import Resources
+
+SCHEMA = SHIPPED / "template.schema.json"
+MAX_TASKS = 1000
+MAX_PROGRAMS_BYTES = 512 * 1024  # all files of a job are sent to the launcher in one frame
+PLACE_NAMES = frozenset({"home", "logdir", "nodes", "gpus", "cpus", "username"})
+"""Variables of a script in addition to its parameters: see jobscript.JobPlace."""
+
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+_WIDGETS = {"boolean": "flag", "array": "list", "string": "text"}
+_NUMBER_LIMITS = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
+_LIMITS_OF: dict[str, set[str]] = {
+    "number": _NUMBER_LIMITS,
+    "integer": _NUMBER_LIMITS,
+    "string": {"minLength", "maxLength", "pattern"},
+    "array": {"minItems", "maxItems", "uniqueItems"},
+}
+_PAIRS = (
+    ("minLength", "maxLength"),
+    ("minItems", "maxItems"),
+    ("minimum", "maximum"),
+    ("minimum", "exclusiveMaximum"),
+    ("exclusiveMinimum", "maximum"),
+    ("exclusiveMinimum", "exclusiveMaximum"),
+)
+
+
+class TemplateError(Exception):
+    """Templates are invalid; `problems` are lines of the form `file: field: problem`."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+@dataclass(frozen=True)
+class Template:
+    """One template, with the fields described in template.schema.json.
+
+    `parameters` is a JSON Schema (draft 2020-12) of the object that a user fills in; each property
+    has `title`, `x-widget` and `x-order`. `array` names the list parameters that are spread over
+    tasks, one task per combination of their values. `programs` is file name → text. `environments`
+    permits the user to choose another environment than `environment`; "kernel" permits those with a
+    kernel. `notebook` is the text of the notebook that `starter` names. `benchmark` describes the
+    measurements of a benchmark template.
+    """
+
+    name: str
+    title: str
+    description: str
+    environment: str
+    script: str
+    environments: Literal["kernel"] | None = None
+    framework: str | None = None
+    parameters: Mapping[str, Any] = field(
+        default_factory=lambda: MappingProxyType({"type": "object", "properties": {}})
+    )
+    default_resources: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    array: tuple[str, ...] = ()
+    requeue: bool = False
+    signal: str | None = None
+    tags: tuple[str, ...] = ()
+    starter: str | None = None
+    notebook: str | None = field(default=None, repr=False)
+    programs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    benchmark: Benchmark | None = None
+
+    def resources(self) -> Resources:
+        """Return the resources of a job without explicit requests."""
+        return Resources(**self.default_resources)
+
+
+def load_templates(shipped: Path = SHIPPED, site: Path | None = None) -> dict[str, Template]:
+    """Load every template by name; a site's file replaces the shipped one of the same name.
+
+    Raises TemplateError with every problem of every file. A site folder need not contain templates.
+    """
+    places = Places(image_dirs=(), site=site, shipped=shipped)
+    folders = program_folders(places)
+    problems: list[str] = []
+    found: dict[str, Template] = {}
+    for name, path in files(places, "templates").items():
+        try:
+            found[name] = load_template(path, folders)
+        except TemplateError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise TemplateError(problems)
+    return found
+
+
+def program_folders(places: Places) -> list[Path]:
+    """Return the folders in which to search for a template's programs and starters, in order."""
+    return list(reversed(places.folders()))
+
+
+def load_template(path: Path, folders: list[Path]) -> Template:
+    """Load and validate one file; its programs are searched for in each folder's jobs/, in order.
+
+    Raises TemplateError.
+    """
+    if not _NAME.fullmatch(path.stem):
+        raise TemplateError(
+            [
+                f"{path}: the file's name is the template's: a lowercase letter, then at most 39"
+                " lowercase letters, digits and -"
+            ]
+        )
+    try:
+        fields = read_yaml(path)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise TemplateError([f"{path}: {error}"]) from error
+    problems = sorted(_schema_problems(fields)) or list(_semantic_problems(fields, folders))
+    if problems:
+        raise TemplateError([f"{path}: {problem}" for problem in problems])
+    return _build_template(path.stem, fields, folders)
+
+
+def check_parameters(
+    template: Template, parameters: object
+) -> tuple[dict[str, Any], list[rules.Problem]]:
+    """Return the parameters with defaults filled in, and (field, sentence) for each problem.
+
+    With problems, the parameters must not be rendered.
+    """
+    values, problems = rules.check_values(template.parameters, parameters)
+    if not problems and template.array:
+        tasks = len(array_tasks(template, values))
+        if not 0 < tasks <= MAX_TASKS:
+            problems = [
+                (f"parameters.{name}", f"That makes {tasks} tasks; 1 to {MAX_TASKS} can be had.")
+                for name in template.array
+            ]
+    return values, problems
+
+
+def array_tasks(template: Template, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the parameters of each task, in the order of their indices.
+
+    Of the lists that are spread, the last one changes fastest. Empty for a template without an
+    array.
+    """
+    if not template.array:
+        return []
+    tasks = [dict(parameters)]
+    for name in template.array:
+        tasks = [{**task, name: value} for task in tasks for value in parameters[name]]
+    return tasks
+
+
+# --- one file -----------------------------------------------------------------------------------
+
+
+@cache
+def _validator() -> jsonschema.Draft202012Validator:
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    return jsonschema.Draft202012Validator(
+        schema, format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
+    )
+
+
+def _schema_problems(fields: object) -> Iterator[str]:
+    for error in _validator().iter_errors(fields):
+        where = [str(part) for part in error.absolute_path]
+        if error.schema is False:  # the only use of `false` in the schema; its path is not reported
+            where.append("items")
+        yield f"{'.'.join(where)}: {_format_error(error)}" if where else _format_error(error)
+
+
+def _format_error(error: jsonschema.ValidationError) -> str:
+    """Return the error's message, with the schema's description if the message alone is unclear."""
+    schema = error.schema if isinstance(error.schema, dict) else {}
+    about = schema.get("description")
+    if error.validator in {"pattern", "enum", "anyOf", "format", "type"} and about:
+        return f"{error.message[:300]}. {about}"
+    if error.schema is False:
+        return "only a list (type: array) has items"
+    return error.message[:300]
+
+
+def _semantic_problems(fields: Mapping[str, Any], folders: list[Path]) -> Iterator[str]:
+    """Yield the problems that a schema cannot express, for fields that conform to the schema."""
+    properties = fields.get("parameters", {})
+    for name, rule in properties.items():
+        if name in PLACE_NAMES:
+            yield f"parameters.{name}: this name is taken: it is where or with what the job runs"
+        yield from (f"parameters.{name}.{wrong}" for wrong in _rule_problems(rule))
+    for name in _as_names(fields.get("array")):
+        if "array" not in rules.types(properties.get(name, {})):
+            yield f"array: {name} is not a parameter that is a list"
+    for name in fields.get("programs", []):
+        problems = _file_problems("jobs", name, folders)
+        yield from (f"programs: {name}: {wrong}" for wrong in problems)
+    if starter := fields.get("starter"):
+        problems = _file_problems("starters", starter, folders)
+        yield from (f"starter: {starter}: {wrong}" for wrong in problems)
+    if measures := fields.get("benchmark"):
+        yield from benchmarks.problems(Benchmark.of(measures), properties)
+    in_script = list(script_problems(fields["script"], {*properties, *PLACE_NAMES}))
+    yield from (f"script: {wrong}" for wrong in in_script)
+    if not in_script:
+        yield from _check_rendering(fields)
+
+
+def _check_rendering(fields: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the error of rendering the script with defaults, or simple values where there are none.
+
+    Yields nothing if no valid sample value can be guessed.
+    """
+    properties: Mapping[str, Mapping[str, Any]] = fields.get("parameters", {})
+    values = {name: _sample(rule) for name, rule in properties.items()}
+    if any(next(rules.faults(values[name], rule), None) for name, rule in properties.items()):
+        return
+    spread = {name: ShellWord('"$value"') for name in _as_names(fields.get("array"))}
+    asked = Resources(**fields.get("default_resources", {}))
+    place = {"home": "/home/user", "username": "user", "logdir": "/home/user/runs/job"}
+    numbers = {"nodes": asked.nodes, "gpus": asked.gpus, "cpus": asked.cpus}
+    try:
+        render(fields["script"], {**place, **numbers, **values, **spread})
+    except Unrenderable as error:
+        yield f"script: it can't be rendered with the parameters' defaults: {error}"
+
+
+def _sample(rule: Mapping[str, Any]) -> Any:
+    """Return the default, or a simple value that is probably valid."""
+    if "default" in rule:
+        return rules.plain(rule["default"], rule)
+    if "enum" in rule:
+        return rule["enum"][0]
+    match rules.types(rule)[0]:
+        case "string":
+            return "x" * max(1, rule.get("minLength", 1))
+        case "boolean":
+            return False
+        case "array":
+            return [_sample(rule["items"])] * max(1, rule.get("minItems", 1))
+        case _:
+            return rule.get("minimum", rule.get("maximum", rule.get("exclusiveMinimum", 0) + 1))
+
+
+def _rule_problems(rule: Mapping[str, Any]) -> Iterator[str]:
+    kinds = rules.types(rule)
+    allowed = {_WIDGETS.get(kinds[0], "number"), "choice" if "enum" in rule else ""}
+    if kinds[0] == "string":
+        allowed |= {"path"}
+    widget = rule.get("x-widget")
+    if widget and widget not in allowed:
+        yield f"x-widget: {widget} does not go with the type {kinds[0]}"
+    yield from _limit_problems(rule)
+    yield from (f"items.{wrong}" for wrong in _limit_problems(rule.get("items", {})))
+    if "default" in rule:
+        wrong = next(rules.faults(rules.plain(rule["default"], rule), rule), None)
+        if wrong:
+            yield f"default: it {wrong}"
+
+
+def _limit_problems(rule: Mapping[str, Any]) -> Iterator[str]:
+    """Yield limits that no value can satisfy, or that do not apply to the type."""
+    kinds = rules.types(rule)
+    if not kinds:
+        return
+    own = _LIMITS_OF.get(kinds[0], set())
+    for word in sorted((set().union(*_LIMITS_OF.values()) - own) & rule.keys()):
+        yield f"{word}: it does not go with the type {kinds[0]}"
+    limits = {"maxLength": rules.MAX_TEXT, "maxItems": rules.MAX_ITEMS, **rule}
+    for low, high in _PAIRS:
+        if low in rule and high in limits:
+            if rule[low] > limits[high]:
+                yield f"{low}: it is more than the {high}, {limits[high]}"
+            elif rule[low] == limits[high] and "exclusive" in low + high:
+                yield f"{low}: no number lies between it and the {high}"
+
+
+def _file_problems(kind: str, name: str, folders: list[Path]) -> Iterator[str]:
+    path = _find_file(folders, kind, name)
+    if path is None:
+        yield f"there is no such file in {kind}/"
+        return
+    try:
+        if len(path.read_text(encoding="utf-8")) > MAX_PROGRAMS_BYTES // 4:
+            yield f"it is longer than {MAX_PROGRAMS_BYTES // 4} characters"
+    except (OSError, UnicodeDecodeError) as error:
+        yield f"it can't be read: {error}"
+
+
+def _find_file(folders: list[Path], kind: str, name: str) -> Path | None:
+    paths = (folder / kind / name for folder in folders)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _read_file(folders: list[Path], kind: str, name: str) -> str:
+    path = _find_file(folders, kind, name)
+    assert path is not None, "checked before"  # noqa: S101
+    return path.read_text(encoding="utf-8")
+
+
+def _as_names(value: str | list[str] | None) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value or ())
+
+
+def _build_template(name: str, fields: Mapping[str, Any], folders: list[Path]) -> Template:
+    programs = {name: _read_file(folders, "jobs", name) for name in fields.get("programs", [])}
+    starter = fields.get("starter")
+    return Template(
+        name=name,
+        title=fields["title"],
+        description=fields["description"].strip(),
+        environment=fields["environment"],
+        script=fields["script"],
+        environments=fields.get("environments"),
+        framework=fields.get("framework"),
+        parameters=MappingProxyType(parameters_schema(fields.get("parameters", {}))),
+        default_resources=MappingProxyType(dict(fields.get("default_resources", {}))),
+        array=_as_names(fields.get("array")),
+        requeue=fields.get("requeue", False),
+        signal=fields.get("signal"),
+        tags=tuple(fields.get("tags", [])),
+        starter=starter,
+        notebook=_read_file(folders, "starters", starter) if starter else None,
+        programs=MappingProxyType(programs),
+        benchmark=Benchmark.of(fields["benchmark"]) if fields.get("benchmark") else None,
+    )
+
+
+def parameters_schema(properties: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the JSON Schema of a template's parameters, with a widget and a position for each."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "additionalProperties": False,
+        "required": [name for name, rule in properties.items() if "default" not in rule],
+        "properties": {
+            name: {"x-widget": _default_widget(rule), **rule, "x-order": order}
+            for order, (name, rule) in enumerate(properties.items())
+        },
+    }
+
+
+def _default_widget(rule: Mapping[str, Any]) -> str:
+    return "choice" if "enum" in rule else _WIDGETS.get(rules.types(rule)[0], "number")

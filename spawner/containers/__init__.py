@@ -1,0 +1,1 @@
+"""Containers and other runtimes: Apptainer, kernelspecs, image import."""

@@ -1,0 +1,184 @@
+"""Jupyter kernel specifications for environments: kernel.json, including a terminal's command.
+
+Pure.
+
+Both commands consist of the wrapper `spawner.node.kernel`, which passes only selected variables of
+the server, and the command in the environment: run by Apptainer with an image, or directly, with
+modules loaded or a virtualenv's programs first in PATH.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from spawner.catalog.environment import Environment
+from spawner.containers.apptainer import exec_argv
+from spawner.containers.runtimes import Container, Modules, Virtualenv
+from spawner.node.kernel import SLURM_FIELD
+from spawner.node.workdir import KERNEL_STARTUP
+
+PACKAGES_FOLDER = ".local/share/portal/packages"
+METADATA_KEY = "portal"
+NODE_DIR_FIELD = "{node_dir}"
+# Without its own process group the kernel would get each SIGINT twice (from Jupyter and through
+# Apptainer's starter), and lose the KeyboardInterrupt; without the death signal it would survive a
+# killed starter.
+_OWN_GROUP = ("setsid", "setpriv", "--pdeathsig", "KILL")
+# Apptainer's own prompt contains only its name; bash, as configured by Debian and many users, shows
+# `debian_chroot` in front of the usual prompt.
+_PROMPT = ("-u", "PROMPT_COMMAND", "-u", "PS1")
+
+
+@dataclass(frozen=True)
+class KernelPlace:
+    """Absolute paths of the place where kernels run, and whether the job has GPUs.
+
+    `runtime_dir` is the virtualenv on the nodes, `node_dir` the session's folder on the node's own
+    disk (scripts.node_dir), `logdir` the folder that TensorBoard reads, `pip_index_url` pip's
+    index.
+    """
+
+    runtime_dir: str
+    apptainer: str
+    home: str
+    node_dir: str
+    logdir: str
+    gpus: bool
+    pip_index_url: str | None = None
+
+
+def packages_dir(home: str, environment: Environment) -> str:
+    """Return the folder of a user's own packages for an environment; it is persistent."""
+    return f"{home.rstrip('/')}/{PACKAGES_FOLDER}/{environment.name}"
+
+
+def kernelspec(environment: Environment, place: KernelPlace) -> dict[str, Any]:
+    """Return an environment's kernel.json (jupyter_client's docs, "Kernel specs").
+
+    Raises ValueError if it has no kernel, or if a path cannot be bound into a container.
+    """
+    if not environment.kernel:
+        raise ValueError(f"the environment {environment.name} has no kernel")
+    env = {**_startup_env(environment, place), **kernel_env(environment, place)}
+    terminal_env = kernel_env(environment, place)
+    own = [word.replace(NODE_DIR_FIELD, place.node_dir) for word in environment.kernel_argv]
+    prompt = [*_PROMPT, f"debian_chroot={environment.name}"]
+    return {
+        "argv": _wrap_command(environment, place, env, own, own_group=True),
+        "display_name": environment.kernel_display_name,
+        "language": environment.language,
+        "interrupt_mode": "signal",
+        # jupyter_client expands ${NAME} in these; $$ is a literal $
+        "env": {name: value.replace("$", "$$") for name, value in env.items()},
+        "metadata": {
+            "debugger": False,  # see lab_config.py
+            METADATA_KEY: {
+                "environment": environment.name,
+                "terminal": _wrap_command(
+                    environment, place, terminal_env, environment.shell, settings=prompt
+                ),
+                "terminal_env": terminal_env,
+            },
+        },
+    }
+
+
+def _startup_env(environment: Environment, place: KernelPlace) -> dict[str, str]:
+    """Return the variable that makes IPython run the portal's startup file."""
+    if environment.language != "python":
+        return {}
+    return {"PYTHONSTARTUP": f"{place.node_dir}/{KERNEL_STARTUP}"}
+
+
+def kernel_env(environment: Environment, place: KernelPlace) -> dict[str, str]:
+    """Return the variables that the environment sets; those in its file take precedence."""
+    packages = packages_dir(place.home, environment)
+    return {
+        "PORTAL_ENVIRONMENT": environment.name,
+        "PORTAL_LOGDIR": place.logdir,
+        **_packages_env(environment, packages, place.pip_index_url),
+        **environment.env,
+    }
+
+
+def _packages_env(environment: Environment, packages: str, index: str | None) -> dict[str, str]:
+    """Return the variables with which the language's own tool installs into the user's folder.
+
+    They also make the language find the packages there.
+    """
+    if environment.language == "R":
+        return {"R_LIBS_USER": f"{packages}/{environment.user_site}"}
+    if environment.language == "lua":
+        return {"LUA_PATH": f"{packages}/{environment.user_site}/?.lua;;"}
+    return {
+        "PYTHONUSERBASE": packages,
+        "PIP_USER": "1",
+        "PIP_BREAK_SYSTEM_PACKAGES": "1",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        **_pip_index_env(index),
+    }
+
+
+def _pip_index_env(url: str | None) -> dict[str, str]:
+    """Return pip's settings for a package index; pip uses one without TLS only if it is trusted."""
+    if url is None:
+        return {}
+    parts = urlsplit(url)
+    host = f"{parts.hostname}:{parts.port}" if parts.port else f"{parts.hostname}"
+    plain = {"PIP_TRUSTED_HOST": host} if parts.scheme == "http" else {}
+    return {"PIP_INDEX_URL": url, **plain}
+
+
+def job_command(
+    environment: Environment, place: KernelPlace, keep: Sequence[str]
+) -> tuple[dict[str, str], list[str]]:
+    """Return the variables to set, and the words that precede a batch job's command.
+
+    They run the command in the environment; the variables named in `keep` are passed to it too.
+    """
+    env = kernel_env(environment, place)
+    passing = {**env, **dict.fromkeys(keep, "")}
+    return env, _wrap_command(environment, place, passing, ())
+
+
+def _wrap_command(
+    environment: Environment,
+    place: KernelPlace,
+    env: Mapping[str, str],
+    command: Sequence[str],
+    *,
+    settings: Sequence[str] = (),
+    own_group: bool = False,
+) -> list[str]:
+    """Return the wrapper and the command within it.
+
+    `settings` are arguments of env(1); `own_group` is for a kernel, see _OWN_GROUP.
+    """
+    packages = packages_dir(place.home, environment)
+    wrapper = [f"{place.runtime_dir}/bin/python", "-I", "-m", "spawner.node.kernel"]
+    wrapper += ["--keep", ",".join(env), "--make", f"{packages}/{environment.user_site}"]
+    own_programs = f"{packages}/bin"
+    match environment.runtime:
+        case Container() as container:
+            # Apptainer sets PATH from the image, so it is set again inside
+            wrapper += ["--slurm", place.node_dir]
+            path = f"PATH={own_programs}:{container.path}:{SLURM_FIELD}"
+            inside = ["env", *settings, path, *command]
+            words = exec_argv(
+                place.apptainer,
+                container.image,
+                [*_OWN_GROUP, *inside] if own_group else inside,
+                binds=[place.home, place.node_dir, place.logdir, *container.binds],
+                gpus=place.gpus and environment.gpu != "none",
+            )
+            return [*wrapper, "--", *words]
+        case Modules(names, init):
+            options = ["--modules-init", str(init)]
+            options += [word for name in names for word in ("--module", name)]
+        case Virtualenv() as folder:
+            options = ["--path", f"{folder.programs}:{folder.path}"]
+    words = ["env", *settings, *command] if settings else list(command)
+    return [*wrapper, "--first", own_programs, *options, "--", *words]

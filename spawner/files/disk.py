@@ -1,0 +1,84 @@
+"""Operation that reports free space and the output of the system's quota command for a root."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from spawner.files.paths import (
+    look_into,
+    operation,
+    path_of,
+    text_of,
+    translating_errors,
+    want_place,
+)
+from spawner.launcher.program import Launcher, Request, Result, opened
+
+QUOTA = ("/usr/bin/quota", "--user", "--no-wrap", "--raw-grace", "--verbose")
+LUSTRES = ("/usr/bin/lfs", "quota", "-q", "-u")
+QUOTA_S = 3.0
+MOUNTS = Path("/proc/self/mountinfo")
+OCTAL = re.compile(rb"\\([0-7]{3})")
+
+
+@operation
+def space(launcher: Launcher, request: Request) -> Result:
+    """Return a root's total and free space, and the output of its file system's quota command."""
+    place = want_place(request)
+    with opened(look_into(place)) as fd, translating_errors(place.name):
+        found = os.fstatvfs(fd)
+        path = path_of(fd)
+        return {
+            "real_path": text_of(path),
+            "writable": os.access(".", os.W_OK | os.X_OK, dir_fd=fd),
+            "total_bytes": found.f_blocks * found.f_frsize,
+            "free_bytes": found.f_bavail * found.f_frsize,
+            "quota_text": quota_text(launcher, mount_point(path)),
+        }
+
+
+def mount_point(path: str) -> str:
+    while path != "/" and not os.path.ismount(path):
+        path = path.rpartition("/")[0] or "/"
+    return path
+
+
+def filesystem(mounted: str, mounts: bytes) -> str:
+    """Return a mount point's file system type from mountinfo (proc(5)); the last match counts."""
+    for line in reversed(mounts.splitlines()):
+        before, _, after = line.partition(b" - ")
+        fields = before.split(b" ")
+        if len(fields) > 4 and OCTAL.sub(character, fields[4]) == os.fsencode(mounted):
+            return after.partition(b" ")[0].decode(errors="replace")
+    return ""
+
+
+def character(match: re.Match[bytes]) -> bytes:
+    return bytes([int(match[1], 8) & 0xFF])
+
+
+def quota_command(user: str, mounted: str, kind: str) -> list[str]:
+    if kind == "lustre":
+        return [*LUSTRES, user, mounted]
+    return [*QUOTA, f"--filesystem={mounted}"]
+
+
+def quota_text(launcher: Launcher, mounted: str) -> str | None:
+    """Return the quota command's output for a mount point; None without program or answer."""
+    try:
+        kind = filesystem(mounted, MOUNTS.read_bytes())
+        done = subprocess.run(
+            quota_command(launcher.user.name, mounted, kind),
+            env=launcher.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=QUOTA_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout[:8192].decode(errors="replace")

@@ -1,0 +1,94 @@
+"""Operation that lists the most recently changed notebooks in a home, and the kernels they name.
+
+The launcher that submits jobs serves it, so it runs without the CPU limit of `places.operation`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import time
+from collections import deque
+
+from spawner.launcher.program import (
+    OPERATIONS,
+    Launcher,
+    Refused,
+    Request,
+    Result,
+    at_home,
+    open_home,
+    opened,
+    read_part,
+    want_timeout,
+)
+
+MAX_NOTEBOOKS = 40
+MAX_WALK = 20_000
+MAX_LEVELS = 6
+END_BYTES = 16 << 10
+RUNS = "portal/runs"  # The log folders of jobs, with executed copies of notebooks.
+# This pattern can match only metadata: inside a cell's text the quotes would be escaped.
+KERNEL = re.compile(rb'"kernelspec"\s*:\s*\{[^{}]*"name"\s*:\s*"([\w.-]{1,64})"')
+
+
+def notebooks(launcher: Launcher, request: Request) -> Result:
+    """Return the most recently changed notebooks below the home, and the kernel that each names."""
+    timeout_s, home = want_timeout(request), launcher.user.home
+    deadline = time.monotonic() + timeout_s
+    with at_home():
+        os.close(open_home(launcher.user))
+    found, complete = newest_notebooks(home, deadline - timeout_s / 3)
+    shown = [
+        {"path": path, "changed": changed, "kernel": kernel_of(f"{home}/{path}", deadline)}
+        for changed, path in found
+    ]
+    return {"notebooks": shown, "complete": complete}
+
+
+OPERATIONS["notebooks"] = notebooks
+
+
+def newest_notebooks(home: str, deadline: float) -> tuple[list[tuple[float, str]], bool]:
+    """Return (mtime, path) of the newest notebooks, latest first, and whether all was scanned.
+
+    The scan is breadth first and bounded in entries, depth and time. No link is followed.
+    """
+    found: list[tuple[float, str]] = []
+    folders, seen, complete = deque([""]), 0, True
+    while folders and complete:
+        at = folders.popleft()
+        with contextlib.suppress(OSError), os.scandir(f"{home}/{at}") as entries:
+            for entry in entries:
+                seen += 1
+                if seen > MAX_WALK or time.monotonic() > deadline:
+                    complete = False
+                    break
+                path, hidden = at + entry.name, entry.name.startswith(".")
+                if entry.is_dir(follow_symlinks=False) and not hidden and path != RUNS:
+                    if path.count("/") < MAX_LEVELS:
+                        folders.append(f"{path}/")
+                    else:
+                        complete = False
+                elif path.endswith(".ipynb") and entry.is_file(follow_symlinks=False):
+                    with contextlib.suppress(OSError):
+                        found.append((entry.stat(follow_symlinks=False).st_mtime, path))
+    return sorted(found, reverse=True)[:MAX_NOTEBOOKS], complete
+
+
+def kernel_of(path: str, deadline: float) -> str | None:
+    """Return the kernel named by a notebook's metadata.
+
+    The metadata usually is at the end of the file, else at its beginning.
+    """
+    if time.monotonic() > deadline:
+        return None
+    with contextlib.suppress(OSError, Refused):
+        folder, _, name = path.rpartition("/")
+        with opened(os.open(folder, os.O_PATH | os.O_CLOEXEC)) as fd:
+            for offset in (-END_BYTES, 0):
+                named = KERNEL.findall(read_part(fd, name, offset, END_BYTES)[0])
+                if named:
+                    return str(named[-1].decode(errors="replace"))
+    return None

@@ -1,0 +1,266 @@
+"""Write operations: create folders, rename, save text, and delete for good.
+
+Nothing is replaced unless the request asks for it, and no link is followed.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import os
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from spawner.files.paths import (
+    RootedPath,
+    entry_of,
+    lstat_or_none,
+    operation,
+    problem,
+    rename_new,
+    shown_name,
+    sites_umask,
+    translating_errors,
+    version_of,
+    want_below,
+    working_folder,
+)
+from spawner.launcher.program import Launcher, Refused, Request, Result, opened, want
+
+MAX_SAVED = 640 << 10
+MOST_AT_ONCE = 100
+NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+ELSEWHERE = "“{}” was changed elsewhere since you opened it."
+
+
+@operation
+def make_folder(launcher: Launcher, request: Request) -> Result:
+    """Create a folder, and with `parents` also its missing parent folders."""
+    place, parents = want_below(request), want(request, "parents", bool)
+    with sites_umask(launcher):
+        if parents:
+            make_missing(place.parent)
+        with opened(working_folder(place.parent)) as folder, translating_errors(place.name):
+            os.mkdir(place.name, dir_fd=folder)
+            return {"entry": entry_of(folder, place.name)}
+
+
+def make_missing(place: RootedPath) -> None:
+    for count in range(1, len(place.steps) + 1):
+        above = RootedPath(place.root, place.steps[:count])
+        with (
+            opened(working_folder(above.parent)) as folder,
+            translating_errors(above.name),
+            contextlib.suppress(FileExistsError),
+        ):
+            os.mkdir(above.name, dir_fd=folder)
+
+
+@operation
+def move(launcher: Launcher, request: Request) -> Result:
+    """Rename an entry, move it to another folder of the same file system, or both.
+
+    With `overwrite`, a file may replace a file.
+    """
+    place, to = want_below(request), want_below(request, "to_path", "to_root")
+    overwrite = want(request, "overwrite", bool)
+    with (
+        opened(working_folder(place.parent)) as folder,
+        opened(working_folder(to.parent)) as new_folder,
+    ):
+        with translating_errors(place.name):
+            state = os.lstat(place.name, dir_fd=folder)
+        with translating_errors(to.name):
+            there = lstat_or_none(new_folder, to.name)
+            if there and overwrite and both_files(state, there):
+                os.rename(place.name, to.name, src_dir_fd=folder, dst_dir_fd=new_folder)
+            else:
+                rename_new(folder, place.name, new_folder, to.name)
+            return {"entry": entry_of(new_folder, to.name)}
+
+
+def both_files(one: os.stat_result, other: os.stat_result) -> bool:
+    return stat.S_ISREG(one.st_mode) and stat.S_ISREG(other.st_mode)
+
+
+@operation
+def save(launcher: Launcher, request: Request) -> Result:
+    """Replace a small file's content atomically, if the file still has the version that was read.
+
+    With `version` null, create the file, which must not exist yet.
+    """
+    place, data = want_below(request), want_data(request, MAX_SAVED)
+    version = request.get("version")
+    if version is not None and type(version) is not str:
+        raise Refused("BadRequest", "version is malformed")
+    with opened(working_folder(place.parent)) as folder, translating_errors(place.name):
+        before = unchanged(folder, place.name, version)
+        with new_file(launcher, folder) as (fd, name):
+            write_all(fd, data, 0)
+            if before:
+                keep_rights(fd, before)
+            os.fsync(fd)
+            if unchanged(folder, place.name, version):
+                os.rename(name, place.name, src_dir_fd=folder, dst_dir_fd=folder)
+            else:
+                rename_new(folder, name, folder, place.name)
+        return {"entry": entry_of(folder, place.name)}
+
+
+def unchanged(folder: int, name: str, version: str | None) -> os.stat_result | None:
+    """Return the status of the file if it has this version, or None if it is absent as expected.
+
+    Raises a problem if the file exists, is missing or differs contrary to `version`.
+    """
+    state = lstat_or_none(folder, name)
+    if version is None:
+        if state is not None:
+            raise problem("exists", f"There is something named “{shown_name(name)}” already.")
+        return None
+    if state is None:
+        raise problem("changed", f"“{shown_name(name)}” was moved or deleted meanwhile.")
+    if stat.S_ISLNK(state.st_mode):
+        raise problem("link", f"“{shown_name(name)}” is a link: edit the file that it leads to.")
+    if not stat.S_ISREG(state.st_mode):
+        raise problem("no-file", f"“{shown_name(name)}” is no file.")
+    if version_of(state) != version:
+        text = ELSEWHERE.format(shown_name(name))
+        raise problem("changed", text, version=version_of(state), modified_at=state.st_mtime)
+    return state
+
+
+@contextlib.contextmanager
+def new_file(launcher: Launcher, folder: int) -> Iterator[tuple[int, str]]:
+    """Yield a temporary file with a unique name; delete it on exit unless it was renamed."""
+    name = f".portal-save-{os.urandom(8).hex()}"
+    with sites_umask(launcher):
+        fd = os.open(name, NEW_FILE, 0o666, dir_fd=folder)
+    try:
+        with opened(fd):
+            yield fd, name
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=folder)
+
+
+def keep_rights(fd: int, before: os.stat_result) -> None:
+    """Restore the group and mode of the replaced file, as far as the user is permitted to."""
+    if os.fstat(fd).st_gid != before.st_gid:
+        with contextlib.suppress(OSError):
+            os.fchown(fd, -1, before.st_gid)
+    os.fchmod(fd, stat.S_IMODE(before.st_mode) & 0o777)
+
+
+def want_data(request: Request, most: int) -> bytes:
+    try:
+        data = base64.b64decode(want(request, "data_b64", str), validate=True)
+    except binascii.Error as error:
+        raise Refused("BadRequest", "data_b64 is malformed") from error
+    if len(data) > most:
+        raise Refused("BadRequest", "data_b64 is too long")
+    return data
+
+
+def write_all(fd: int, data: bytes, offset: int) -> None:
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(fd, view, offset)
+        view, offset = view[written:], offset + written
+
+
+# --- deleting for good ----------------------------------------------------------------------------
+
+
+class Removal:
+    """Deletion of a folder tree of any depth and width.
+
+    It keeps only two folders open and no list of the tree in memory: the contents of subfolders are
+    moved up into the top folder before the subfolders are removed. It stops at the deadline, and a
+    later `Removal` continues; each one removes at least one entry.
+    """
+
+    def __init__(self, deadline: float) -> None:
+        self.deadline, self.count, self.device = deadline, 0, -1
+
+    def remove(self, parent: int, name: str) -> bool:
+        """Return True if the entry is gone, False if the deadline passed first."""
+        state = os.lstat(name, dir_fd=parent)
+        if not stat.S_ISDIR(state.st_mode):
+            os.unlink(name, dir_fd=parent)
+            self.count += 1
+            return True
+        self.device = state.st_dev
+        with opened(enter_to_empty(parent, name)) as top:
+            if not self.empty(top):
+                return False
+        os.rmdir(name, dir_fd=parent)
+        self.count += 1
+        return True
+
+    def empty(self, top: int) -> bool:
+        while names := self.unlink_files(top):
+            if names == [None]:
+                return False
+            for name in names:
+                if name is not None and not self.lift(top, name):
+                    return False
+        return True
+
+    def lift(self, top: int, name: str) -> bool:
+        """Move the contents of a folder up into `top`, and remove the folder."""
+        with opened(enter_to_empty(top, name)) as folder:
+            if os.fstat(folder).st_dev != self.device:
+                text = f"In “{shown_name(name)}” another file system is mounted."
+                raise problem("other-filesystem", text)
+            while names := self.unlink_files(folder):
+                for below in names:
+                    if below is None:
+                        return False
+                    make_writable(folder, below)
+                    new = f".portal-removing-{os.urandom(8).hex()}"
+                    os.rename(below, new, src_dir_fd=folder, dst_dir_fd=top)
+        os.rmdir(name, dir_fd=top)
+        self.count += 1
+        return True
+
+    def unlink_files(self, folder: int) -> list[str | None]:
+        """Remove everything but folders; return the names of up to `MOST_AT_ONCE` folders.
+
+        Return [None] if the deadline passed.
+        """
+        found: list[str | None] = []
+        before = self.count
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if self.count and time.monotonic() > self.deadline:
+                    return [None]
+                if entry.is_dir(follow_symlinks=False):
+                    found.append(entry.name)
+                    if len(found) >= MOST_AT_ONCE:
+                        break
+                else:
+                    os.unlink(entry.name, dir_fd=folder)
+                    self.count += 1
+        # Deleting entries while reading a folder may hide others, so trust only a pass without
+        # deletions.
+        return found or (self.unlink_files(folder) if self.count > before else found)
+
+
+def enter_to_empty(parent: int, name: str) -> int:
+    make_writable(parent, name)
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.open(name, flags, dir_fd=parent)
+
+
+def make_writable(parent: int, name: str) -> None:
+    """Give users access to their own folder if its mode denies it, so that it can be deleted."""
+    state = os.lstat(name, dir_fd=parent)
+    if state.st_uid != os.getuid() or state.st_mode & 0o700 == 0o700:
+        return
+    # Use the descriptor, so that no link is followed; O_PATH, since it may be unreadable.
+    with opened(os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)) as fd:
+        if stat.S_ISDIR(os.fstat(fd).st_mode):
+            Path(f"/proc/self/fd/{fd}").chmod(0o700)

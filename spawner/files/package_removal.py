@@ -1,0 +1,147 @@
+"""Operation that removes one Python package which a user installed, using its RECORD file."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import os
+import stat
+import time
+from collections.abc import Iterator
+
+from spawner.files.packages import PYTHON
+from spawner.files.paths import (
+    READ_FLAGS,
+    RootedPath,
+    lstat_or_none,
+    operation,
+    problem,
+    text_of,
+    translating_errors,
+    want_below,
+    whole_number,
+    working_folder,
+)
+from spawner.launcher.program import Launcher, Refused, Request, Result, opened, want, want_timeout
+
+MAX_RECORD_BYTES = 16 << 20
+RECORD_NAME = "RECORD"
+
+
+@operation
+def remove_package(launcher: Launcher, request: Request) -> Result:
+    """Delete the files of the package `name` in a folder of packages.
+
+    `above` is the number of levels up to the environment's top folder, which also holds scripts. If
+    the time limit is reached, `done` is false and the request must be repeated; this works because
+    RECORD is deleted last.
+    """
+    place, name = want_below(request), want(request, "name", str)
+    top = place.steps[: len(place.steps) - whole_number(request, "above", len(place.steps) - 1)]
+    deadline = time.monotonic() + want_timeout(request)
+    own = info_folder(place, name)
+    last = RootedPath(place.root, (*place.steps, own))
+    names: dict[RootedPath, set[str]] = {last: set()}
+    for file in files_of_package(last, place, top):
+        names.setdefault(file.parent, set()).add(file.name)
+    for folder, of_folder in names.items():
+        if time.monotonic() > deadline:
+            return {"done": False}
+        delete_files(folder, of_folder)
+    delete_files(last, {RECORD_NAME})
+    for folder in sorted(names, key=lambda at: -len(at.steps)):
+        remove_empty(folder, top)
+    return {"done": True}
+
+
+def info_folder(place: RootedPath, name: str) -> str:
+    """Return the name of the package's metadata folder (.dist-info or .egg-info)."""
+    with opened(working_folder(place)) as folder:
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+        with opened(os.open(".", flags, dir_fd=folder)) as listed:
+            for entry in os.listdir(listed):  # noqa: PTH208 - an open folder has no path
+                match = PYTHON.fullmatch(entry)
+                if match is not None and text_of(match["name"]) == name:
+                    return entry
+    raise problem("not-there", "This package isn't installed any more.")
+
+
+def files_of_package(
+    own: RootedPath, site: RootedPath, top: tuple[str, ...]
+) -> Iterator[RootedPath]:
+    """Yield the package's files except RECORD, restricted to those below `top`."""
+    text = record_of(own)
+    for row in csv.reader(text.splitlines()):
+        steps = steps_of(row[0], site.steps) if row else None
+        inside = steps is not None and steps[: len(top)] == top and len(steps) > len(top)
+        if steps is not None and inside and steps != (*own.steps, RECORD_NAME):
+            yield RootedPath(own.root, steps)
+
+
+def record_of(own: RootedPath) -> str:
+    """Return the text of a package's RECORD."""
+    sentence = "This package doesn't say which files are its own: remove all packages instead."
+    try:
+        with opened(working_folder(own)) as folder:
+            state = os.lstat(RECORD_NAME, dir_fd=folder)
+            if not stat.S_ISREG(state.st_mode) or state.st_size > MAX_RECORD_BYTES:
+                raise problem("failed", sentence)
+            flags = READ_FLAGS | os.O_NOFOLLOW
+            with opened(os.open(RECORD_NAME, flags, dir_fd=folder)) as fd:
+                return os.fsdecode(os.read(fd, MAX_RECORD_BYTES))
+    except OSError as error:
+        raise problem("failed", sentence) from error
+
+
+def steps_of(path: str, base: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Resolve a RECORD path to steps below the root; None if it leads outside."""
+    steps = list(base)
+    if path.startswith("/") or "\0" in path:
+        return None
+    for step in path.split("/"):
+        if step == ".." and steps:
+            steps.pop()
+        elif step == "..":
+            return None
+        elif step not in ("", "."):
+            steps.append(step)
+    return tuple(steps)
+
+
+def delete_files(place: RootedPath, names: set[str]) -> None:
+    """Delete files of one folder, and their compiled versions in `__pycache__`."""
+    try:
+        walked = working_folder(place)
+    except Refused as refused:
+        if refused.more.get("code") == "not-there":
+            return
+        raise
+    with opened(walked) as folder:
+        for name in names:
+            state = lstat_or_none(folder, name)
+            if state is not None and not stat.S_ISDIR(state.st_mode):
+                with translating_errors(name):
+                    os.unlink(name, dir_fd=folder)
+        delete_compiled(folder, {name[:-3] for name in names if name.endswith(".py")})
+
+
+def delete_compiled(folder: int, stems: set[str]) -> None:
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    # Keep other files in __pycache__, and so the folder.
+    with contextlib.suppress(OSError):
+        with opened(os.open("__pycache__", flags, dir_fd=folder)) as cache:
+            for name in os.listdir(cache):  # noqa: PTH208
+                if name.partition(".")[0] in stems and name.endswith(".pyc"):
+                    os.unlink(name, dir_fd=cache)
+        os.rmdir("__pycache__", dir_fd=folder)
+
+
+def remove_empty(place: RootedPath, top: tuple[str, ...]) -> None:
+    """Remove a folder and its parents below `top`, as far as they are empty."""
+    while len(place.steps) > len(top):
+        try:
+            with opened(working_folder(place.parent)) as folder:
+                os.rmdir(place.name, dir_fd=folder)
+        except (OSError, Refused):
+            return
+        place = place.parent

@@ -1,0 +1,101 @@
+"""Operation that lists the packages in an environment's folder, with versions."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+import time
+from collections.abc import Iterator
+
+from spawner.files.paths import (
+    READ_FLAGS,
+    RootedPath,
+    look_into,
+    operation,
+    text_of,
+    translating_errors,
+    want_below,
+)
+from spawner.launcher.program import Launcher, Refused, Request, Result, opened, want, want_timeout
+
+MOST_PACKAGES = 1000
+MOST_LOOKED_AT = 20_000
+MAX_DESCRIPTION = 64 << 10
+PYTHON = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)(?:-py[\d.]+)?\.(?:dist|egg)-info")
+"""Names of a package's metadata folder or file, per Python's Core Metadata specifications."""
+R_FIELD = re.compile(r"^(Package|Version):[ \t]*(\S+)[ \t]*$", re.MULTILINE)
+
+
+@operation
+def packages(launcher: Launcher, request: Request) -> Result:
+    """Return the packages in a folder sorted by name, and whether the list is complete.
+
+    A missing folder counts as empty. `kind` selects what makes a package: `python` (a .dist-info
+    folder beside it), `r` (a folder with a DESCRIPTION file) or `other` (any name).
+    """
+    place, kind = want_below(request), want(request, "kind", str)
+    if kind not in ("python", "r", "other"):
+        raise Refused("BadRequest", "kind is malformed")
+    deadline = time.monotonic() + want_timeout(request)
+    walked = walked_or_none(place)
+    if walked is None:
+        return {"packages": [], "complete": True}
+    with opened(walked), translating_errors(place.name):
+        found, complete = found_in(walked, kind, deadline)
+    found.sort(key=lambda one: str(one["name"]).casefold())
+    return {"packages": found, "complete": complete}
+
+
+def walked_or_none(place: RootedPath) -> int | None:
+    try:
+        return look_into(place)
+    except Refused as refused:
+        if refused.more.get("code") == "not-there":
+            return None
+        raise
+
+
+def found_in(walked: int, kind: str, deadline: float) -> tuple[list[Result], bool]:
+    """Return the packages in an open folder in directory order, and whether all were read."""
+    found: list[Result] = []
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    with opened(os.open(".", flags, dir_fd=walked)) as folder, os.scandir(folder) as entries:
+        for seen, entry in enumerate(entries):
+            late = seen >= MOST_LOOKED_AT or time.monotonic() > deadline
+            if late or len(found) >= MOST_PACKAGES:
+                return found, False
+            with contextlib.suppress(OSError):
+                found.extend(package_of(folder, entry, kind))
+    return found, True
+
+
+def package_of(folder: int, entry: os.DirEntry[str], kind: str) -> Iterator[Result]:
+    """Yield the package that a directory entry stands for, if any."""
+    changed = entry.stat(follow_symlinks=False).st_mtime
+    if kind == "python":
+        match = PYTHON.fullmatch(entry.name)
+        if match is not None:
+            about: Result = {"name": text_of(match["name"]), "version": text_of(match["version"])}
+            yield {**about, "changed": changed}
+    elif kind == "r":
+        fields = description_of(folder, entry)
+        if "Package" in fields:
+            about = {"name": fields["Package"], "version": fields.get("Version")}
+            yield {**about, "changed": changed}
+    elif not entry.name.startswith("."):
+        yield {"name": text_of(entry.name), "version": None, "changed": changed}
+
+
+def description_of(folder: int, entry: os.DirEntry[str]) -> dict[str, str]:
+    """Return the name and version fields of an R package's DESCRIPTION; empty if it is none."""
+    if not entry.is_dir(follow_symlinks=False):
+        return {}
+    flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    with opened(os.open(entry.name, flags, dir_fd=folder)) as own:
+        if not stat.S_ISREG(os.lstat("DESCRIPTION", dir_fd=own).st_mode):
+            return {}
+        with opened(os.open("DESCRIPTION", READ_FLAGS | os.O_NOFOLLOW, dir_fd=own)) as fd:
+            text = os.read(fd, MAX_DESCRIPTION).decode(errors="replace")
+    return {key: value[:100] for key, value in R_FIELD.findall(text)}

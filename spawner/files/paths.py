@@ -1,0 +1,317 @@
+"""Validation and safe opening of paths, and mapping of OSError to user messages."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import functools
+import os
+import pwd
+import resource
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from spawner.launcher.program import OPERATIONS, Launcher, Refused, Request, Result, opened, want
+
+MAX_PATH_BYTES = 8192
+MAX_NAME_BYTES = 255
+MAX_OWNERS = 1000
+MAX_CPU_S = 4 * 3600
+KERNELS_OWN = frozenset({"proc", "sys"})
+RENAME_NOREPLACE = 1
+WALK = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+OWNERS: dict[int, str] = {}
+ERROR_MESSAGES = {
+    errno.ENOENT: ("not-there", "“{}” isn't there; it may have been moved or deleted."),
+    errno.ESTALE: ("not-there", "“{}” isn't there any more."),
+    errno.EACCES: ("denied", "You may not do this with “{}”: its permissions don't allow it."),
+    errno.EPERM: ("denied", "You may not do this with “{}”: its permissions don't allow it."),
+    errno.EROFS: ("denied", "“{}” lies on a file system that can only be read."),
+    errno.EEXIST: ("exists", "There is something named “{}” already."),
+    errno.ENOTEMPTY: ("exists", "There is something named “{}” already."),
+    errno.EISDIR: ("exists", "There is a folder named “{}” already."),
+    errno.ENOTDIR: ("no-folder", "“{}” is no folder."),
+    errno.ELOOP: ("link", "“{}” is a link: to change something, go to the place it leads to."),
+    errno.ENAMETOOLONG: ("bad-name", "“{}” is too long a name."),
+    errno.EINVAL: ("bad-name", "“{}” can't be used like this here."),
+    errno.EXDEV: ("other-filesystem", "“{}” lies on another file system than where it should go."),
+    errno.ENOSPC: ("no-space", "The disk is full: free some space, then try again."),
+    errno.EDQUOT: ("quota", "Your quota is used up: free some space, then try again."),
+    errno.EFBIG: ("no-space", "“{}” would be larger than this file system allows."),
+    errno.EBUSY: ("busy", "“{}” is in use and can't be changed now."),
+    errno.ETXTBSY: ("busy", "“{}” is being executed and can't be changed now."),
+    errno.EIO: ("no-answer", "The file system doesn't answer at the moment."),
+    errno.ETIMEDOUT: ("no-answer", "The file system doesn't answer at the moment."),
+}
+
+
+class RootedPath(NamedTuple):
+    """Root path and the steps below it; no steps for the root itself."""
+
+    root: str
+    steps: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return self.steps[-1] if self.steps else self.root
+
+    @property
+    def parent(self) -> RootedPath:
+        return RootedPath(self.root, self.steps[:-1])
+
+
+@functools.cache
+def stay_modest() -> None:
+    """Lower the process's priority and limit its CPU time to `MAX_CPU_S`.
+
+    Only for processes that serve file operations: sbatch passes both limits on to jobs, and these
+    processes submit none.
+    """
+    os.nice(10)
+    resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_S, MAX_CPU_S))
+
+
+def operation(
+    function: Callable[[Launcher, Request], Result],
+) -> Callable[[Launcher, Request], Result]:
+    """Register a function as the operation of its name.
+
+    An OSError that the function does not handle becomes a user message, so that an operation never
+    ends the process.
+    """
+
+    def wrapped(launcher: Launcher, request: Request) -> Result:
+        stay_modest()
+        path = request.get("path")
+        with translating_errors(path.rpartition("/")[2] if type(path) is str else "this"):
+            return function(launcher, request)
+
+    OPERATIONS[function.__name__] = wrapped
+    return function
+
+
+def problem(code: str, message: str, **more: Any) -> Refused:
+    return Refused("File", message, code=code, **more)
+
+
+@contextlib.contextmanager
+def translating_errors(name: str) -> Iterator[None]:
+    """Turn an OSError into a user message about `name` (a file name, or a path)."""
+    try:
+        yield
+    except OSError as error:
+        shown = shown_name(name)
+        if error.errno in ERROR_MESSAGES:
+            code, sentence = ERROR_MESSAGES[error.errno]
+            raise problem(code, sentence.format(shown)) from error
+        raise problem("failed", f"This failed for “{shown}”: {error.strerror}.") from error
+
+
+def shown_name(name: str) -> str:
+    """Return a name for use in a sentence: invalid characters become �, and long names are cut."""
+    text = name.encode("utf-8", "replace").decode("utf-8", "replace").replace("\n", " ")
+    return text if len(text) <= 80 else f"{text[:78]}…"
+
+
+def text_of(name: str) -> str:
+    """Decode a name as UTF-8, with surrogates for invalid bytes (PEP 383)."""
+    return os.fsencode(name).decode("utf-8", "surrogateescape")
+
+
+def system_name(text: str) -> str:
+    """Encode a name for the `os` functions: the inverse of `text_of`."""
+    return os.fsdecode(text.encode("utf-8", "surrogateescape"))
+
+
+def want_steps(request: Request, key: str) -> tuple[str, ...]:
+    """Split and validate a path below a root; "" is the root."""
+    path: str = want(request, key, str)
+    if not path:
+        return ()
+    steps = tuple(system_name(step) for step in path.split("/"))
+    if any(step in ("", ".", "..") or "\0" in step for step in steps):
+        raise problem("bad-name", "A path is made of names, with “/” between them.")
+    if len(os.fsencode("/".join(steps))) > MAX_PATH_BYTES:
+        raise problem("bad-name", "This path is too long.")
+    for step in steps:
+        if len(os.fsencode(step)) > MAX_NAME_BYTES:
+            raise problem("bad-name", f"“{shown_name(step)}” is too long a name.")
+    return steps
+
+
+def want_place(request: Request, key: str = "path", root_key: str = "root") -> RootedPath:
+    root: str = want(request, root_key, str)
+    if not root.startswith("/") or "\0" in root:
+        raise Refused("BadRequest", f"{root_key} is no whole path")
+    return RootedPath(root, want_steps(request, key))
+
+
+def want_below(request: Request, key: str = "path", root_key: str = "root") -> RootedPath:
+    """Return the requested place; refuse a root itself, which must not be changed."""
+    place = want_place(request, key, root_key)
+    if not place.steps:
+        raise problem("bad-name", "This folder itself can't be changed, only what is in it.")
+    return place
+
+
+def whole_number(request: Request, key: str, most: int, least: int = 0) -> int:
+    number: int = want(request, key, int)
+    if not least <= number <= most:
+        raise Refused("BadRequest", f"{key} is out of range")
+    return number
+
+
+# --- opening --------------------------------------------------------------------------------------
+
+
+def open_root(root: str) -> int:
+    with translating_errors(root):
+        return os.open(root, WALK)
+
+
+def walk(place: RootedPath, follow: bool) -> int:
+    """Open the folder at a place with O_PATH. Without `follow`, no step may be a link."""
+    fd = open_root(place.root)
+    flags = WALK if follow else WALK | os.O_NOFOLLOW
+    for name in place.steps:
+        with opened(fd), translating_errors(name):
+            try:
+                below = os.open(name, flags, dir_fd=fd)
+            except NotADirectoryError as error:
+                if stat.S_ISLNK(os.lstat(name, dir_fd=fd).st_mode):
+                    raise OSError(errno.ELOOP, "a link") from error
+                raise
+        fd = below
+    return fd
+
+
+def look_into(place: RootedPath) -> int:
+    """Open the folder at a place for reading: follow links, but refuse /proc and /sys."""
+    fd = walk(place, follow=True)
+    if is_kernels_own(fd):
+        os.close(fd)
+        raise problem("denied", "This is not a folder of files.")
+    return fd
+
+
+def working_folder(place: RootedPath) -> int:
+    """Open the folder in which something is to be changed, without following links."""
+    return walk(place, follow=False)
+
+
+def path_of(fd: int) -> str:
+    """Return the current path of an open folder or file, without links; may be "/x (deleted)"."""
+    return str(Path(f"/proc/self/fd/{fd}").readlink())
+
+
+def is_kernels_own(fd: int) -> bool:
+    """Return whether an open folder or file lies in /proc or /sys (but not in /system, say)."""
+    return path_of(fd).split("/")[1] in KERNELS_OWN
+
+
+def open_file(place: RootedPath) -> int:
+    """Open a regular file for reading, following links. FIFOs and devices are never opened."""
+    with opened(look_into(place.parent)) as folder, translating_errors(place.name):
+        if not place.steps or not stat.S_ISREG(os.stat(place.name, dir_fd=folder).st_mode):
+            raise problem("no-file", f"“{shown_name(place.name)}” is not a file that can be read.")
+        fd = os.open(place.name, READ_FLAGS, dir_fd=folder)
+        if stat.S_ISREG(os.fstat(fd).st_mode) and not is_kernels_own(fd):
+            return fd
+        os.close(fd)
+        raise problem("no-file", f"“{shown_name(place.name)}” is not a file that can be read.")
+
+
+def lstat_or_none(folder: int, name: str) -> os.stat_result | None:
+    try:
+        return os.lstat(name, dir_fd=folder)
+    except FileNotFoundError:
+        return None
+
+
+def rename_new(from_folder: int, name: str, to_folder: int, new_name: str) -> None:
+    """Rename without replacing an existing entry.
+
+    Raises FileExistsError and the errors of rename.
+    """
+    names = os.fsencode(name), os.fsencode(new_name)
+    if LIBC.renameat2(from_folder, names[0], to_folder, names[1], RENAME_NOREPLACE) == 0:
+        return
+    number = ctypes.get_errno()
+    if number not in (errno.EINVAL, errno.ENOSYS):
+        raise OSError(number, os.strerror(number))
+    # NFS and some other file systems do not support this flag, so check first there.
+    if lstat_or_none(to_folder, new_name) is not None:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+    os.rename(name, new_name, src_dir_fd=from_folder, dst_dir_fd=to_folder)
+
+
+@contextlib.contextmanager
+def sites_umask(launcher: Launcher) -> Iterator[None]:
+    """Apply the site's umask, so that new entries get the same mode as those created elsewhere."""
+    before = os.umask(launcher.conf.umask)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+# --- description of entries ----------------------------------------------------------------------
+
+
+def kind_of(mode: int) -> str:
+    if stat.S_ISREG(mode):
+        return "file"
+    if stat.S_ISDIR(mode):
+        return "folder"
+    return "link" if stat.S_ISLNK(mode) else "other"
+
+
+def version_of(state: os.stat_result) -> str:
+    """Return a version that differs after a file was changed or replaced."""
+    return f"{state.st_mtime_ns:x}-{state.st_size:x}-{state.st_ino:x}"
+
+
+def owner_of(uid: int) -> str:
+    if uid not in OWNERS:
+        if len(OWNERS) >= MAX_OWNERS:
+            OWNERS.clear()
+        try:
+            OWNERS[uid] = pwd.getpwuid(uid).pw_name
+        except KeyError:
+            OWNERS[uid] = str(uid)
+    return OWNERS[uid]
+
+
+def entry_of(folder: int, name: str) -> Result:
+    """Return the description of one name in an open folder; for a link, its target's size and time.
+
+    Raises FileNotFoundError if it is gone.
+    """
+    own = target = os.lstat(name, dir_fd=folder)
+    is_link = stat.S_ISLNK(own.st_mode)
+    target_kind = None
+    if is_link:
+        try:
+            target = os.stat(name, dir_fd=folder)
+            target_kind = kind_of(target.st_mode)
+        except OSError:  # A broken link, or a target that the user has no access to.
+            target = own
+    return {
+        "name": text_of(name),
+        "kind": kind_of(own.st_mode),
+        "is_link": is_link,
+        "target_kind": target_kind,
+        "size_bytes": target.st_size if stat.S_ISREG(target.st_mode) else None,
+        "modified_at": target.st_mtime,
+        "mode": stat.S_IMODE(target.st_mode),
+        "owner": owner_of(target.st_uid),
+        "readable": os.access(name, os.R_OK, dir_fd=folder),
+        "writable": os.access(name, os.W_OK, dir_fd=folder),
+        "version": version_of(target),
+    }

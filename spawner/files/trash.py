@@ -1,0 +1,253 @@
+"""Trash operations: delete with the option to restore.
+
+A deleted entry moves to `.portal-trash/ID/item` in its root, on the same file system; `about.json`
+beside it records its original path.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import heapq
+import json
+import os
+import stat
+import time
+from collections.abc import Iterator
+
+from spawner.files.operations import Removal
+from spawner.files.paths import (
+    RootedPath,
+    entry_of,
+    kind_of,
+    open_root,
+    operation,
+    problem,
+    rename_new,
+    shown_name,
+    text_of,
+    translating_errors,
+    want_below,
+    want_place,
+    working_folder,
+)
+from spawner.launcher.program import (
+    UUID,
+    Launcher,
+    Refused,
+    Request,
+    Result,
+    User,
+    enter,
+    opened,
+    want,
+    want_timeout,
+    write_file,
+)
+
+TRASH = ".portal-trash"
+ITEM = "item"
+ABOUT = "about.json"
+MAX_ABOUT = 64 << 10
+MOST_SHOWN = 500
+MOST_SHOWN_BYTES = 512 << 10
+MOST_TRASH_LOOKED_AT = 20_000
+NO_TRASH = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR}
+
+
+def trash_name(root: int, user: User) -> str:
+    """Return the trash folder's name; in a root owned by another account, each user has a separate
+    one.
+    """
+    return TRASH if os.fstat(root).st_uid == user.uid else f"{TRASH}-{user.uid}"
+
+
+def open_trash(place: RootedPath, user: User, make: bool) -> int:
+    with opened(open_root(place.root)) as root:
+        return enter(root, trash_name(root, user), user, make)
+
+
+def in_trash(place: RootedPath) -> bool:
+    return place.steps[0] == TRASH or place.steps[0].startswith(f"{TRASH}-")
+
+
+@operation
+def delete(launcher: Launcher, request: Request) -> Result:
+    """Move an entry to the trash, under `id`, or delete it for good.
+
+    Deleting for good may take several requests: `done` is true when it is complete.
+    """
+    place, permanent = want_below(request), want(request, "permanent", bool)
+    deadline = time.monotonic() + want_timeout(request)
+    with opened(working_folder(place.parent)) as folder, translating_errors(place.name):
+        state = os.lstat(place.name, dir_fd=folder)
+        if permanent:
+            removal = Removal(deadline)
+            done = removal.remove(folder, place.name)
+            return {"done": done, "id": None, "removed": removal.count}
+        if in_trash(place):
+            raise problem("no-trash", "This is in the trash already: empty it instead.")
+        number = want(request, "number", str, UUID)
+        to_trash(launcher.user, place, folder, number, state)
+        return {"done": True, "id": number, "removed": 0}
+
+
+def to_trash(
+    user: User, place: RootedPath, folder: int, number: str, state: os.stat_result
+) -> None:
+    with reporting_no_trash(), opened(open_trash(place, user, make=True)) as trash:
+        if os.fstat(trash).st_dev != state.st_dev:
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+        os.mkdir(number, 0o700, dir_fd=trash)
+        try:
+            with opened(enter(trash, number, user, make=False)) as own:
+                path = "/".join(text_of(step) for step in place.steps)
+                about = {"path": path, "deleted_at": time.time()}
+                write_file(own, ABOUT, json.dumps(about).encode())
+                with moving(place.name):
+                    rename_new(folder, place.name, own, ITEM)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                forget_item(trash, number)
+            raise
+
+
+@contextlib.contextmanager
+def reporting_no_trash() -> Iterator[None]:
+    """Report that no trash is available, so that the user can choose to delete for good."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.EXDEV:
+            text = (
+                "This lies on another file system than the trash; it can only be deleted for good."
+            )
+        elif error.errno in NO_TRASH:
+            text = f"The trash can't be used ({error.strerror}); this can only be deleted for good."
+        else:
+            raise
+        raise problem("no-trash", text) from error
+
+
+@contextlib.contextmanager
+def moving(name: str) -> Iterator[None]:
+    """Report that the entry itself may not be moved, as opposed to the trash being unusable."""
+    try:
+        yield
+    except PermissionError as error:
+        text = f"You may not delete “{shown_name(name)}”: its folder's permissions don't allow it."
+        raise problem("denied", text) from error
+
+
+def forget_item(trash: int, number: str) -> None:
+    """Remove the folder of an item that was moved out of it."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    with opened(os.open(number, flags, dir_fd=trash)) as own:
+        for name in (ABOUT, f".{ABOUT}.new"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=own)
+    os.rmdir(number, dir_fd=trash)
+
+
+@operation
+def list_trash(launcher: Launcher, request: Request) -> Result:
+    """Return the deleted entries of a root, latest first, and whether the list is complete.
+
+    `of` restricts the list to entries that had this path.
+    """
+    place = want_place(request)
+    of = None if request.get("of") is None else want(request, "of", str)
+    deadline = time.monotonic() + want_timeout(request)
+    items: list[Result] = []
+    size = 0
+    try:
+        trash = open_trash(place, launcher.user, make=False)
+    except FileNotFoundError:
+        return {"items": [], "complete": True}
+    with opened(trash), translating_errors(TRASH):
+        newest = heapq.nlargest(MOST_TRASH_LOOKED_AT + 1, numbers_of(trash))
+        for deleted_at, number in newest[:MOST_TRASH_LOOKED_AT]:
+            item = item_of(trash, number, launcher.user)
+            if item is None or of not in (None, item["path"]):
+                if time.monotonic() > deadline:
+                    return {"items": items, "complete": False}
+                continue
+            size += len(json.dumps(item))
+            if len(items) == MOST_SHOWN or size > MOST_SHOWN_BYTES:
+                return {"items": items, "complete": False}
+            items.append({**item, "deleted_at": deleted_at})
+    return {"items": items, "complete": len(newest) <= MOST_TRASH_LOOKED_AT}
+
+
+def numbers_of(trash: int) -> Iterator[tuple[float, str]]:
+    """Yield the time of deletion and the id of each item in the trash."""
+    with os.scandir(trash) as entries:
+        for entry in entries:
+            if UUID.fullmatch(entry.name):
+                with contextlib.suppress(OSError):
+                    yield entry.stat(follow_symlinks=False).st_mtime, entry.name
+
+
+def item_of(trash: int, number: str, user: User) -> Result | None:
+    """Return an item of the trash; None if it was restored, or is not a valid item."""
+    try:
+        with opened(enter(trash, number, user, make=False)) as own:
+            state = os.lstat(ITEM, dir_fd=own)
+            path = came_from(own)
+    except (OSError, Refused):
+        return None
+    size = state.st_size if stat.S_ISREG(state.st_mode) else None
+    return {"id": number, "path": path, "kind": kind_of(state.st_mode), "size_bytes": size}
+
+
+def came_from(own: int) -> str:
+    """Return the original path of an item; raises Refused if it is unknown."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with opened(os.open(ABOUT, flags, dir_fd=own)) as fd:
+        try:
+            about = json.loads(os.read(fd, MAX_ABOUT))
+            return want(about, "path", str)  # type: ignore[no-any-return]  # `want` checks the type
+        except (ValueError, AttributeError) as error:
+            raise problem("not-there", "Nobody knows any more where this came from.") from error
+
+
+@operation
+def restore(launcher: Launcher, request: Request) -> Result:
+    """Move an item back to its original path, or to `to_path`, without replacing anything."""
+    place, number = want_place(request), want(request, "number", str, UUID)
+    with translating_errors("this"), opened(open_trash(place, launcher.user, make=False)) as trash:
+        with opened(enter(trash, number, launcher.user, make=False)) as own:
+            path = request.get("to_path")
+            to = want_below({"root": place.root, "path": came_from(own) if path is None else path})
+            with opened(working_folder(to.parent)) as folder, translating_errors(to.name):
+                rename_new(own, ITEM, folder, to.name)
+                entry = entry_of(folder, to.name)
+        forget_item(trash, number)
+    return {"entry": entry, "path": "/".join(text_of(step) for step in to.steps)}
+
+
+@operation
+def empty_trash(launcher: Launcher, request: Request) -> Result:
+    """Delete trash items for good: those listed in `ids` (null for all) that are older than
+    `older_s`.
+
+    This may take several requests: `done` is true when it is complete.
+    """
+    place, older_s = want_place(request), want(request, "older_s", int)
+    ids = request.get("ids")
+    if ids is not None and not (
+        type(ids) is list and all(type(one) is str and UUID.fullmatch(one) for one in ids)
+    ):
+        raise Refused("BadRequest", "ids is malformed")
+    removal = Removal(time.monotonic() + want_timeout(request))
+    try:
+        trash = open_trash(place, launcher.user, make=False)
+    except FileNotFoundError:
+        return {"done": True, "removed": 0}
+    with opened(trash), translating_errors(TRASH):
+        before = time.time() - older_s
+        old = (number for deleted_at, number in list(numbers_of(trash)) if deleted_at <= before)
+        for number in old:
+            if (ids is None or number in ids) and not removal.remove(trash, number):
+                return {"done": False, "removed": removal.count}
+    return {"done": True, "removed": removal.count}

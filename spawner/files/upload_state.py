@@ -1,0 +1,153 @@
+"""Records of unfinished uploads in ~/.local/share/portal/uploads."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from spawner.files.paths import RootedPath, problem, text_of, want_below, whole_number
+from spawner.launcher.program import (
+    UUID,
+    Refused,
+    Result,
+    User,
+    at_home,
+    descend,
+    opened,
+    want,
+    write_file,
+)
+
+UPLOADS = (".local", "share", "portal", "uploads")
+MAX_STATE = 64 << 10
+MAX_SIZE = 1 << 50
+GONE = "There is no such upload any more. Please begin it again."
+
+
+class Upload(NamedTuple):
+    """Unfinished upload: `place` is the path of the finished file, `size` its size in bytes."""
+
+    id: str
+    place: RootedPath
+    size: int
+    overwrite: bool
+    created_at: float
+
+    @property
+    def part(self) -> str:
+        """Return the name of the hidden partial file; a long target name is shortened to fit."""
+        own = f".portal-upload-{self.id}"
+        shortened = os.fsencode(self.place.name)[: 254 - len(own)]
+        return f".{os.fsdecode(shortened)}{own}"
+
+    def to_result(self, offset: int) -> Result:
+        return {
+            "id": self.id,
+            "root": self.place.root,
+            "path": "/".join(text_of(step) for step in self.place.steps),
+            "size_bytes": self.size,
+            "overwrite": self.overwrite,
+            "created_at": self.created_at,
+            "offset": offset,
+        }
+
+
+class Hashed:
+    """Running SHA-256 of an upload's first `position` bytes."""
+
+    def __init__(self) -> None:
+        self.sha256, self.position = hashlib.sha256(), 0
+
+
+HASHES: dict[str, Hashed] = {}
+
+
+def open_records(user: User) -> int:
+    with at_home():
+        return descend(user, UPLOADS, make=True)
+
+
+def read_upload(user: User, number: str) -> Upload:
+    with opened(open_records(user)) as records:
+        found = read_record(records, number)
+    if found is None:
+        raise problem("not-there", GONE)
+    return found
+
+
+def read_record(records: int, number: str) -> Upload | None:
+    """Return an upload's record, or None if there is none or it is invalid (such as a link or
+    folder).
+
+    Raises OSError if the file system cannot deliver it now: then the upload still exists and can be
+    continued later.
+    """
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        with opened(os.open(f"{number}.json", flags, dir_fd=records)) as fd:
+            data = os.read(fd, MAX_STATE)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP, errno.EISDIR):
+            return None
+        raise
+    try:
+        fields: Any = json.loads(data)
+        return Upload(
+            number,
+            want_below(fields),
+            whole_number(fields, "size", MAX_SIZE),
+            want(fields, "overwrite", bool),
+            want(fields, "created_at", float),
+        )
+    except (ValueError, AttributeError, Refused):
+        forget(records, number)  # Malformed, and cannot be repaired.
+        return None
+
+
+def readable_record(records: int, number: str) -> Upload | None:
+    """Return a record, or None if it cannot be read, so that one bad record does not block a
+    listing.
+    """
+    try:
+        return read_record(records, number)
+    except OSError:
+        return None
+
+
+def write_record(records: int, upload: Upload) -> None:
+    path = "/".join(text_of(step) for step in upload.place.steps)
+    fields = {
+        "root": upload.place.root,
+        "path": path,
+        "size": upload.size,
+        "overwrite": upload.overwrite,
+        "created_at": upload.created_at,
+    }
+    write_file(records, f"{upload.id}.json", json.dumps(fields).encode())
+
+
+def forget(records: int, number: str) -> None:
+    HASHES.pop(number, None)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(f"{number}.json", dir_fd=records)
+
+
+def records_in(records: int) -> Iterator[str]:
+    with os.scandir(records) as entries:
+        for entry in entries:
+            number, _, ending = entry.name.rpartition(".")
+            if ending == "json" and UUID.fullmatch(number) and is_file(entry):
+                yield number
+
+
+def is_file(entry: os.DirEntry[str]) -> bool:
+    """Return whether a directory entry may be a record; true if its type cannot be read now."""
+    try:
+        return entry.is_file(follow_symlinks=False)
+    except OSError:
+        return True

@@ -1,0 +1,318 @@
+"""Upload operations: files arrive in pieces, and an upload survives restarts of all programs.
+
+The received part is a hidden file in the target folder, described by a record in
+~/.local/share/portal/uploads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import stat
+import time
+from collections.abc import Iterator
+
+from spawner.files.operations import NEW_FILE, both_files, keep_rights, want_data, write_all
+from spawner.files.paths import (
+    entry_of,
+    lstat_or_none,
+    operation,
+    problem,
+    rename_new,
+    shown_name,
+    translating_errors,
+    want_below,
+    whole_number,
+    working_folder,
+)
+from spawner.files.upload_state import (
+    GONE,
+    HASHES,
+    MAX_SIZE,
+    Hashed,
+    Upload,
+    forget,
+    open_records,
+    read_record,
+    read_upload,
+    readable_record,
+    records_in,
+    write_record,
+)
+from spawner.launcher.program import (
+    UUID,
+    Launcher,
+    Refused,
+    Request,
+    Result,
+    at_home,
+    opened,
+    want,
+    want_timeout,
+)
+
+MAX_PIECE = 640 << 10
+MOST_UPLOADS = 200
+MOST_LISTED_BYTES = 512 << 10
+HASHED_AT_ONCE = 4 << 20
+PART = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+MOST_HASHES = 8
+
+
+@contextlib.contextmanager
+def part_of(upload: Upload) -> Iterator[tuple[int, int]]:
+    """Yield the folder and the hidden partial file in it, locked against concurrent writers."""
+    with opened(working_folder(upload.place.parent)) as folder:
+        try:
+            fd = os.open(upload.part, PART, dir_fd=folder)
+        except FileNotFoundError as error:
+            raise problem("not-there", GONE) from error
+        with opened(fd), translating_errors(upload.place.name):
+            state = os.fstat(fd)
+            if not stat.S_ISREG(state.st_mode) or state.st_uid != os.getuid():
+                raise problem("not-there", GONE)
+            hold(fd)
+            yield folder, fd
+
+
+def hold(fd: int) -> None:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        text = "Another piece of this file is being written at this moment."
+        raise problem("busy", text) from error
+    except OSError as error:
+        # Without lock support, the offset check alone keeps the order.
+        if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
+            raise
+
+
+@operation
+def begin_upload(launcher: Launcher, request: Request) -> Result:
+    """Create an upload's record and hidden file.
+
+    Problems that are detectable before any data is sent are reported now: the name is taken, or
+    there is too little space.
+    """
+    upload = Upload(
+        want(request, "number", str, UUID),
+        want_below(request),
+        whole_number(request, "size", MAX_SIZE),
+        want(request, "overwrite", bool),
+        time.time(),
+    )
+    with opened(open_records(launcher.user)) as records:
+        if sum(1 for _ in records_in(records)) >= MOST_UPLOADS:
+            raise problem("too-many", "Too many uploads are unfinished: finish or drop some.")
+        with (
+            opened(working_folder(upload.place.parent)) as folder,
+            translating_errors(upload.place.name),
+        ):
+            check_place(folder, upload)
+            room = os.fstatvfs(folder)
+            if upload.size > room.f_bavail * room.f_frsize:
+                raise problem("no-space", "There is too little space left for this file.")
+            with at_home():
+                write_record(records, upload)
+            try:
+                os.close(os.open(upload.part, NEW_FILE, 0o600, dir_fd=folder))
+            except OSError:
+                forget(records, upload.id)
+                raise
+    return upload.to_result(0)
+
+
+def check_place(folder: int, upload: Upload) -> None:
+    there = lstat_or_none(folder, upload.place.name)
+    if there is None or (upload.overwrite and stat.S_ISREG(there.st_mode)):
+        return
+    name = shown_name(upload.place.name)
+    if stat.S_ISREG(there.st_mode):
+        text = f"There is a file named “{name}” already."
+    else:
+        text = f"There is something named “{name}” already, which is no file to be replaced."
+    raise problem("exists", text, replaceable=stat.S_ISREG(there.st_mode))
+
+
+@operation
+def write_upload(launcher: Launcher, request: Request) -> Result:
+    """Append a piece, which must begin where the received part ends."""
+    upload = read_upload(launcher.user, want(request, "number", str, UUID))
+    offset, data = whole_number(request, "offset", MAX_SIZE), want_data(request, MAX_PIECE)
+    with part_of(upload) as (_, fd):
+        size = os.fstat(fd).st_size
+        if offset != size:
+            text = f"The next piece of this file begins at byte {size}."
+            raise problem("offset", text, offset=size)
+        if offset + len(data) > upload.size:
+            raise problem("too-much", f"This file was to have {upload.size} bytes, not more.")
+        write_all(fd, data, offset)
+        if offset == 0:
+            HASHES.pop(upload.id, None)
+        hashed = HASHES.get(upload.id)
+        if offset == 0 or (hashed and hashed.position == offset):
+            carry_on(upload.id, data)
+    return {"offset": offset + len(data)}
+
+
+def carry_on(number: str, data: bytes) -> None:
+    if number not in HASHES:
+        while len(HASHES) >= MOST_HASHES:
+            del HASHES[next(iter(HASHES))]
+        HASHES[number] = Hashed()
+    hashed = HASHES[number]
+    hashed.sha256.update(data)
+    hashed.position += len(data)
+
+
+@operation
+def look_at_upload(launcher: Launcher, request: Request) -> Result:
+    """Return an upload's description and how much of it was received."""
+    upload = read_upload(launcher.user, want(request, "number", str, UUID))
+    with opened(working_folder(upload.place.parent)) as folder:
+        state = lstat_or_none(folder, upload.part)
+    if state is None:
+        raise problem("not-there", GONE)
+    return upload.to_result(state.st_size)
+
+
+@operation
+def list_uploads(launcher: Launcher, request: Request) -> Result:
+    """Return the unfinished uploads; `offset` is null if the upload's folder cannot be reached.
+
+    An upload whose record cannot be read now is omitted, but kept.
+    """
+    found: list[Result] = []
+    size = 0
+    with opened(open_records(launcher.user)) as records:
+        for number in records_in(records):
+            upload = readable_record(records, number)
+            if upload is None:
+                continue
+            result: Result = {**upload.to_result(0), "offset": offset_of(upload)}
+            size += len(json.dumps(result))
+            if size > MOST_LISTED_BYTES:
+                break
+            found.append(result)
+    return {"uploads": found}
+
+
+def offset_of(upload: Upload) -> int | None:
+    with (
+        contextlib.suppress(OSError, Refused),
+        opened(working_folder(upload.place.parent)) as folder,
+    ):
+        return os.lstat(upload.part, dir_fd=folder).st_size
+    return None
+
+
+@operation
+def finish_upload(launcher: Launcher, request: Request) -> Result:
+    """Give the complete file its final name.
+
+    `sha256` is the expected checksum, or null. While the checksum is still being computed, the
+    answer only reports the progress, and the request must be repeated.
+    """
+    deadline = time.monotonic() + want_timeout(request)
+    number, wanted = want(request, "number", str, UUID), request.get("sha256")
+    upload = read_upload(launcher.user, number)
+    with part_of(upload) as (folder, fd):
+        size = os.fstat(fd).st_size
+        if size != upload.size:
+            text = f"{upload.size - size} bytes of this file are still missing."
+            raise problem("offset", text, offset=size)
+        hashed = read_on(fd, number, size, deadline)
+        if hashed.position < size:
+            return {"done": False, "hashed": hashed.position, "size_bytes": size}
+        checksum = hashed.sha256.hexdigest()
+        if wanted is not None and wanted != checksum:
+            text = "What arrived isn't what was sent: their checksums differ. Upload it again."
+            raise problem("checksum", text, sha256=checksum)
+        check_place(folder, upload)
+        put_in_place(launcher, folder, fd, upload)
+        entry = entry_of(folder, upload.place.name)
+    with opened(open_records(launcher.user)) as records:
+        forget(records, number)
+    return {"done": True, "sha256": checksum, "entry": entry}
+
+
+def read_on(fd: int, number: str, size: int, deadline: float) -> Hashed:
+    """Continue the checksum by reading the file, until the deadline."""
+    if number not in HASHES:
+        carry_on(number, b"")
+    hashed = HASHES[number]
+    while hashed.position < size and time.monotonic() < deadline:
+        data = os.pread(fd, HASHED_AT_ONCE, hashed.position)
+        if not data:
+            raise problem("not-there", GONE)
+        carry_on(number, data)
+    return hashed
+
+
+def put_in_place(launcher: Launcher, folder: int, fd: int, upload: Upload) -> None:
+    os.fchmod(fd, 0o666 & ~launcher.conf.umask)
+    os.fsync(fd)  # A network file system may report an exceeded quota only here.
+    name = upload.place.name
+    there = lstat_or_none(folder, name)
+    if there and upload.overwrite and both_files(there, os.fstat(fd)):
+        keep_rights(fd, there)
+        os.rename(upload.part, name, src_dir_fd=folder, dst_dir_fd=folder)
+    else:
+        rename_new(folder, upload.part, folder, name)
+
+
+@operation
+def drop_upload(launcher: Launcher, request: Request) -> Result:
+    """Delete an upload's record and the part received."""
+    number = want(request, "number", str, UUID)
+    with opened(open_records(launcher.user)) as records:
+        upload = read_record(records, number)
+        if upload is None:
+            raise problem("not-there", GONE)
+        drop(records, upload)
+    return {}
+
+
+def drop(records: int, upload: Upload) -> None:
+    """Delete the hidden file, then the record.
+
+    In this order, because the record must outlive a hidden file that cannot be reached now.
+    """
+    try:
+        with (
+            opened(working_folder(upload.place.parent)) as folder,
+            translating_errors(upload.place.name),
+            contextlib.suppress(FileNotFoundError),
+        ):
+            os.unlink(upload.part, dir_fd=folder)
+    except Refused as refused:
+        if refused.more.get("code") not in ("not-there", "no-folder", "link"):
+            raise
+    forget(records, upload.id)
+
+
+@operation
+def clean_uploads(launcher: Launcher, request: Request) -> Result:
+    """Drop uploads that received nothing for `older_s` seconds."""
+    before = time.time() - whole_number(request, "older_s", 1 << 32)
+    dropped = 0
+    with opened(open_records(launcher.user)) as records:
+        for number in list(records_in(records)):
+            upload = readable_record(records, number)
+            if upload is not None and last_written(upload) < before:
+                with contextlib.suppress(Refused):
+                    drop(records, upload)
+                    dropped += 1
+    return {"dropped": dropped}
+
+
+def last_written(upload: Upload) -> float:
+    with (
+        contextlib.suppress(OSError, Refused),
+        opened(working_folder(upload.place.parent)) as folder,
+    ):
+        return max(upload.created_at, os.lstat(upload.part, dir_fd=folder).st_mtime)
+    return upload.created_at

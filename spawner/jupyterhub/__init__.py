@@ -1,0 +1,1 @@
+"""Plug-ins that JupyterHub loads: a spawner, an authenticator and a proxy."""

@@ -1,0 +1,282 @@
+"""Pool of launchers, one kept open per active user, with typed methods for their operations.
+
+It makes no decisions about what to do as the user, and passes on nothing of the environment. The
+protocol, and the validation of answers, is in connection.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import contextlib
+import math
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from spawner.errors import HomeUnavailable, LauncherUnavailable
+from spawner.launcher.connection import Channel, UserInfo, nonsense, typed
+from spawner.slurm import parse_usage
+from spawner.slurm.model import JobPaths, JobSpec
+from spawner.slurm.sbatch import sbatch_options
+from spawner.timing import Measure, measured, unmeasured
+
+USERNAME = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
+GRACE_S = 5.0  # time that a launcher gets beyond its own deadline
+MAX_ABANDONED = 3
+MAX_TAGS = 32
+
+
+class LauncherPool:
+    """Pool of launchers that act as users.
+
+    `answered_at` is the time of the last answer of any launcher, and `trouble` when and why one
+    last could not be started. `homeless` maps the users whose home was unusable to the reason,
+    since the last use of a home that succeeded. `measure` is called for each operation. Each method
+    may raise LauncherUnavailable (the operation may or may not have been done), Unreachable (the
+    same, for Slurm), Rejected, NotFound, HomeUnavailable or PathRefused.
+    """
+
+    def __init__(
+        self,
+        launcher_path: str | Path,
+        sudo_path: str | Path = "/usr/bin/sudo",
+        idle_s: float = 90.0,
+        slurm_timeout_s: float = 10.0,
+        measure: Measure = unmeasured,
+    ) -> None:
+        self._measure = measure
+        self._command = [str(sudo_path), "-n", "-u"], ["--", str(launcher_path)]
+        self._idle_s, self._slurm_timeout_s = idle_s, slurm_timeout_s
+        self._channels: dict[str, Channel] = {}
+        self._starting: dict[str, asyncio.Lock] = {}
+        self._left: set[Channel] = set()
+        self.answered_at: datetime | None = None
+        self.trouble: tuple[datetime, str] | None = None
+        self.homeless: dict[str, str] = {}
+
+    async def call(
+        self, username: str, op: str, timeout_s: float | None = None, **arguments: Any
+    ) -> dict[str, Any]:
+        """Run one operation, by its name in the launcher, whose own deadline is `timeout_s`."""
+        with measured(self._measure, op, LauncherUnavailable):
+            return await self._call(username, op, timeout_s, arguments)
+
+    async def _call(
+        self, username: str, op: str, timeout_s: float | None, arguments: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        channel = await self._get_channel(username)
+        timeout_s = timeout_s or self._slurm_timeout_s
+        frame = {"op": op, "timeout_s": timeout_s, **arguments}
+        try:
+            answer = await channel.request(frame, timeout_s + GRACE_S)
+            self.answered_at = datetime.now(UTC)
+            return answer
+        finally:
+            if channel.ended:
+                self._retire(username, channel)
+
+    async def info(self, username: str) -> UserInfo:
+        """Return the user's account data; start the launcher if it does not run."""
+        return (await self._get_channel(username)).user
+
+    async def submit(self, username: str, spec: JobSpec, files: Mapping[str, str]) -> int:
+        """Run sbatch as the user; the job's folder is created, and deleted if Slurm refuses."""
+        options = sbatch_options(spec)
+        try:
+            result = await self.call(
+                username,
+                "submit",
+                uuid=spec.uuid,
+                files=dict(files),
+                script=spec.script,
+                options=options,
+            )
+        except HomeUnavailable as error:
+            self.homeless[username] = error.message
+            raise
+        self.homeless.clear()
+        return typed(result, "job_id", int)
+
+    async def withdraw(self, username: str, uuid: str) -> bool:
+        """Make every copy of a job that Slurm may have accepted, or may yet accept, exit at once.
+
+        Return False if one has already begun.
+        """
+        return typed(await self.call(username, "withdraw", uuid=uuid), "withdrawn", bool)
+
+    async def cancel(self, username: str, job_id: int) -> None:
+        """Run scancel as the user.
+
+        An ended job is no error; raises NotFound if Slurm has no such job.
+        """
+        await self.call(username, "cancel", job_id=job_id)
+
+    async def step(
+        self,
+        username: str,
+        job_id: int,
+        node: str,
+        uuid: str,
+        files: Mapping[str, str],
+        script: str,
+    ) -> None:
+        """Start a program in a running job's allocation, beside the job, without its GPUs."""
+        await self.call(
+            username, "step", uuid=uuid, job_id=job_id, node=node, files=dict(files), script=script
+        )
+
+    async def end_step(self, username: str, job_id: int, uuid: str) -> None:
+        """End the program that `step` started; no error if it has ended."""
+        await self.call(username, "end_step", uuid=uuid, job_id=job_id)
+
+    async def read(
+        self, username: str, path: str, offset: int, limit: int
+    ) -> tuple[bytes, int, int]:
+        """Return part of a file below the jobs' folder: its bytes, the file's size, next offset.
+
+        A negative offset counts from the end; a missing file is reported as empty.
+        """
+        result = await self.call(username, "read", path=path, offset=offset, limit=limit)
+        return _parse_part(result, limit)
+
+    async def read_file(
+        self, username: str, path: str, offset: int, limit: int
+    ) -> tuple[bytes, int, int]:
+        """Return, like `read`, part of any file that the user may read, by its absolute path."""
+        result = await self.call(username, "read_file", path=path, offset=offset, limit=limit)
+        return _parse_part(result, limit)
+
+    async def look(self, username: str, folder: str) -> bool:
+        """Return whether a folder exists; raises PathRefused if the user may not read it."""
+        return typed(await self.call(username, "look", path=folder), "exists", bool)
+
+    async def job_paths(self, username: str, job_id: int) -> JobPaths:
+        """Return the working directory and output files of one of the user's own jobs."""
+        result = await self.call(username, "paths", job_id=job_id)
+        found = parse_usage.parse_paths(typed(result, "text", str))
+        if typed(result, "live", bool) or not found.workdir:
+            return found
+        # Accounting does not record the output file; assume sbatch's default.
+        return replace(found, stdout=f"{found.workdir.rstrip('/')}/slurm-{job_id}.out")
+
+    async def forecast(self, username: str, spec: JobSpec) -> datetime | None:
+        """Return when Slurm expects such a job to start, or None if it does not say.
+
+        Raises Rejected for a job that Slurm would refuse.
+        """
+        result = await self.call(username, "forecast", options=sbatch_options(spec))
+        return parse_usage.parse_forecast(typed(result, "stderr", str))
+
+    async def scalars(
+        self, username: str, folders: list[str], timeout_s: float | None = None
+    ) -> list[dict[str, float | None]]:
+        """Return for each folder the last value of each scalar in its event files.
+
+        The time limit is for all folders together; a value is None if it is not finite.
+        """
+        result = await self.call(username, "scalars", timeout_s, folders=folders)
+        found = typed(result, "scalars", list)
+        return [_parse_scalars(item) for item in found[: len(folders)]]
+
+    async def mkdir(self, username: str, path: str) -> None:
+        """Create a folder below the user's home, with its parents."""
+        await self.call(username, "mkdir", path=path)
+
+    async def forget(self, username: str, uuid: str) -> None:
+        """Remove a job's folder."""
+        await self.call(username, "forget", uuid=uuid)
+
+    def dismiss(self, username: str) -> None:
+        """Close a user's launcher, even if it is busy; the next request starts another."""
+        channel = self._channels.get(username)
+        if channel is not None:
+            self._retire(username, channel)
+
+    async def run(self) -> None:
+        """Close idle launchers until cancelled; then close all."""
+        try:
+            while True:
+                await asyncio.sleep(self._idle_s / 4)
+                self._close_idle()
+        finally:
+            await self.close()
+
+    async def close(self) -> None:
+        """Close every launcher's input, and wait briefly for them to end."""
+        for username, channel in list(self._channels.items()):
+            self._retire(username, channel)
+        waits = [channel.wait() for channel in self._left]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(2):
+                await asyncio.gather(*waits)
+
+    def _close_idle(self) -> None:
+        now_s = time.monotonic()
+        for username, channel in list(self._channels.items()):
+            if not channel.busy and now_s - channel.used_s > self._idle_s:
+                self._retire(username, channel)
+        self._left = {channel for channel in self._left if not channel.gone}
+
+    def _retire(self, username: str, channel: Channel) -> None:
+        channel.close()
+        self._left.add(channel)
+        if self._channels.get(username) is channel:
+            del self._channels[username]
+
+    async def _get_channel(self, username: str) -> Channel:
+        if not USERNAME.fullmatch(username):
+            raise LauncherUnavailable("This user name can't be used on the cluster.")
+        async with self._starting.setdefault(username, asyncio.Lock()):
+            channel = self._channels.get(username)
+            if channel is not None and channel.usable:
+                return channel
+            if channel is not None:
+                self._retire(username, channel)
+            self._left = {left for left in self._left if not left.gone}
+            if sum(left.username == username for left in self._left) >= MAX_ABANDONED:
+                raise LauncherUnavailable(
+                    "Your home directory doesn't answer, and neither do programs that wait for it."
+                )
+            channel = await self._start(username)
+            self._channels[username] = channel
+            return channel
+
+    async def _start(self, username: str) -> Channel:
+        """Start a launcher and wait for its greeting."""
+        before, after = self._command
+        try:
+            channel = await Channel.start(username, [*before, username, *after])
+            try:
+                await channel.greet()
+            except BaseException:
+                self._retire(username, channel)
+                raise
+        except LauncherUnavailable as error:
+            self.trouble = datetime.now(UTC), error.message
+            raise
+        self.answered_at = datetime.now(UTC)
+        return channel
+
+
+def _parse_part(result: Mapping[str, Any], limit: int) -> tuple[bytes, int, int]:
+    try:
+        data = base64.b64decode(typed(result, "data_b64", str), validate=True)
+    except binascii.Error as error:
+        raise nonsense() from error
+    return data[:limit], typed(result, "size", int), typed(result, "next_offset", int)
+
+
+def _parse_scalars(found: object) -> dict[str, float | None]:
+    if not isinstance(found, dict):
+        raise nonsense()
+    numbers = {str(tag)[:100]: value for tag, value in list(found.items())[:MAX_TAGS]}
+    return {
+        tag: float(value) if type(value) in {int, float} and math.isfinite(value) else None
+        for tag, value in numbers.items()
+    }

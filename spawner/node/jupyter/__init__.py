@@ -1,0 +1,1 @@
+"""The single-user server of a session and its extensions."""

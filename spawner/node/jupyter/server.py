@@ -1,0 +1,219 @@
+"""Single-user server of a session:
+
+Jupyter Server with JupyterHub's extension.
+
+Importing this module takes most of the start time, so `session.py` imports it while it waits for
+the portal. The module is independent of the portal: the caller passes the socket, the settings, the
+client for questions about the session and the callback for the start of listening.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import ssl
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_server.serverapp import ServerApp
+from traitlets.config import Config
+
+from spawner.node.jupyter import portal_link, terminal_link
+from spawner.node.jupyter.handlers import SessionSources
+from spawner.node.jupyter.idle import Kernels
+from spawner.node.jupyter.imports import import_singleuser
+from spawner.node.portal_client import PortalClient
+from spawner.node.usage.recorder import Recorder, recording
+
+# Jupyter Server imports these by name during its setup: import them now instead.
+PRELOADED = (
+    "jupyter_server.files.handlers",
+    "jupyter_server.gateway.connections",
+    "jupyter_server.gateway.managers",
+    "jupyter_server.kernelspecs.handlers",
+    "jupyter_server.nbconvert.handlers",
+    "jupyter_server.services.api.handlers",
+    "jupyter_server.services.config.handlers",
+    "jupyter_server.services.contents.handlers",
+    "jupyter_server.services.events.handlers",
+    "jupyter_server.services.kernels.handlers",
+    "jupyter_server.services.kernelspecs.handlers",
+    "jupyter_server.services.nbconvert.handlers",
+    "jupyter_server.services.security.handlers",
+    "jupyter_server.services.sessions.handlers",
+    "jupyter_server.services.shutdown",
+    "jupyter_server.view.handlers",
+    "jupyter_server_terminals.app",
+    "jupyterlab.labapp",
+)
+for module in PRELOADED:
+    import_module(module)
+JupyterHubSingleUser: Any = import_singleuser().JupyterHubSingleUser
+
+EXTENSIONS = {
+    __name__: True,
+    "jupyterlab": True,
+    "jupyter_server_terminals": True,
+    # neither is useful here, and each takes part of the start time
+    "jupyter_lsp": False,
+    "notebook_shim": False,
+}
+BACKLOG = 128
+
+
+class NodeKernelSpecs(KernelSpecManager):  # type: ignore[misc]
+    """Kernelspecs from the session's node-local folder only.
+
+    The runtime's own Python and specifications in the user's home would not run in a container.
+    """
+
+    def _kernel_dirs_default(self) -> list[str]:
+        return [str(Path(os.environ["JUPYTER_RUNTIME_DIR"]) / "kernels")]
+
+
+class NodeServer(ServerApp):  # type: ignore[misc]
+    """Jupyter Server on a socket bound earlier, so that no other user can take the port."""
+
+    name = "jupyterhub-singleuser"
+    _recording: asyncio.Task[None] | None = None
+
+    def serve_on(
+        self, listener: socket.socket, settings: Config, tls: ssl.SSLContext | None
+    ) -> None:
+        """Set the socket, its TLS context and the settings; called before initialize."""
+        self._listener = listener
+        self._tls = tls
+        self._settings = settings
+
+    def load_config_file(self, suppress_errors: bool = True) -> None:
+        """Load the site's configuration files, then the portal's.
+
+        Only the hub's arguments override them.
+        """
+        super().load_config_file(suppress_errors)
+        self.update_config(self._settings)
+
+    def write_server_info_file(self) -> None:
+        """Write nothing: the file contains the token, and kernels can read its folder."""
+
+    def write_browser_open_files(self) -> None:
+        """Write nothing, for the same reason."""
+
+    def kernels_now(self) -> Kernels:
+        """Return the current activity of the session's kernels."""
+        return Kernels.of(self.kernel_manager.list_kernels())
+
+    async def keep_recording(self, recorder: Recorder) -> None:
+        """Record the session's usage until the server ends."""
+        self._recording = recording(recorder)
+
+    async def cleanup_extensions(self) -> None:
+        """Stop recording; called when the server ends."""
+        if self._recording is not None:
+            self._recording.cancel()
+        await super().cleanup_extensions()
+
+    def _find_http_port(self) -> None:
+        """Use the port of the bound socket."""
+        self.port = self._listener.getsockname()[1]
+
+    def _bind_http_server(self) -> None:
+        self._listener.listen(BACKLOG)
+        # Pass the context itself rather than file names in Jupyter's options: its certificate can
+        # be replaced, and it is not loaded again for each connection.
+        self.http_server.ssl_options = self._tls
+        self.http_server.add_socket(self._listener)
+
+
+class NodeSingleUser(JupyterHubSingleUser):  # type: ignore[misc]
+    """JupyterHub's extension, modified not to end the server while the hub restarts."""
+
+    serverapp_class = NodeServer
+
+    def initialize_handlers(self) -> None:
+        """Add handlers for terminal links and for JupyterLab's questions about the session."""
+        super().initialize_handlers()
+        self.handlers.append((terminal_link.PATH, terminal_link.TerminalLink))
+        self.handlers.extend(portal_link.HANDLERS)
+
+    async def check_hub_version(self) -> None:
+        """Check in the background, and only log: the original waits for the hub, then exits."""
+        self._version_task = asyncio.ensure_future(self._compare_versions())
+
+    async def _compare_versions(self) -> None:
+        try:
+            await super().check_hub_version()
+        except SystemExit:
+            self.log.warning("The hub did not answer; carrying on without having seen its version")
+
+    async def stop_extension(self) -> None:
+        self._version_task.cancel()
+        await super().stop_extension()
+
+
+def _jupyter_server_extension_points() -> list[dict[str, Any]]:
+    """Return the extension in this module, for Jupyter Server."""
+    return [{"module": __name__, "app": NodeSingleUser}]
+
+
+def settings(config: Mapping[str, Mapping[str, Any]], folder: Path) -> Config:
+    """Return Jupyter's configuration: the node program's defaults, then the job's config."""
+    own = Config(
+        {
+            "ServerApp": {
+                "cookie_secret": os.urandom(32),  # otherwise it would be stored in a file
+                "kernel_spec_manager_class": NodeKernelSpecs,
+                "shutdown_no_activity_timeout": 0,
+            },
+            "KernelSpecManager": {"ensure_native_kernel": False},
+            "LabApp": {
+                "app_settings_dir": str(folder / "lab"),
+                "news_url": None,  # a node makes no requests to the internet
+                "check_for_updates_class": "jupyterlab.handlers.announcements.NeverCheckForUpdate",
+                "extension_manager": "readonly",
+            },
+        }
+    )
+    own.merge(Config({name: dict(traits) for name, traits in config.items()}))
+    return own
+
+
+def prepare(
+    listener: socket.socket,
+    settings: Config,
+    arguments: list[str],
+    home: PortalClient,
+    tls: ssl.SSLContext | None = None,
+) -> NodeServer:
+    """Return a server ready to `start()`, which asks `home` about the session.
+
+    The hub's environment must be in os.environ. Without `tls` it serves plain HTTP. May exit.
+    """
+    server: NodeServer = NodeSingleUser.make_serverapp(jpserver_extensions=dict(EXTENSIONS))
+    server.serve_on(listener, settings, tls)
+    server.initialize(argv=arguments, starter_extension=NodeSingleUser.name)
+    desk = SessionSources(home)
+    server.web_app.settings[portal_link.SETTING] = desk
+    server.io_loop.add_callback(server.keep_recording, Recorder(desk, server.kernels_now))
+    return server
+
+
+def forget_secrets(server: NodeServer, names: tuple[str, ...]) -> None:
+    """Remove secrets from the environment that terminals and kernels inherit.
+
+    To be called once the server has read them.
+    """
+    for holder in (server.identity_provider, server.starter_app):
+        _ = holder.hub_auth.api_token
+    for name in names:
+        os.environ.pop(name, None)
+
+
+def run(server: NodeServer, on_listening: Callable[[], None]) -> None:
+    """Serve until stopped; `on_listening` is called once connections are accepted."""
+    server.io_loop.add_callback(on_listening)  # after the callback that binds
+    server.start()

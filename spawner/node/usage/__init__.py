@@ -1,0 +1,1 @@
+"""Measuring what a session uses of its node."""

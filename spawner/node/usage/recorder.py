@@ -1,0 +1,99 @@
+"""Recorder of the session's usage, which reports to the portal periodically.
+
+Each report contains the whole series, so that neither a restart of the portal nor a lost request
+leaves a gap. The portal requests the time of the next report: sooner while a user views it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from spawner.node.jupyter.handlers import SessionSources
+from spawner.node.jupyter.idle import Kernels
+from spawner.node.portal_client import HomeError
+from spawner.node.usage.meter import KEPT_S, Use
+from spawner.node.usage.time_series import Series
+
+log = logging.getLogger("portal")
+
+FIRST_S = 2.0
+"""Delay until the start is over, which should not be slowed down."""
+REPORT_EVERY_S = 30.0
+LEAST_S, MOST_S = KEPT_S, 600.0
+FULL = 0.8
+"""Above this share of its memory a job may end at any time, so report each measurement at once."""
+NOT_ANY_MORE = frozenset({401, 404, 410, 422})
+"""The portal wants no more reports: the session ends, or the portal has another version."""
+
+
+@dataclass
+class Recorder:
+    """Recording task in the server's event loop, until cancelled or no longer wanted.
+
+    `kernels` returns the current state of the server's kernels.
+    """
+
+    desk: SessionSources
+    kernels: Callable[[], Kernels]
+    sleep: Callable[[float], Awaitable[object]] = field(default=asyncio.sleep, repr=False)
+    clock: Callable[[], float] = field(default=time.monotonic, repr=False)
+
+    async def run(self) -> None:
+        """Measure every few seconds, and report when due.
+
+        Report at once when an idle session becomes busy, so that users do not see it as idle any
+        longer.
+        """
+        await self.sleep(FIRST_S)
+        series, due = Series(KEPT_S), self.clock() + LEAST_S
+        while True:
+            use = await self.desk.meter.use()
+            killed = series.add(self.clock(), use)
+            became_busy = self.desk.rest.look(self.clock(), use, self.kernels())
+            if self.clock() >= due or nearly_full(use) or killed or became_busy:
+                wait_s = await self.tell(series)
+                if wait_s is None:
+                    return
+                due = self.clock() + wait_s - KEPT_S / 2
+            await self.sleep(KEPT_S)
+
+    async def tell(self, series: Series) -> float | None:
+        """Report, and return the seconds until the next report; None to stop."""
+        now = self.clock()
+        report = {**series.to_report(now), "idle_s": self.desk.rest.lasts_s(now)}
+        try:
+            answer = await self.desk.ask("POST", "use", report)
+        except HomeError as error:
+            log.debug("the portal was not told what the session uses: %s", error)
+            return REPORT_EVERY_S
+        if answer.status in NOT_ANY_MORE:
+            log.info("the portal wants to hear no more of what the session uses")
+            return None
+        again_s = answer.body.get("again_s")
+        if not isinstance(again_s, int | float) or isinstance(again_s, bool):
+            return REPORT_EVERY_S
+        return min(MOST_S, max(LEAST_S, float(again_s)))
+
+
+def recording(recorder: Recorder) -> asyncio.Task[None]:
+    """Start recording; an error is logged, and the server continues."""
+    task = asyncio.ensure_future(recorder.run())
+    task.add_done_callback(_log_error)
+    return task
+
+
+def _log_error(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("what the session uses is measured no more", exc_info=error)
+
+
+def nearly_full(use: Use) -> bool:
+    """Return whether little of the job's memory limit is left."""
+    memory = use.memory
+    if memory is None or memory.limit_bytes is None:
+        return False
+    return memory.used_bytes >= FULL * memory.limit_bytes

@@ -1,0 +1,1 @@
+"""Slurm: the client, parsers of its output, the watcher, the job tracker."""

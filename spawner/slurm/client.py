@@ -1,0 +1,395 @@
+"""Slurm's commands, run as the portal's own account: queries, cancelling, changing time limits.
+
+Each command is an argument list with an environment built from scratch and its own timeout: with
+slurmctld down they would hang for MessageTimeout. Submitting is not here: the launcher does that,
+as the user. No policy is decided here; the watcher decides how often to ask.
+
+Raises Unreachable if there is no answer or an implausible one, Rejected if Slurm refused, NotFound
+if it has no such job.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import secrets
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import IO, TypeVar
+
+from spawner.errors import JobNotFound, Rejected, Unreachable
+from spawner.slurm import parse, parse_bounds, parse_nodes, parse_usage
+from spawner.slurm.model import (
+    ClusterInfo,
+    JobInfo,
+    JobUsage,
+    NodeInfo,
+    PartitionInfo,
+    ReservationInfo,
+    WallLimit,
+)
+from spawner.slurm.reasons import explain_rejection
+from spawner.timing import Measure, measured, unmeasured
+
+MAX_OUTPUT_BYTES = 64 * 1024 * 1024
+_MAX_STDERR = 64 * 1024
+_END_S = 5.0
+_T = TypeVar("_T")
+_NO_ANSWER = re.compile(
+    r"Unable to contact slurm|Unable to establish|slurm_load_\w+ error|Connection refused"
+    r"|timed out|reset by peer|Broken pipe|No route to host|Network is unreachable"
+    r"|Unexpected message received|Header lengths|Insane message length|Zero Bytes were transmitted"
+    r"|Protocol authentication error|Munge|munge"
+    r"|Problem talking to the database|slurm_persist_conn|Unable to process configuration"
+    r"|is already the primary|in standby mode|Transport endpoint is not connected"
+    r"|Incompatible versions of client and server"
+)
+# Messages of the commands if munge does not run on this host.
+_NO_MUNGE = re.compile(r"Munge encode failed|[Ii]f munged is up|Did you start munged")
+# Slurm 22.05 closes the connection without a reason if the munge credential is too old, from the
+# future, or made with another key. Tested with munge's clock 15 minutes off, both ways.
+_HANGS_UP = re.compile(
+    r"Zero Bytes were transmitted|Protocol authentication error|(?:Expired|Rewound) credential"
+    r"|Munge decode failed"
+)
+# Messages of the commands if the version of the controller or slurmdbd is too far from theirs; the
+# commands of a newer version only report that nothing came back (docs/settings.md).
+_OTHER_VERSION = re.compile(
+    r"Incompatible versions of client and server|Insane message length|Invalid message version"
+    r"|protocol_version \d+ not supported|unpack SLURM_PERSIST_INIT|auth\w+ plugin unknown"
+)
+
+
+# scancel prints the last one if the job is not the user's.
+_NO_SUCH_JOB = re.compile(r"Invalid job id|already finished|No active jobs match")
+_BACKLOG = re.compile(r"^DBD Agent queue size:\s*(\d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class CommandResult:
+    """Result of a command; its output is text, bounded."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+class Slurm:
+    """One Slurm cluster.
+
+    With `slurm_conf` None, Slurm finds its configuration by itself; `measure` is called for each
+    command.
+    """
+
+    def __init__(
+        self,
+        bin_dir: str | Path,
+        slurm_conf: str | Path | None = None,
+        timeout_s: float = 10.0,
+        measure: Measure = unmeasured,
+    ) -> None:
+        self._bin_dir = Path(bin_dir)
+        self._timeout_s = timeout_s
+        self._measure = measure
+        self._environment = {"TZ": "UTC0", "LC_ALL": "C.UTF-8", "SLURM_BITSTR_LEN": "0"}
+        self._squeue = parse.Squeue()
+        if slurm_conf:
+            self._environment["SLURM_CONF"] = str(slurm_conf)
+
+    async def jobs(self) -> list[JobInfo]:
+        """Return all users' jobs that slurmctld holds, including recently ended ones (MinJobAge).
+
+        Jobs of one state are sorted by priority, highest first.
+        """
+        mark = secrets.token_urlsafe(9)
+        arguments = ["squeue", "--noheader", "--all", "--states=all", "--sort=t,-p"]
+        environment = {"SQUEUE_FORMAT": parse.squeue_format(mark)}
+        text = await self._ask(arguments, environment)
+        return await parsed(lambda: self._squeue.jobs(text, mark))
+
+    async def find(self, job_id: int) -> list[JobInfo]:
+        """Return the jobs that have this id now: for an array one per task; empty if none."""
+        mark = secrets.token_urlsafe(9)
+        arguments = ["squeue", "--noheader", "--all", "--states=all", f"--jobs={job_id}"]
+        environment = {"SQUEUE_FORMAT": parse.squeue_format(mark)}
+        try:
+            text = await self._ask(arguments, environment)
+        except Rejected as error:
+            if "Invalid job id" in error.stderr:
+                return []
+            raise
+        return await parsed(lambda: parse.Squeue().jobs(text, mark))
+
+    async def accounting(
+        self, since: datetime, job_ids: Collection[int] | None = None
+    ) -> list[JobInfo]:
+        """Return accounting's records of jobs since then: of all jobs, or only of these."""
+        mark = secrets.token_urlsafe(9)
+        start = since.astimezone(UTC) - timedelta(seconds=1)
+        arguments = [
+            "sacct", "--noheader", "--allusers", "--allocations", "--parsable2",
+            f"--delimiter={mark}", f"--format={parse.SACCT_FIELDS}",
+            f"--starttime={start:%Y-%m-%dT%H:%M:%S}", "--endtime=now",
+        ]  # fmt: skip
+        if job_ids is not None:
+            if not job_ids:
+                return []
+            arguments.append("--jobs=" + ",".join(str(job_id) for job_id in sorted(job_ids)))
+        text = await self._ask(arguments)
+        return await parsed(lambda: parse.parse_sacct(text, mark))
+
+    async def backlog(self) -> int:
+        """Return how many messages slurmctld has yet to deliver to slurmdbd."""
+        found = _BACKLOG.search(await self._ask(["sdiag"]))
+        if found is None:
+            raise Unreachable("Slurm's answer can't be read: sdiag names no queue for slurmdbd.")
+        return int(found[1])
+
+    async def usage(self, job_ids: Collection[int]) -> list[JobUsage]:
+        """Return accounting's data on usage of these jobs; an array's id stands for its tasks."""
+        if not job_ids:
+            return []
+        arguments = [
+            "sacct", "--noheader", "--allusers", "--duplicates", "--parsable2",
+            f"--format={parse_usage.FIELDS}",
+            "--jobs=" + ",".join(str(job_id) for job_id in sorted(job_ids)),
+        ]  # fmt: skip
+        text = await self._ask(arguments)
+        return await parsed(lambda: parse_usage.parse_usage(text))
+
+    async def nodes(self) -> tuple[NodeInfo, ...]:
+        """Return every node, with its GPUs by type."""
+        text = await self._ask(["scontrol", "--all", "--details", "--oneliner", "show", "node"])
+        return await parsed(lambda: parse_nodes.parse_nodes(text))
+
+    async def partitions(self) -> tuple[PartitionInfo, ...]:
+        """Return every partition, including hidden ones."""
+        text = await self._ask(["scontrol", "--all", "--oneliner", "show", "partition"])
+        return await parsed(lambda: parse_nodes.parse_partitions(text))
+
+    async def cluster(self) -> ClusterInfo:
+        """Return nodes and partitions, by two commands."""
+        partitions = await self.partitions()
+        return ClusterInfo(await self.nodes(), partitions, datetime.now(UTC))
+
+    async def version(self) -> str:
+        """Return the version of the commands on this host, such as `22.05.8`; no network access."""
+        return (await self._ask(["scontrol", "--version"])).rpartition(" ")[2].strip()
+
+    async def accounting_answers(self) -> None:
+        """Raise an error unless slurmdbd answers and can access its database."""
+        await self._ask(
+            ["sacctmgr", "--noheader", "--parsable2", "show", "cluster", "format=Cluster"]
+        )
+
+    async def admin_level(self, account: str) -> str:
+        """Return `None`, `Operator` or `Administrator`, as text."""
+        question = ["sacctmgr", "--noheader", "--parsable2", "show", "user", account]
+        return (await self._ask([*question, "format=AdminLevel"])).strip()
+
+    async def reservations(self) -> tuple[ReservationInfo, ...]:
+        """Return every reservation, including future ones."""
+        text = await self._ask(["scontrol", "--all", "--oneliner", "show", "reservation"])
+        return await parsed(lambda: parse_bounds.parse_reservations(text))
+
+    async def walls(self, job: JobInfo) -> tuple[WallLimit, ...]:
+        """Return the limits on the time of a job of this user, account, QOS and partition.
+
+        They are those that slurmctld holds; empty if there is no limit.
+        """
+        flags = ["flags=assoc,qos", f"users={job.user}"]
+        flags += [f"accounts={job.account}"] if job.account else []
+        flags += [f"qos={job.qos}"] if job.qos else []
+        text = await self._ask(["scontrol", "--oneliner", "show", "assoc_mgr", *flags])
+        return await parsed(
+            lambda: parse_bounds.parse_walls(
+                text, user=job.user, account=job.account, qos=job.qos, partition=job.partition
+            )
+        )
+
+    async def cancel(self, job_id: int, user: str | None) -> None:
+        """Cancel a job of this user, or with None of any user.
+
+        An ended job is no error.
+
+        The user is needed because the portal's account is a Slurm operator, and another user's job
+        may have reused the id.
+        """
+        answer = await self._run(["scancel", "--verbose", *_user_option(user), str(job_id)])
+        if "already completing or completed" not in answer.stderr:
+            self._check_change(answer)
+
+    async def kill(self, job_id: int, user: str | None) -> None:
+        """Kill a job at once, without the grace period that `cancel` leaves it (KillWait).
+
+        A program that ignores SIGTERM is ended with all processes that it started, except in
+        separate steps.
+        """
+        arguments = ["scancel", "--batch", "--signal=KILL", *_user_option(user), str(job_id)]
+        answer = await self._run(arguments)
+        if no_answer(answer.stderr):
+            raise _to_error(answer.stderr)
+        await self.cancel(job_id, user)  # for a job that has not started, and for steps
+
+    async def set_time_limit(self, job_id: int, minutes: int) -> None:
+        """Set the time limit of any user's job, counted from its start."""
+        arguments = ["scontrol", "update", f"JobId={job_id}", f"TimeLimit={minutes}"]
+        self._check_change(await self._run(arguments))
+
+    async def _ask(
+        self,
+        arguments: list[str],
+        extra: Mapping[str, str] | None = None,
+        timeout_s: float | None = None,
+    ) -> str:
+        """Return the output of a query.
+
+        Slurm's commands may exit with 0 and still have failed: then only stderr distinguishes an
+        empty cluster from one that did not answer.
+        """
+        answer = await self._run(arguments, extra, timeout_s=timeout_s)
+        silent = not answer.stdout and "error" in answer.stderr
+        if answer.code != 0 or silent or no_answer(answer.stderr):
+            raise _to_error(answer.stderr)
+        return answer.stdout
+
+    @staticmethod
+    def _check_change(answer: CommandResult) -> None:
+        if _NO_SUCH_JOB.search(answer.stderr):
+            raise JobNotFound("Slurm has no such job any more.", answer.stderr)
+        if answer.code != 0 or re.search(r"\berror\b", answer.stderr):
+            raise _to_error(answer.stderr)
+
+    async def _run(
+        self,
+        arguments: list[str],
+        extra: Mapping[str, str] | None = None,
+        stdin: IO[bytes] | None = None,
+        timeout_s: float | None = None,
+    ) -> CommandResult:
+        """Run a command to its end. `stdin` is a file, so that no task has to feed it."""
+        with measured(self._measure, arguments[0], Unreachable):
+            return await self._run_within(
+                arguments, extra or {}, stdin, timeout_s or self._timeout_s
+            )
+
+    async def _run_within(
+        self,
+        arguments: list[str],
+        extra: Mapping[str, str],
+        stdin: IO[bytes] | None,
+        timeout_s: float,
+    ) -> CommandResult:
+        command = [str(self._bin_dir / arguments[0]), *arguments[1:]]
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=stdin or asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env={**self._environment, **extra},
+            )
+        except OSError as error:
+            raise Unreachable(
+                f"The program {command[0]} can't be run: {error.strerror}."
+            ) from error
+        try:
+            async with asyncio.timeout(timeout_s):
+                answer = await _communicate(process)
+        except TimeoutError as error:
+            raise Unreachable(f"Slurm did not answer within {timeout_s:g} s.") from error
+        finally:
+            await _terminate(process)
+        if answer.code != 0 and no_answer(answer.stderr):
+            raise unreachable(answer.stderr)
+        return answer
+
+
+async def _communicate(process: asyncio.subprocess.Process) -> CommandResult:
+    assert process.stdout is not None and process.stderr is not None  # noqa: S101 - asked for
+    complaints = asyncio.create_task(_read_bounded(process.stderr, _MAX_STDERR))
+    try:
+        stdout = await _read_bounded(process.stdout, MAX_OUTPUT_BYTES)
+        if len(stdout) > MAX_OUTPUT_BYTES:
+            raise Unreachable("Slurm's answer is too long to be read.")
+        stderr = await complaints
+    finally:
+        complaints.cancel()
+        await asyncio.wait([complaints])
+    code = await process.wait()
+    return CommandResult(code, stdout.decode(errors="replace"), stderr.decode(errors="replace"))
+
+
+async def _terminate(process: asyncio.subprocess.Process) -> None:
+    """Kill the process if it runs, and read its pipes, as asyncio notices its end only then.
+
+    A process that cannot be killed (because a file system hangs) is not waited for.
+    """
+    if process.returncode is None:
+        process.kill()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_END_S):
+                await process.communicate()
+
+
+async def _read_bounded(stream: asyncio.StreamReader, limit: int) -> bytes:
+    """Read to the end, or to one byte more than the limit."""
+    chunks: list[bytes] = []
+    left = limit + 1
+    while left > 0 and (chunk := await stream.read(min(left, 1 << 18))):
+        chunks.append(chunk)
+        left -= len(chunk)
+    return b"".join(chunks)
+
+
+def _user_option(user: str | None) -> list[str]:
+    """Return scancel's option that restricts it to one user's jobs.
+
+    For a user unknown to this host, squeue prints the uid, which scancel's option does not accept.
+    """
+    return [] if user is None or user.isdecimal() else [f"--user={user}"]
+
+
+def no_answer(stderr: str) -> bool:
+    """Return whether an error message means that Slurm was unreachable, not that it refused.
+
+    For an unknown job squeue reports a load error, which is a refusal.
+    """
+    return "Invalid job id" not in stderr and _NO_ANSWER.search(stderr) is not None
+
+
+def unreachable(stderr: str) -> Unreachable:
+    """Return the error for a message that is `no_answer`."""
+    if _NO_MUNGE.search(stderr):
+        return Unreachable("Slurm can't be asked: munge doesn't run on the portal's host.", stderr)
+    if _OTHER_VERSION.search(stderr):
+        return Unreachable(
+            "Slurm's commands here and its daemons don't understand each other: their versions may"
+            " lie too far apart, or their clocks or munge keys differ.",
+            stderr,
+        )
+    if _HANGS_UP.search(stderr):
+        return Unreachable(
+            "Slurm hangs up on the portal's host: their clocks or munge keys may differ, or their"
+            " versions.",
+            stderr,
+        )
+    return Unreachable("Slurm can't be reached at the moment.", stderr)
+
+
+def _to_error(stderr: str) -> Rejected | Unreachable:
+    if no_answer(stderr):
+        return unreachable(stderr)
+    why = explain_rejection(stderr)
+    return Rejected(why.code, why.text, why.advice, stderr)
+
+
+async def parsed(parser: Callable[[], _T]) -> _T:
+    """Run a parser in a thread: 25,000 jobs take 0.2 s, during which the portal must respond."""
+    try:
+        return await asyncio.to_thread(parser)
+    except parse.BadOutput as error:
+        raise Unreachable(f"Slurm's answer can't be read: {error}.") from error

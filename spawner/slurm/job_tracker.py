@@ -1,0 +1,310 @@
+"""State of the portal's jobs, and how each answer of Slurm changes it.
+
+No I/O, no clock.
+
+A job is identified by its UUID **and its user**: any user can write any UUID into a job's comment,
+which must neither replace another user's job nor hide it.
+
+A job has ended only when squeue or accounting reports it as ended. A job that disappears from
+squeue keeps its last known state and is looked up in accounting, with one of three results: it has
+ended; it has not ended; it is unknown. The last two count only if slurmdbd was current when it was
+asked, i.e. slurmctld had no undelivered messages for it. Then a job that is unknown is given up
+after `LOST_AFTER`. So is, `RUNAWAY_AFTER` later, one that has not ended: slurmctld has lost it, and
+its end will never be recorded.
+
+An answer in which at least a fifth of all jobs (and five) have vanished at once is ignored until it
+has been repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from spawner.slurm.model import JobInfo, SlurmState
+
+LOST_AFTER = timedelta(minutes=5)
+RUNAWAY_AFTER = timedelta(minutes=1)
+NEW_JOB = timedelta(seconds=20)  # a job whose id is unknown may not be in squeue yet
+FORGET_QUESTION = timedelta(minutes=10)
+HISTORY = timedelta(days=2)  # how far back accounting is searched for a job that was never seen
+CLOCK_SLACK = timedelta(seconds=30)
+FIRST_PAUSE = timedelta(seconds=4)
+LONGEST_PAUSE = timedelta(minutes=5)
+MAX_ENDED = 10_000
+MAX_FOREIGN = 10_000
+DOUBTS = 2  # how many implausible answers in a row are ignored
+
+Key = tuple[str, str]  # UUID, user
+Name = Key | int  # a portal job, or Slurm's id of an external one (of an array: the array's)
+
+
+@dataclass
+class MissingJob:
+    """Job that squeue does not show, but did before (`last`), or that a caller asked for."""
+
+    job_id: int | None
+    since: datetime
+    asked_at: datetime
+    next_ask: datetime
+    last: JobInfo | None = None
+    gone_at: datetime | None = None
+    pause: timedelta = FIRST_PAUSE
+    unknown_since: datetime | None = None
+    runaway_since: datetime | None = None
+
+
+class JobTracker:
+    """Table of jobs, filled only by the watcher; `version` grows whenever a portal job changes."""
+
+    def __init__(self) -> None:
+        self.by_id: Mapping[int, JobInfo] = {}
+        self.version = 0
+        self._claims: dict[Key, dict[int, JobInfo]] = {}  # by Slurm's job id
+        self._outside: dict[int, dict[int, JobInfo]] = {}  # external arrays
+        self._absent: dict[Key, MissingJob] = {}
+        self._ended: dict[Key, JobInfo] = {}
+        self._foreign: dict[Key, None] = {}  # in the order of insertion
+        self._changed: set[Name] = set()
+        self._doubts = 0
+
+    # --- queries --------------------------------------------------------------------------------
+
+    def find(self, key: Key, job_id: int | None, outside: bool = False) -> JobInfo | None:
+        """Return a job as last known.
+
+        Of several copies return the one with this id, else one that has not ended, else the first.
+        A job from `outside` the portal has no UUID and is identified by its id.
+        """
+        if claims := self._claims.get(key):
+            return min(claims.values(), key=lambda j: (j.job_id != job_id, _is_ended(j), j.job_id))
+        if key in self._ended:
+            return self._ended[key]
+        if outside and (other := self._find_external(key[1], job_id)) is not None:
+            return other
+        absent = self._absent.get(key)
+        return absent.last if absent else None
+
+    def _find_external(self, user: str, job_id: int | None) -> JobInfo | None:
+        found = self.by_id.get(job_id) if job_id is not None else None
+        return found if found and found.uuid is None and found.user == user else None
+
+    def shown(self, key: Key, job_id: int | None, outside: bool) -> tuple[JobInfo, ...]:
+        """Return all records in squeue's last answer for a job: its copies and tasks."""
+        one = self._find_external(key[1], job_id) if outside else None
+        return self.copies(key, job_id) or ((one,) if one else ())
+
+    def copies(self, key: Key, job_id: int | None) -> tuple[JobInfo, ...]:
+        """Return all records in squeue for this UUID and user, or for an external array's id."""
+        if claims := self._claims.get(key):
+            return tuple(claims.values())
+        tasks = self._outside.get(job_id, {}) if job_id is not None else {}
+        return tuple(job for job in tasks.values() if job.user == key[1])
+
+    def take_changed(self) -> set[Name]:
+        """Return and reset the names of jobs changed in squeue, or gone, since the last call."""
+        changed, self._changed = self._changed, set()
+        return changed
+
+    def forget(self, key: Key) -> None:
+        """Discard the lookups of this job so far."""
+        self._absent.pop(key, None)
+
+    def disown(self, keys: Iterable[Key]) -> None:
+        """Mark (UUID, user) pairs without a portal job as foreign.
+
+        From the next answer on, jobs whose comment contains such a UUID count as external jobs
+        without a UUID.
+        """
+        self._foreign |= dict.fromkeys(keys)
+        while len(self._foreign) > MAX_FOREIGN:
+            del self._foreign[next(iter(self._foreign))]
+
+    def _strip_foreign_uuid(self, job: JobInfo) -> JobInfo:
+        return replace(job, uuid=None) if _key(job) in self._foreign else job
+
+    def wonder(self, key: Key, job_id: int | None, since: datetime | None, now: datetime) -> None:
+        """Request a lookup in accounting of a job that squeue does not show."""
+        absent = self._absent.get(key)
+        if absent is None:
+            first = now if job_id is not None else now + NEW_JOB
+            absent = MissingJob(job_id, since or now - HISTORY, now, first)
+            self._absent[key] = absent
+        absent.asked_at = now
+        absent.job_id = absent.job_id or job_id
+
+    def unknown_since(self, key: Key) -> datetime | None:
+        """Return since when both squeue and accounting answer, and neither knows the job."""
+        absent = self._absent.get(key)
+        return absent.unknown_since if absent and absent.last is None else None
+
+    def missing_since(self, key: Key) -> datetime | None:
+        """Return since when neither reports the job (as ended), whether or not it was ever seen."""
+        absent = self._absent.get(key)
+        return absent.unknown_since if absent else None
+
+    # --- squeue's answers -----------------------------------------------------------------------
+
+    def squeue(self, jobs: Iterable[JobInfo], now: datetime) -> bool:
+        """Apply squeue's answer; return False if it is implausible and was ignored."""
+        by_id = {job.job_id: self._strip_foreign_uuid(job) for job in jobs}
+        gone = self.by_id.keys() - by_id.keys()
+        if self._is_implausible(gone) and self._doubts < DOUBTS:
+            self._doubts += 1
+            return False
+        self._doubts = 0
+        before = self.by_id
+        # Most records are the same objects as before (parse.Squeue), so 20,000 of them are cheap.
+        changed = [job for job in by_id.values() if _differs(before.get(job.job_id), job)]
+        left = [before[job_id] for job_id in gone]
+        left += [before[job.job_id] for job in changed if job.job_id in before]
+        last = {key: self.find(key, None) for job in left if (key := _key(job)) is not None}
+        for job in left:
+            self._same_name_records(job).pop(job.job_id, None)
+        for job in changed:
+            self._same_name_records(job)[job.job_id] = job
+        for key, job_before in last.items():
+            if not self._claims[key]:
+                del self._claims[key]
+                if key not in self._foreign:
+                    self._record_vanished(key, job_before, now)
+        for job in left:
+            if job.uuid is None and not self._same_name_records(job):
+                self._outside.pop(job.array_job_id or 0, None)
+        for job in changed:
+            if (found := _key(job)) is not None:
+                self._absent.pop(found, None)
+        self.version += any(job.uuid is not None for job in (*left, *changed))
+        self._changed.update(name for job in (*left, *changed) for name in _job_names(job))
+        self.by_id = by_id
+        return True
+
+    def _same_name_records(self, job: JobInfo) -> dict[int, JobInfo]:
+        """Return the records with the same name as this one, by Slurm's job id."""
+        key = _key(job)
+        if key is not None:
+            return self._claims.setdefault(key, {})
+        if job.array_job_id is not None:
+            return self._outside.setdefault(job.array_job_id, {})
+        return {}  # it is identified by its id only: `by_id`
+
+    def _is_implausible(self, gone: Collection[int]) -> bool:
+        """Return whether five jobs, and a fifth of those not ended, have vanished at once."""
+        vanished = sum(not _is_ended(self.by_id[job_id]) for job_id in gone)
+        if vanished < 5:
+            return False
+        return vanished * 5 >= sum(not _is_ended(job) for job in self.by_id.values())
+
+    def _record_vanished(self, key: Key, last: JobInfo | None, now: datetime) -> None:
+        if last is None:
+            return
+        if _is_ended(last):
+            self._remember(key, last)
+            return
+        since = last.submit_time or now - HISTORY
+        self._absent[key] = MissingJob(last.job_id, since, now, now, last=last, gone_at=now)
+
+    # --- accounting's answers -------------------------------------------------------------------
+
+    def due(self, now: datetime) -> dict[Key, MissingJob]:
+        """Return the jobs to look up in accounting now; drop lookups no longer requested."""
+        self._absent = {
+            key: absent
+            for key, absent in self._absent.items()
+            if absent.last is not None or now - absent.asked_at < FORGET_QUESTION
+        }
+        return {key: absent for key, absent in self._absent.items() if absent.next_ask <= now}
+
+    def accounting(
+        self,
+        asked: Mapping[Key, MissingJob],
+        jobs: Iterable[JobInfo] | None,
+        now: datetime,
+        *,
+        current: bool,
+    ) -> None:
+        """Apply accounting's answer to `asked`; `jobs` is None if there was no answer.
+
+        `current` means that slurmctld had no undelivered messages for slurmdbd when it was asked.
+        """
+        by_name = _group_by_name(map(self._strip_foreign_uuid, jobs or ()))
+        for key, absent in asked.items():
+            absent.next_ask = now + absent.pause
+            absent.pause = min(2 * absent.pause, LONGEST_PAUSE)
+            if jobs is None or self._absent.get(key) is not absent:
+                continue
+            named = (*by_name.get(key, ()), *by_name.get(absent.job_id or 0, ()))
+            ours = [job for job in named if _matches(key, absent, job)]
+            if ended := list(filter(_is_ended, ours)):
+                found = max(ended, key=lambda job: (job.job_id == absent.job_id, job.job_id))
+                del self._absent[key]
+                self._remember(key, replace(found, uuid=key[0]))
+                self.version += 1
+            elif ours:
+                self._handle_unended(absent, now, current=current)
+            elif current:
+                self._handle_unknown(absent, now)
+
+    def _handle_unended(self, absent: MissingJob, now: datetime, *, current: bool) -> None:
+        if not current:  # its end may not have been delivered yet
+            absent.unknown_since = absent.runaway_since = None
+            return
+        absent.runaway_since = absent.runaway_since or now
+        if now - absent.runaway_since >= RUNAWAY_AFTER:
+            self._handle_unknown(absent, now)
+
+    def _handle_unknown(self, absent: MissingJob, now: datetime) -> None:
+        absent.unknown_since = absent.unknown_since or now
+        if absent.last is not None and now - absent.unknown_since >= LOST_AFTER:
+            absent.last = None
+            self.version += 1
+
+    def _remember(self, key: Key, job: JobInfo) -> None:
+        self._ended.pop(key, None)
+        self._ended[key] = job
+        if len(self._ended) > MAX_ENDED:
+            del self._ended[next(iter(self._ended))]
+
+
+def _differs(old: JobInfo | None, new: JobInfo) -> bool:
+    return old is not new and old != new
+
+
+def _key(job: JobInfo) -> Key | None:
+    return None if job.uuid is None else (job.uuid, job.user)
+
+
+def _job_names(job: JobInfo) -> tuple[Name, ...]:
+    if (key := _key(job)) is not None:
+        return (key,)
+    return (job.job_id,) if job.array_job_id is None else (job.job_id, job.array_job_id)
+
+
+def _is_ended(job: JobInfo) -> bool:
+    return job.state is SlurmState.ENDED
+
+
+def _group_by_name(jobs: Iterable[JobInfo]) -> dict[Name, list[JobInfo]]:
+    """Return jobs by our name and by Slurm's ids."""
+    found: dict[Name, list[JobInfo]] = {}
+    for job in jobs:
+        key = _key(job)
+        for name in {job.job_id, job.array_job_id or job.job_id, *((key,) if key else ())}:
+            found.setdefault(name, []).append(job)
+    return found
+
+
+def _matches(key: Key, absent: MissingJob, job: JobInfo) -> bool:
+    """Return whether accounting's record is this job.
+
+    Accounting may have stored no comment: then id and user must match, and the submit time must not
+    be before ours.
+    """
+    uuid, user = key
+    if job.user != user:
+        return False
+    if job.uuid is not None:
+        return job.uuid == uuid
+    late = job.submit_time is not None and job.submit_time >= absent.since - CLOCK_SLACK
+    return absent.job_id in {job.job_id, job.array_job_id} and late

@@ -1,0 +1,368 @@
+"""Parsers from Slurm's output to the types of model.py.
+
+Pure.
+
+**Why a job's name cannot forge a record.** A name or comment may contain any text: newlines, bars,
+a whole line that looks like another user's job. squeue and sacct print it unchanged. So fields are
+separated not by a character but by a *mark*: random text made for this one call (client.py), which
+the user who chose the name cannot have known. For squeue the format is passed in the environment
+(SQUEUE_FORMAT), not in the arguments, which every user of the machine can read in /proc.
+User-controlled fields come last, cut to a fixed width; text between two marks is interpreted only
+by its position, and an answer with a wrong number of fields is refused as a whole (`BadOutput`).
+Fields that no user controls are separated by a control character, so that 20,000 records are split
+in a few milliseconds.
+
+No I/O and no clock. Times are UTC because client.py sets TZ for every command.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from spawner.slurm.model import JobInfo, Outcome, SlurmState
+
+_UUID = re.compile(r"portal:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
+
+# squeue's format letters: job id, array id, its tasks, user name and uid, state, partition,
+# account, QOS, nodes, submit, start, end, limit, reason; then the user-controlled ones: GPUs per
+# node, comment (one character wider than the portal's) and name.
+_SQUEUE_OWN = (
+    "%A", "%F", "%K", "%u %U", "%T", "%P", "%a", "%q", "%N", "%V", "%S", "%e", "%l", "%r",
+)  # fmt: skip
+_GRES_WIDTH = 48
+_SQUEUE_USERS = (f"%{_GRES_WIDTH}b", "%44k", "%64j")
+_BETWEEN = "\x1f"
+_Record = tuple[str, str, str, str]
+SACCT_FIELDS = (
+    "JobIDRaw,JobID,User,State,Partition,Account,QOS,NodeList,Submit,Start,End,TimelimitRaw,Reason,"
+    "ExitCode,JobName,Comment"
+)
+_MAX_NODES = 100_000
+_MAX_TASKS = 100_000
+MAX_NAME = 64
+_NOBODY, _NOBODY_UID = "nobody", "65534"
+
+_LIVE = {
+    "PENDING": SlurmState.QUEUED,
+    "CONFIGURING": SlurmState.QUEUED,
+    "REQUEUED": SlurmState.QUEUED,
+    "REQUEUE_FED": SlurmState.QUEUED,
+    "REQUEUE_HOLD": SlurmState.QUEUED,
+    "SPECIAL_EXIT": SlurmState.QUEUED,
+    "RESV_DEL_HOLD": SlurmState.QUEUED,
+    "RUNNING": SlurmState.RUNNING,
+    "RESIZING": SlurmState.RUNNING,
+    "SIGNALING": SlurmState.RUNNING,
+    "SUSPENDED": SlurmState.SUSPENDED,
+    "STOPPED": SlurmState.SUSPENDED,
+    "COMPLETING": SlurmState.COMPLETING,
+    "STAGE_OUT": SlurmState.COMPLETING,
+}
+_ENDED = {
+    "COMPLETED": Outcome.COMPLETED,
+    "FAILED": Outcome.FAILED,
+    "LAUNCH_FAILED": Outcome.FAILED,
+    "CANCELLED": Outcome.CANCELLED,
+    "PREEMPTED": Outcome.CANCELLED,
+    "REVOKED": Outcome.CANCELLED,
+    "TIMEOUT": Outcome.TIMEOUT,
+    "DEADLINE": Outcome.TIMEOUT,
+    "OUT_OF_MEMORY": Outcome.OUT_OF_MEMORY,
+    "NODE_FAIL": Outcome.NODE_FAILED,
+    "BOOT_FAIL": Outcome.NODE_FAILED,
+}
+_NOTHING = frozenset({"", "N/A", "n/a", "(null)", "None", "none", "NONE", "Unknown", "NOT_SET"})
+
+
+class BadOutput(ValueError):
+    """The output does not have the command's format, so nothing in it can be trusted."""
+
+
+# --- jobs ---------------------------------------------------------------------------------------
+
+
+def squeue_format(mark: str) -> str:
+    """Return the value of SQUEUE_FORMAT for one call."""
+    return "".join(mark + part for part in (_BETWEEN.join(_SQUEUE_OWN), *_SQUEUE_USERS))
+
+
+def parse_squeue(text: str, mark: str) -> list[JobInfo]:
+    """Parse all jobs in squeue's answer; a job with an unknown state is omitted."""
+    return Squeue().jobs(text, mark)
+
+
+class Squeue:
+    """Incremental parser of squeue's answers: an unchanged record yields the same object again.
+
+    Of 20,000 waiting jobs nearly all are unchanged, and need neither be parsed nor compared again.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[_Record, JobInfo | None] = {}
+
+    def jobs(self, text: str, mark: str) -> list[JobInfo]:
+        """Parse one answer, like parse_squeue."""
+        records = list(_squeue_records(text, mark))
+        known = {key: self._known[key] for key in records if key in self._known}
+        known |= {key: _squeue_job(key) for key in records if key not in known}
+        self._known = known
+        return [job for key in records if (job := known[key]) is not None]
+
+
+def parse_sacct(text: str, mark: str) -> list[JobInfo]:
+    """Parse all jobs in the output of `sacct -X -P --delimiter=MARK --format=SACCT_FIELDS`."""
+    jobs = (sacct_job(fields) for fields in _sacct_records(text, mark))
+    return [job for job in jobs if job is not None]
+
+
+def _squeue_records(text: str, mark: str) -> Iterator[_Record]:
+    """Split the answer into (Slurm's own fields, GPUs, comment, name).
+
+    Each record begins with the mark, so the last part of each record is `name + newline`.
+    """
+    before, *parts = text.split(mark)
+    if before or len(parts) % (1 + len(_SQUEUE_USERS)):
+        raise BadOutput("squeue's fields don't come out even")
+    each = iter(parts)
+    return zip(each, each, each, each, strict=True)
+
+
+def _sacct_records(text: str, mark: str) -> Iterator[list[str]]:
+    """Split the answer into records.
+
+    sacct prints marks only between fields: a comment and the next record's id share a piece,
+    separated by its last newline (an id contains none).
+    """
+    width = SACCT_FIELDS.count(",") + 1
+    pieces = text.split(mark)
+    if len(pieces) == 1 and not text.strip():
+        return
+    if len(pieces) % (width - 1) != 1:
+        raise BadOutput("sacct's fields don't come out even")
+    fields = [pieces[0]]
+    for number, piece in enumerate(pieces[1:], start=1):
+        if number % (width - 1):
+            fields.append(piece)
+            continue
+        comment, _, job_id = piece.rpartition("\n")
+        yield [*fields, comment]
+        fields = [job_id]
+    if fields != [""]:
+        raise BadOutput("sacct's last record is cut off")
+
+
+def _squeue_job(record: _Record) -> JobInfo | None:
+    own, gres, comment, name = record
+    fields = own.split(_BETWEEN)
+    if len(fields) != len(_SQUEUE_OWN):
+        raise BadOutput("squeue's fields don't come out even")
+    job_id, array_id, task, user, state, partition, account, qos, nodes, submit = fields[:10]
+    start, end, limit, reason = fields[10:]
+    known = _parse_state(state)
+    if known is None:
+        return None
+    queued, names = known[0] is SlurmState.QUEUED, expand_nodes(nodes)
+    return JobInfo(
+        job_id=_parse_job_id(job_id),
+        user=_parse_user(user),
+        name=name.rstrip(),
+        state=known[0],
+        slurm_state=state,
+        outcome=known[1],
+        reason=word(reason),
+        nodes=names,
+        uuid=uuid_of(comment),
+        submit_time=moment(submit),
+        start_time=moment(start) if names and not queued else None,
+        end_time=moment(end) if known[1] else None,
+        estimated_start=moment(start) if queued else None,
+        time_limit_minutes=duration_minutes(limit),
+        partition=word(partition),
+        account=word(account),
+        qos=word(qos),
+        array_job_id=_parse_job_id(array_id) if word(task) else None,
+        tasks=expand_tasks(task),
+        gpus=_parse_requested_gpus(gres),
+    )
+
+
+def _parse_requested_gpus(gres: str) -> tuple[tuple[str, int], ...] | None:
+    """Parse the requested GPUs, such as `gres:gpu:v100:2` or `gres/gpu:2`; None if cut short.
+
+    `N/A`, which means none, is also printed for GPUs requested with --gpus or --gpus-per-task.
+    """
+    if len(gres.rstrip()) >= _GRES_WIDTH:
+        return None
+    items = (item.strip().removeprefix("gres") for item in gres.split(","))
+    found = count_gpus(",".join(item.lstrip(":/").replace("=", ":") for item in items))
+    return tuple(found.items())
+
+
+def _parse_user(shown: str) -> str:
+    """Return the job's user.
+
+    For a user unknown to this host, squeue prints "nobody", or only the number. Then the number
+    stands for the name; see Watcher.names.
+    """
+    name, _, uid = shown.rpartition(" ")
+    if not name or not is_number(uid):
+        return shown
+    return uid if name == _NOBODY and uid != _NOBODY_UID else name
+
+
+def sacct_job(fields: list[str]) -> JobInfo | None:
+    """Parse one record of SACCT_FIELDS; None for an unknown state."""
+    job_id, shown_id, user, state, partition, account, qos, nodes, submit, start = fields[:10]
+    end, limit, reason, exit_code, name, comment = fields[10:]
+    shown = state.partition(" ")[0]  # such as "CANCELLED by 20001"
+    known = _parse_state(shown)
+    if known is None:
+        return None
+    code, _, signal = exit_code.partition(":")
+    names = () if nodes.startswith("None") else expand_nodes(nodes)
+    return JobInfo(
+        job_id=_parse_job_id(job_id),
+        user=user,
+        name=name[:MAX_NAME],
+        state=known[0],
+        slurm_state=shown,
+        outcome=known[1],
+        reason=word(reason),
+        nodes=names,
+        uuid=uuid_of(comment),
+        submit_time=moment(submit),
+        # for a job cancelled while waiting, 20.11 and 22.05 report its end as its start
+        start_time=moment(start) if names else None,
+        end_time=moment(end),
+        time_limit_minutes=int(limit) if is_number(limit) else None,
+        exit_code=int(code) if known[1] and is_number(code) else None,
+        signal=int(signal) if known[1] and is_number(signal) else None,
+        partition=word(partition),
+        account=word(account),
+        qos=word(qos),
+        **_parse_array_id(shown_id),
+    )
+
+
+def _parse_array_id(shown_id: str) -> dict[str, Any]:
+    """Parse a task's id, which sacct writes as `7_3`, or `7_[4-9%2]` for waiting tasks."""
+    array_id, _, task = shown_id.partition("_")
+    if not task or not is_number(array_id):
+        return {}
+    return {"array_job_id": int(array_id), "tasks": expand_tasks(task.strip("[]"))}
+
+
+def expand_tasks(text: str) -> tuple[int, ...]:
+    """Expand `3`, or `4-9,12%2` (at most 2 at once), to indices; empty for a job that is no array.
+
+    Slurm abbreviates a long list with `...`: only the tasks before it are read.
+    """
+    found: list[int] = []
+    for item in text.partition("%")[0].split(","):
+        bounds, _, step = item.partition(":")
+        first, _, last = bounds.partition("-")
+        if is_number(first) and is_number(last or first) and is_number(step or "1"):
+            tasks = range(int(first), int(last or first) + 1, max(1, int(step or 1)))
+            found.extend(tasks[: _MAX_TASKS - len(found)])
+    return tuple(found)
+
+
+def uuid_of(comment: str) -> str | None:
+    """Return the UUID in a portal comment. Any user can write any comment: see Ledger.find."""
+    match = _UUID.fullmatch(comment.rstrip(" "))
+    return match.group(1) if match else None
+
+
+def _parse_state(shown: str) -> tuple[SlurmState, Outcome | None] | None:
+    if shown in _ENDED:
+        return SlurmState.ENDED, _ENDED[shown]
+    return (_LIVE[shown], None) if shown in _LIVE else None
+
+
+def _parse_job_id(text: str) -> int:
+    if not is_number(text):
+        raise BadOutput(f"not a job id: {text[:40]!r}")
+    return int(text)
+
+
+def is_number(text: str) -> bool:
+    """Return whether the text is a decimal number of plausible length."""
+    return text.isascii() and text.isdigit() and len(text) < 16
+
+
+def word(text: str) -> str | None:
+    """Return a name; None for Slurm's words for "none"."""
+    stripped = text.strip()
+    return None if stripped in _NOTHING else stripped
+
+
+def moment(text: str) -> datetime | None:
+    """Parse a time that Slurm printed in UTC; None for its words for "unknown"."""
+    if text in _NOTHING:
+        return None
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+    except ValueError as error:
+        raise BadOutput(f"not a time: {text[:40]!r}") from error
+
+
+def duration_minutes(text: str) -> int | None:
+    """Parse [days-]hours:minutes:seconds or minutes:seconds, rounded up; None for no limit."""
+    match = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", text, re.ASCII)
+    if match is None:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return days * 1440 + hours * 60 + minutes + math.ceil(seconds / 60)
+
+
+# --- node lists and GPUs ------------------------------------------------------------------------
+
+
+def expand_nodes(text: str) -> tuple[str, ...]:
+    """Expand `rack[1-2]n[01,03-04],gpu7` to every name, in Slurm's order."""
+    if text in _NOTHING:
+        return ()
+    if text.count("[") != text.count("]"):
+        raise BadOutput(f"not a list of nodes: {text[:40]!r}")
+    parts = re.findall(r"(?:[^,\[\]]|\[[^\]]*\])+", text)
+    names = itertools.chain.from_iterable(_expand_one(part) for part in parts)
+    return tuple(itertools.islice(names, _MAX_NODES))
+
+
+def _expand_one(part: str) -> Iterator[str]:
+    pieces = re.split(r"\[([^\]]*)\]", part)  # alternating text and range
+    choices = [[p] if at % 2 == 0 else _expand_range(p) for at, p in enumerate(pieces)]
+    return ("".join(choice) for choice in itertools.product(*choices))
+
+
+def _expand_range(text: str) -> list[str]:
+    names: list[str] = []
+    for item in text.split(","):
+        first, _, last = item.partition("-")
+        if not is_number(first) or not is_number(last or first):
+            raise BadOutput(f"not a range of nodes: {text[:40]!r}")
+        count = int(last or first) - int(first) + 1
+        if count + len(names) > _MAX_NODES:
+            raise BadOutput("a range of nodes is too long")
+        names += [str(int(first) + step).zfill(len(first)) for step in range(count)]
+    return names
+
+
+def count_gpus(gres: str) -> dict[str, int]:
+    """Parse `gpu:v100:4(S:0-1),gpu:a100:2,shard:8` to {"v100": 4, "a100": 2}; no type is "gpu".
+
+    Types with a count of zero are omitted.
+    """
+    counts: dict[str, int] = {}
+    for item in re.sub(r"\([^)]*\)", "", gres).split(","):
+        kind, *rest = item.split(":")
+        if kind != "gpu" or not rest or not is_number(rest[-1]):
+            continue
+        name = rest[0] if len(rest) > 1 else "gpu"
+        counts[name] = counts.get(name, 0) + int(rest[-1])
+    return {name: count for name, count in counts.items() if count}

@@ -1,0 +1,102 @@
+"""Parsers for scontrol's output on nodes and partitions. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+
+from spawner.slurm.model import NodeInfo, PartitionInfo
+from spawner.slurm.parse import (
+    BadOutput,
+    count_gpus,
+    duration_minutes,
+    expand_nodes,
+    is_number,
+    moment,
+    word,
+)
+
+_REASON_AT = "[reason at]"  # no key of Slurm has this form
+_SINCE = re.compile(r"\s\[[^\]\s]*@([^\]\s]*)\]")
+
+
+def parse_nodes(text: str) -> tuple[NodeInfo, ...]:
+    """Parse all nodes in the output of `scontrol -o -d show node`, one per line."""
+    lines = (line for line in text.split("\n") if line.startswith("NodeName="))
+    return tuple(_parse_node(_parse_pairs(line)) for line in lines)
+
+
+def parse_partitions(text: str) -> tuple[PartitionInfo, ...]:
+    """Parse all partitions in the output of `scontrol -a -o show partition`, one per line."""
+    found = (line for line in text.split("\n") if line.startswith("PartitionName="))
+    lines = (_parse_pairs(line) for line in found)
+    return tuple(
+        PartitionInfo(
+            name=_require(line, "PartitionName"),
+            default=line.get("Default") == "YES",
+            state=line.get("State", "UNKNOWN"),
+            max_time_minutes=duration_minutes(line.get("MaxTime", "")),
+            default_time_minutes=duration_minutes(line.get("DefaultTime", "")),
+            nodes=expand_nodes(line.get("Nodes", "")),
+        )
+        for line in lines
+    )
+
+
+def _parse_pairs(line: str) -> Mapping[str, str]:
+    """Parse key=value pairs; free text (OS, Reason, Comment) can add keys, not replace any."""
+    pairs: dict[str, str] = {}
+    for key, value in re.findall(r"(?:^|(?<=\s))([A-Za-z_]+)=(\S*)", line):
+        pairs.setdefault(key, value)
+    _, is_there, reason = line.partition(" Reason=")
+    if is_there:
+        pairs["Reason"], pairs[_REASON_AT] = _split_reason(reason)
+    return pairs
+
+
+def _split_reason(text: str) -> tuple[str, str]:
+    """Split a reason into its words and Slurm's time, which follows the first of several lines.
+
+    The words are displayed to all users, so control and bidirectional characters are removed.
+    """
+    stamps = [*_SINCE.finditer(text)]
+    start, end = stamps[-1].span() if stamps else (0, 0)
+    words = text[:start] + re.sub(r"\sComment=.*$", "", text[end:], flags=re.DOTALL)
+    visible = "".join(char if char.isprintable() else " " for char in words)
+    return " ".join(visible.split()), stamps[-1][1] if stamps else ""
+
+
+def _require(pairs: Mapping[str, str], key: str) -> str:
+    if not pairs.get(key):
+        raise BadOutput(f"scontrol didn't print {key}")
+    return pairs[key]
+
+
+def _parse_node(pairs: Mapping[str, str]) -> NodeInfo:
+    def number(key: str) -> int:
+        text = pairs.get(key, "")
+        return int(text) if is_number(text) else 0
+
+    return NodeInfo(
+        name=_require(pairs, "NodeName"),
+        address=pairs.get("NodeAddr") or _require(pairs, "NodeName"),
+        state=_require(pairs, "State"),
+        partitions=tuple(p for p in pairs.get("Partitions", "").split(",") if p),
+        cpus=number("CPUTot"),
+        cpus_allocated=number("CPUAlloc"),
+        memory_mb=number("RealMemory"),
+        memory_allocated_mb=number("AllocMem"),
+        gpus=count_gpus(pairs.get("Gres", "")),
+        gpus_allocated=count_gpus(pairs.get("GresUsed", "")),
+        reason=word(pairs.get("Reason", "")),
+        reason_at=_parse_reason_time(pairs.get(_REASON_AT, "")),
+    )
+
+
+def _parse_reason_time(text: str) -> datetime | None:
+    """Parse the time of a reason; a reason is free text, and may only seem to end with a time."""
+    try:
+        return moment(text)
+    except BadOutput:
+        return None

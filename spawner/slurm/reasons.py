@@ -1,0 +1,427 @@
+"""Explanations of Slurm's codes for users, and advice on what to do.
+
+Pure text, no I/O.
+
+Three questions: why a job waits (`explain_reason`), why it was refused (`explain_rejection`), how
+it ended (`explain_outcome`). Codes that are not in the tables are parsed by their name
+(`AssocGrpCPULimit`: whose limit, on what), and unknown codes are shown as Slurm reports them.
+Sources: job_reason_codes in Slurm's documentation, and the messages of sbatch 22.05 in tests/data.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from spawner.slurm.model import JobInfo, Outcome
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Explanation of a code:
+
+    `text` is the problem, `advice` what to do, None if nothing can be done.
+    """
+
+    code: str
+    text: str
+    advice: str | None = None
+
+
+_Words = tuple[str, str | None]
+
+_FEWER = "A smaller request, a shorter time or another partition may start sooner."
+_ADMIN = "If it stays like this, tell the administrators of the cluster."
+_TIME = "Ask for a shorter time limit, or choose another partition."
+_PARTITION = "Choose another partition, or wait until the administrators open it again."
+
+_WAITING: dict[str, _Words] = {
+    "Resources": ("Waiting for free resources; it is next in line in its partition.", _FEWER),
+    "Priority": ("Other jobs are ahead of it in the queue.", _FEWER),
+    "Dependency": ("Waiting for another job to finish first.", None),
+    "DependencyNeverSatisfied": (
+        "The job it waits for did not end the way it should, so it can never start.",
+        "Cancel it and submit it again.",
+    ),
+    "BeginTime": ("It is not to start yet: its start time lies ahead.", None),
+    "JobHeldUser": ("It is on hold, set by its owner.", "Release it, or cancel it."),
+    "JobHeldAdmin": ("An administrator has put it on hold.", "Ask the administrators why."),
+    "ReqNodeNotAvail": (
+        "The nodes it could run on are down, reserved or being serviced.",
+        "Wait for maintenance to end, or choose another partition; a shorter time limit may let "
+        "it run before a reservation begins.",
+    ),
+    "NodeDown": ("A node that it needs is down.", _ADMIN),
+    "Reservation": ("Waiting for its reservation to begin.", None),
+    "ReservationDeleted": ("The reservation it asked for is gone.", "Submit it without one."),
+    "PartitionDown": ("Its partition is closed at the moment.", _PARTITION),
+    "PartitionInactive": ("Its partition is switched off.", _PARTITION),
+    "PartitionTimeLimit": ("It asks for more time than its partition allows.", _TIME),
+    "PartitionNodeLimit": (
+        "It asks for more nodes than its partition allows, or the nodes it needs are down.",
+        "Ask for fewer nodes, or choose another partition.",
+    ),
+    "PartitionConfig": ("Its partition does not allow what it asks for.", _PARTITION),
+    "AccountNotAllowed": ("Its account may not use this partition.", "Choose another account."),
+    "QOSNotAllowed": ("Its QOS may not be used here.", "Choose another QOS or partition."),
+    "InvalidAccount": ("Its account is no longer valid.", "Choose another account."),
+    "InvalidQOS": ("Its QOS is no longer valid.", "Choose another QOS."),
+    "Licenses": ("Waiting for a software licence to be free.", None),
+    "BadConstraints": ("No node has what it asks for.", "Cancel it and ask for something else."),
+    "JobArrayTaskLimit": ("As many tasks of its array run as it allows at once.", None),
+    "JobHoldMaxRequeue": ("It was put back in the queue too often and is on hold.", _ADMIN),
+    "Prolog": ("Its nodes are being prepared.", None),
+    "Cleaning": ("Its last run is being cleaned up; it will start again.", None),
+    "AssociationJobLimit": ("You already have as many jobs as you may.", "Stop one of them."),
+    "AssociationResourceLimit": ("You already use as much as you may.", "Stop a job."),
+    "AssociationTimeLimit": ("The time your account may use is used up.", _ADMIN),
+    "QOSUsageThreshold": ("Your recent use is over what this QOS allows.", "Wait, or change QOS."),
+    "NonZeroExitCode": ("Its program ended with an error.", None),
+    "TimeLimit": ("It reached its time limit.", None),
+    "OutOfMemory": ("It used more memory than it asked for.", None),
+    "SystemFailure": ("The cluster failed while it ran.", "Start it again."),
+    "JobLaunchFailure": (
+        "It was killed, or its node could not start it.",
+        "Start it again; if it happens again, tell the administrators of the cluster.",
+    ),
+    "Nodes": ("The nodes that it needs are down, or kept for others.", _ADMIN),
+    "RaisedSignal": ("Its program was killed by a signal.", None),
+}
+_OVER_SOME_LIMIT: _Words = (
+    "It asks for more than your account or QOS allows.",
+    "Ask for less, or stop a job that you no longer need.",
+)
+_HELD_AFTER_FAILURE: _Words = (
+    "Its node could not start it, and it was put on hold.",
+    "Cancel it and start it again; if it happens again, tell the administrators.",
+)
+
+# such as AssocGrpGRES, AssocMaxJobsLimit, QOSMaxGRESPerUser, QOSMinGRES, MaxMemoryPerAccount
+_LIMIT = re.compile(
+    r"\b(?P<kind>Assoc|QOS)?(?P<bound>Grp|Max|Min)(?P<thing>[A-Za-z]*?)"
+    r"(?P<per>Per(?:User|Account|Job|Node))?(?:Limit)?\b"
+)
+_THINGS = (  # Matched in this order against the start of the name's remaining part.
+    (re.compile(r"Wall", re.I), "time"),
+    (re.compile(r".*Min(?:ute)?s", re.I), "computing time"),
+    (re.compile(r"GRES", re.I), "GPUs"),
+    (re.compile(r"CPU", re.I), "CPUs"),
+    (re.compile(r"Mem", re.I), "memory"),
+    (re.compile(r"Node", re.I), "nodes"),
+    (re.compile(r"Submit", re.I), "waiting and running jobs"),
+    (re.compile(r"Job", re.I), "running jobs"),
+    (re.compile(r"License", re.I), "licences"),
+    (re.compile(r"Billing", re.I), "of the budget"),
+    (re.compile(r"BB", re.I), "burst buffer space"),
+)
+
+# Messages of sbatch for refusals; the first match counts. The keys are Slurm's texts.
+_REFUSALS: tuple[tuple[str, str, _Words], ...] = (
+    (
+        "Invalid account or account/partition combination",
+        "invalid-account",
+        (
+            "You may not use this account, or not in this partition.",
+            "Choose another account or partition; the administrators can add you to one.",
+        ),
+    ),
+    (
+        "Invalid partition name",
+        "invalid-partition",
+        ("There is no such partition.", "Choose another partition."),
+    ),
+    (
+        "Invalid qos specification",
+        "invalid-qos",
+        ("You may not use this QOS here.", "Choose another QOS, or leave it empty."),
+    ),
+    (
+        "Memory specification can not be satisfied",
+        "too-much-memory",
+        ("No node of this partition has that much memory.", "Ask for less memory."),
+    ),
+    (
+        "More processors requested than permitted",
+        "too-many-cpus",
+        ("No node of this partition has that many CPUs.", "Ask for fewer CPUs."),
+    ),
+    (
+        "Node count specification invalid",
+        "too-many-nodes",
+        ("This partition does not have that many nodes.", "Ask for fewer nodes."),
+    ),
+    (
+        "Requested time limit is invalid",
+        "time-limit",
+        ("It asks for more time than this partition allows.", _TIME),
+    ),
+    (
+        "Requested node configuration is not available",
+        "no-such-node",
+        (
+            "No node of this partition has all of that: its GPUs, their type, CPUs or memory.",
+            "Ask for less on each node, another type of GPU, or another partition.",
+        ),
+    ),
+    (
+        "Required partition not available",
+        "partition-closed",
+        ("This partition takes no jobs at the moment.", _PARTITION),
+    ),
+    (
+        "Required node not available",
+        "node-closed",
+        ("The nodes that it needs take no jobs at the moment.", _PARTITION),
+    ),
+    (
+        "group not permitted to use this partition",
+        "partition-forbidden",
+        ("You may not use this partition.", "Choose another partition."),
+    ),
+    (
+        "Requested reservation is invalid",
+        "invalid-reservation",
+        ("There is no such reservation, or it is not for you.", "Submit it without one."),
+    ),
+    (
+        "Invalid node name specified",
+        "invalid-node",
+        (
+            "There is no node of the name that it asks for.",
+            "Correct --nodelist or --exclude, or submit it without them.",
+        ),
+    ),
+    (
+        "Invalid feature specification",
+        "invalid-feature",
+        ("No node has the features it asks for.", "Ask for other features, or none."),
+    ),
+    (
+        "nodes not in this partition",
+        "invalid-node",
+        ("The nodes it names are not in this partition.", "Choose another partition."),
+    ),
+    (
+        "dependency problem",
+        "invalid-dependency",
+        ("The job that it is to wait for doesn't exist.", "Submit it without waiting."),
+    ),
+    (
+        "does not look like a batch script",
+        "invalid-script",
+        ("The script does not begin with #! and an interpreter.", "Begin it with #!/bin/bash."),
+    ),
+    (
+        "DOS line breaks",
+        "invalid-script",
+        ("The script has Windows line ends.", "Save it with UNIX line ends."),
+    ),
+    ("Batch script is empty", "invalid-script", ("The script is empty.", None)),
+    (
+        "Slurm temporarily unable to accept job",
+        "queue-full",
+        ("The cluster's queue is full.", "Try again in a while."),
+    ),
+    (
+        "Invalid user id",
+        "unknown-user",
+        ("The cluster does not know you yet.", "Ask the administrators to add you to Slurm."),
+    ),
+    (
+        "Access/permission denied",
+        "not-permitted",
+        ("Slurm does not let you do that.", None),
+    ),
+)
+
+
+def explain_reason(
+    code: str | None, limit: int | None = None, used: int | None = None
+) -> Explanation | None:
+    """Explain why a job waits.
+
+    `limit` and `used`, if the caller knows them, are its group's GPUs.
+
+    None when Slurm gave no reason (for a job that was just submitted).
+    """
+    if not code or code == "None":
+        return None
+    word = re.split(r"[ ,(:]", code, maxsplit=1)[0]
+    if word == "AssocGrpGRES" and limit is not None:
+        return _explain_group_gpus(limit, limit if used is None else used)
+    if word in _WAITING:
+        return Explanation(word, *_WAITING[word])
+    if "launch failed" in code or "requeued held" in code:
+        return Explanation("JobLaunchFailure", *_HELD_AFTER_FAILURE)
+    return _explain_limit(word) or Explanation(word, f"Slurm gives the reason “{code[:200]}”.")
+
+
+def _explain_group_gpus(limit: int, used: int) -> Explanation:
+    if used < limit:
+        text = f"Your group may use {limit} GPUs at once, and {used} of them are in use."
+        return Explanation(
+            "AssocGrpGRES", text, "This starts when enough are freed; or ask for fewer."
+        )
+    all_of_them = "its only GPU" if limit == 1 else f"all {limit} of its GPUs"
+    text = f"Your group already uses {all_of_them}."
+    return Explanation("AssocGrpGRES", text, "This starts when one is freed; or ask for fewer.")
+
+
+def _explain_limit(code: str) -> Explanation | None:
+    """Explain a limit from the parts of its name: its owner, and the limited resource."""
+    match = _LIMIT.search(code)
+    if match is None:
+        return None
+    thing = next((words for name, words in _THINGS if name.match(match["thing"])), None)
+    if thing is None:
+        return None
+    per, more = match["per"], "less" if match["bound"] == "Min" else "more"
+    if per in {"PerJob", "PerNode"} or more == "less":
+        one = "node" if per == "PerNode" else "job"
+        must = "may have" if more == "more" else "has to ask for"
+        text = f"It asks for {more} {thing} than one {one} {must} here."
+        return Explanation(match[0], text, f"Ask for {'less' if more == 'more' else 'more'}.")
+    who, may = _describe_owner(match)
+    text = f"With this, {who} would have more {thing} than {may}."
+    return Explanation(match[0], text, "Wait until some is freed, or ask for less.")
+
+
+def _describe_owner(match: re.Match[str]) -> tuple[str, str]:
+    if match["per"] == "PerAccount" or (match["kind"] == "Assoc" and match["bound"] == "Grp"):
+        return "your group", "it may"
+    if match["bound"] == "Grp":
+        return "the users of this QOS together", "they may"
+    return "you", "you may"
+
+
+def explain_rejection(stderr: str) -> Explanation:
+    """Explain why sbatch (or scontrol, or srun) refused, from its error output."""
+    if "policy" in stderr:
+        limit = _explain_limit(stderr)
+        if limit is not None:
+            return Explanation(f"limit:{limit.code}", limit.text, limit.advice)
+        return Explanation("limit", *_OVER_SOME_LIMIT)
+    for text, name, words in _REFUSALS:
+        if text in stderr:
+            return Explanation(name, *words)
+    option = re.search(r"Invalid --([a-z-]+) specification", stderr)
+    if option:
+        what = f"Slurm does not accept what “{option.group(1)}” says."
+        return Explanation("invalid-option", what)
+    return Explanation("rejected", f"Slurm refused it: {_last_line(stderr)}")
+
+
+def _last_line(stderr: str) -> str:
+    lines = [line.strip() for line in stderr.splitlines() if not line.startswith("Try ")]
+    last = next((line for line in reversed(lines) if line), "it gave no reason")
+    last = re.sub(r"^(?:\w+: )?(?:error: )?(?:Batch job submission failed: )?", "", last)
+    return last[:300].rstrip(".") + "."
+
+
+def explain_outcome(job: JobInfo) -> Explanation | None:
+    """Explain how an ended job ended; None if it succeeded, or has not ended."""
+    if job.outcome is None or job.outcome is Outcome.COMPLETED:
+        return None
+    if job.outcome is Outcome.FAILED:
+        return _explain_exit(job)
+    return _OUTCOMES[job.outcome](job)
+
+
+def _explain_cancelled(job: JobInfo) -> Explanation:
+    if job.slurm_state == "PREEMPTED":
+        text = "A job with higher priority took its place."
+        return Explanation("PREEMPTED", text, "Start it again.")
+    return Explanation("CANCELLED", "It was cancelled.")
+
+
+def _explain_timeout(job: JobInfo) -> Explanation:
+    minutes = job.time_limit_minutes
+    after = f" of {_format_duration(minutes)}" if minutes else ""
+    return Explanation(
+        "TIMEOUT",
+        f"It reached its time limit{after} and was ended.",
+        "Start it again with a longer time limit; what was saved in files is still there.",
+    )
+
+
+def _explain_out_of_memory(job: JobInfo) -> Explanation:
+    return Explanation(
+        "OUT_OF_MEMORY",
+        "It used more memory than it had asked for, and was ended.",
+        "Start it again with more memory, or work on less data at once.",
+    )
+
+
+def _explain_node_failure(job: JobInfo) -> Explanation:
+    node = f" {job.nodes[0]}" if len(job.nodes) == 1 else ""
+    return Explanation(
+        "NODE_FAIL", f"Its node{node} failed. This was not your doing.", "Start it again."
+    )
+
+
+_OUTCOMES = {
+    Outcome.CANCELLED: _explain_cancelled,
+    Outcome.TIMEOUT: _explain_timeout,
+    Outcome.OUT_OF_MEMORY: _explain_out_of_memory,
+    Outcome.NODE_FAILED: _explain_node_failure,
+}
+
+
+_SHOWN_FOR_SIGNALS = frozenset({4, 6, 7, 8, 9, 11})
+"""Exit codes that programs rarely choose themselves: the signals of crashes, and SIGKILL."""
+
+
+def _explain_exit(job: JobInfo) -> Explanation:
+    if job.reason in {"JobLaunchFailure", "SystemFailure"}:
+        return Explanation(job.reason, *_WAITING[job.reason])
+    code = job.exit_code
+    if job.signal:
+        return _explain_signal(job.signal)
+    if code in _SHOWN_FOR_SIGNALS:
+        return _explain_ambiguous_exit(code)
+    if code is not None and code > 128:  # the shell's encoding of a signal
+        return _explain_signal(code - 128)
+    if code == 127:
+        text = "It ended with exit code 127: a command in it was not found."
+        return Explanation("FAILED", text, "The end of its log says which.")
+    number = "an error" if code is None else f"exit code {code}"
+    return Explanation("FAILED", f"It ended with {number}.", "The end of its log usually says why.")
+
+
+def _explain_ambiguous_exit(code: int) -> Explanation:
+    """Explain an ambiguous code: sacct subtracts 128 from codes above it, so 137 appears as 9."""
+    full = code + 128
+    text = f"It ended with exit code {code} or {full}; Slurm shows both as {code}."
+    if code == 9:
+        advice = (
+            "137 means that a program in it was killed, often because it used too much memory: try"
+            " with more. The end of its log may say more."
+        )
+    else:
+        advice = f"{full} means that a program in it crashed. The end of its log may say more."
+    return Explanation("FAILED", text, advice)
+
+
+def _explain_signal(signal: int) -> Explanation:
+    if signal == 53:  # Slurm's own; it is not a signal of Linux
+        return Explanation(
+            "FAILED",
+            "Its node could not open the job's folder or its log.",
+            "See whether your home directory is full; if not, tell the administrators.",
+        )
+    if signal == 9:
+        return Explanation(
+            "FAILED",
+            "It was killed (signal 9), often because it used too much memory.",
+            "Try with more memory; the end of its log may say more.",
+        )
+    crash = " (it crashed)" if signal in {4, 6, 7, 8, 11} else ""
+    return Explanation(
+        "FAILED", f"It ended by signal {signal}{crash}.", "The end of its log may say more."
+    )
+
+
+def _format_duration(minutes: int) -> str:
+    days, hours, rest = minutes // 1440, minutes // 60 % 24, minutes % 60
+    parts = [(days, "day"), (hours, "hour"), (rest, "minute")]
+    return " ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in parts if n)

@@ -1,0 +1,427 @@
+"""Shared view of Slurm: one loop polls Slurm, and all other code reads the result.
+
+Independent of the number of sessions and users, Slurm receives at most 30 calls per minute at rest
+and 60 while a change is expected (`hurry`). A caller that cannot wait for the next poll calls
+`look()`: concurrent callers share one poll, and one that began before the call does not count for
+it.
+
+While Slurm is unreachable, or its answer is implausible, the last known state stays, and
+`stale_since` is set. The ledger decides what an answer means for a job; its readers decide what
+follows from that. Independent of database and web.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Protocol
+
+from spawner.errors import SlurmError
+from spawner.slurm.job_tracker import JobTracker, Key, Name
+from spawner.slurm.model import (
+    ClusterInfo,
+    JobInfo,
+    JobUsage,
+    NodeInfo,
+    PartitionInfo,
+    ReservationInfo,
+)
+from spawner.tasks import end_all
+
+log = logging.getLogger(__name__)
+
+
+class AsksSlurm(Protocol):
+    """Required subset of slurm.Slurm; each method may raise SlurmError."""
+
+    async def jobs(self) -> list[JobInfo]: ...
+
+    async def accounting(
+        self, since: datetime, job_ids: Collection[int] | None = None
+    ) -> list[JobInfo]: ...
+
+    async def backlog(self) -> int: ...
+
+    async def usage(self, job_ids: Collection[int]) -> list[JobUsage]: ...
+
+    async def nodes(self) -> tuple[NodeInfo, ...]: ...
+
+    async def partitions(self) -> tuple[PartitionInfo, ...]: ...
+
+    async def reservations(self) -> tuple[ReservationInfo, ...]: ...
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds between polls, and the maximum number of calls per minute."""
+
+    rest_s: float = 4.0
+    hurried_s: float = 2.0
+    nodes_s: float = 15.0
+    partitions_s: float = 60.0
+    reservations_s: float = 60.0
+    rest_per_minute: int = 30
+    hurried_per_minute: int = 60
+    burst: int = 5
+
+
+class CallBudget:
+    """Token bucket for calls: `burst` at once, refilled such that no minute exceeds the limit."""
+
+    def __init__(self, burst: int, now_s: float) -> None:
+        self._burst, self._calls, self._at = burst, float(burst), now_s
+
+    def wait_s(self, per_minute: int, now_s: float) -> float:
+        """Return the seconds until the next call may be made; 0 is now."""
+        per_second = (per_minute - self._burst) / 60
+        self._calls = min(self._burst, self._calls + (now_s - self._at) * per_second)
+        self._at = now_s
+        return max(0.0, (1 - self._calls) / per_second)
+
+    def spend(self) -> None:
+        """Count a call."""
+        self._calls -= 1
+
+
+Names = Callable[[Collection[int]], Awaitable[Mapping[int, str]]]
+"""Resolves uids to names, for users unknown to the cluster's hosts by now."""
+
+
+async def _no_names(_numbers: Collection[int]) -> Mapping[int, str]:
+    return {}
+
+
+def _utcnow() -> datetime:
+    return datetime.now(UTC)
+
+
+class Watcher:
+    """Poller and its results: reads are plain attributes and `by_uuid`; `run` is the loop.
+
+    `stale_since` is None while the last answer of Slurm is good, else the time of the last good one
+    (before the first: of the start), and `trouble` is the reason. `took_s` is the duration of the
+    last good answer. `answers_since` is since when Slurm has answered without interruption; None
+    while it does not. `reservations` is None until Slurm has reported them, and
+    `reservations_stale_since` is the time of the last report if the latest attempt failed.
+    """
+
+    def __init__(
+        self,
+        slurm: AsksSlurm,
+        pace: Pace | None = None,
+        now: Callable[[], datetime] = _utcnow,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._slurm, self._pace = slurm, pace or Pace()
+        self._now, self._monotonic = now, monotonic
+        self._ledger = JobTracker()
+        self._budget = CallBudget(self._pace.burst, monotonic())
+        self._hurry, self._wake = False, asyncio.Event()
+        self._poll_lock = asyncio.Lock()
+        self._next_poll: asyncio.Task[None] | None = None
+        self._polls: set[asyncio.Task[None]] = set()
+        self._polled, self._polled_s = asyncio.Event(), float("-inf")
+        self._changed, self._cluster_version = asyncio.Event(), 0
+        self.names: Names = _no_names
+        self.at: datetime | None = None
+        self.stale_since: datetime | None = now()
+        self.answers_since: datetime | None = None
+        self.trouble: str | None = None
+        self.took_s: float | None = None
+        self.cluster: ClusterInfo | None = None
+        self.reservations: tuple[ReservationInfo, ...] | None = None
+        self.reservations_stale_since: datetime | None = None
+
+    # --- queries --------------------------------------------------------------------------------
+
+    def by_uuid(
+        self,
+        uuid: str,
+        user: str,
+        job_id: int | None = None,
+        since: datetime | None = None,
+        outside: bool = False,
+    ) -> JobInfo | None:
+        """Return a job of this user as last known: from squeue, or from accounting once it ended.
+
+        None if nothing is known of it (yet). The call itself requests a search of accounting; with
+        the job's id, and the time `since` which it can exist, that is fast and reliable. A job from
+        `outside` the portal has no UUID in Slurm.
+        """
+        found = self._ledger.find((uuid, user), job_id, outside)
+        if found is None:
+            self._ledger.wonder((uuid, user), job_id, since, self._now())
+        return found
+
+    def unknown_since(self, uuid: str, user: str) -> datetime | None:
+        """Return since when both squeue and accounting answer, and neither knows the job.
+
+        Only then is a job lost; None while one of them was unreachable.
+        """
+        return None if self.stale_since else self._ledger.unknown_since((uuid, user))
+
+    def copies(self, uuid: str, user: str, job_id: int | None) -> tuple[JobInfo, ...]:
+        """Return all records in squeue under this id and user.
+
+        These are an array's tasks or, after a crash of slurmctld, a job that was submitted twice.
+        """
+        return self._ledger.copies((uuid, user), job_id)
+
+    def shown(self, uuid: str, user: str, job_id: int | None, outside: bool) -> tuple[JobInfo, ...]:
+        """Return all records in squeue's last answer for a job: its copies and tasks."""
+        return self._ledger.shown((uuid, user), job_id, outside)
+
+    def take_changed(self) -> set[Name]:
+        """Return what changed in squeue since the last call, for a single reader.
+
+        These are (UUID, user) of portal jobs and Slurm's ids of external ones. Changes of jobs that
+        squeue no longer shows are not reported.
+        """
+        return self._ledger.take_changed()
+
+    def disown(self, keys: Iterable[Key]) -> None:
+        """Mark (UUID, user) pairs as foreign: from the next poll on, their jobs have no UUID."""
+        self._ledger.disown(keys)
+
+    def forget(self, uuid: str, user: str) -> None:
+        """Discard the lookups of a job so far, because it is submitted again."""
+        self._ledger.forget((uuid, user))
+
+    async def usage(self, job_ids: Collection[int]) -> list[JobUsage]:
+        """Return accounting's data on these jobs' usage, within the budget.
+
+        May raise SlurmError.
+        """
+        await self.afford()
+        return await self._slurm.usage(job_ids)
+
+    async def named(self, jobs: list[JobInfo]) -> list[JobInfo]:
+        """Return jobs with their users' names, even of users that this host does not know now."""
+        numbers = {int(job.user) for job in jobs if job.user.isdecimal()}
+        if not numbers:
+            return jobs
+        names = await self.names(numbers)
+        return [
+            replace(job, user=names.get(int(job.user), job.user)) if job.user.isdecimal() else job
+            for job in jobs
+        ]
+
+    async def history(self, since: datetime) -> list[JobInfo]:
+        """Return all users' jobs since then from accounting, within the budget.
+
+        May raise SlurmError.
+        """
+        await self.afford()
+        return await self._slurm.accounting(since)
+
+    def missing_since(self, uuid: str, user: str) -> datetime | None:
+        """Return since when Slurm answers and reports this job neither as live nor as ended.
+
+        It may have been seen before. None while Slurm was unreachable. Not sufficient to call a job
+        lost.
+        """
+        return None if self.stale_since else self._ledger.missing_since((uuid, user))
+
+    @property
+    def jobs(self) -> Mapping[int, JobInfo]:
+        """Return all users' jobs by Slurm's id, from the last poll; waiting jobs by priority.
+
+        Each poll creates a new mapping.
+        """
+        return self._ledger.by_id
+
+    @property
+    def version(self) -> tuple[int, int, datetime | None]:
+        """Return a value that differs whenever a portal job, the cluster or `stale_since` does."""
+        return self._ledger.version, self._cluster_version, self.stale_since
+
+    async def subscribe(self) -> AsyncIterator[None]:
+        """Yield after every change; changes during the reader's work are combined."""
+        while True:
+            seen, changed = self.version, self._changed
+            yield
+            while self.version == seen:
+                await changed.wait()
+                changed = self._changed
+
+    # --- polling --------------------------------------------------------------------------------
+
+    @property
+    def hurry(self) -> bool:
+        """Return whether a change is expected, so that Slurm is to be polled more often."""
+        return self._hurry
+
+    @hurry.setter
+    def hurry(self, hurry: bool) -> None:
+        if hurry and not self._hurry:
+            self._wake.set()
+        self._hurry = hurry
+
+    async def look(self) -> None:
+        """Wait for a poll that began after this call, whether or not it succeeds."""
+        if self._next_poll is None:
+            self._next_poll = asyncio.create_task(self._fetch_jobs())
+            self._polls.add(self._next_poll)
+            self._next_poll.add_done_callback(self._polls.discard)
+        await asyncio.shield(self._next_poll)
+
+    async def run(self) -> None:
+        """Poll everything until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as loops:
+                loops.create_task(self._poll())
+                loops.create_task(self._poll_accounting())
+                loops.create_task(self._poll_cluster())
+                loops.create_task(self._poll_reservations())
+        finally:
+            await end_all(self._polls)
+
+    async def _poll(self) -> None:
+        while True:
+            await self.look()
+            while (left_s := self._due_s() - self._monotonic()) > 0:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(left_s):
+                        await self._wake.wait()
+                self._wake.clear()
+
+    def _due_s(self) -> float:
+        return self._polled_s + (self._pace.hurried_s if self._hurry else self._pace.rest_s)
+
+    async def afford(self) -> None:
+        """Wait until the budget allows one more call, and count it."""
+        budget, monotonic = self._budget, self._monotonic
+        while left_s := budget.wait_s(self._per_minute(), monotonic()):  # noqa: ASYNC110
+            await asyncio.sleep(left_s)  # only time can refill the budget
+        budget.spend()
+
+    async def count(self) -> None:
+        """Count an urgent call without waiting, which delays the calls that can wait."""
+        self._budget.spend()
+
+    def _per_minute(self) -> int:
+        pace = self._pace
+        return pace.hurried_per_minute if self._hurry else pace.rest_per_minute
+
+    async def _fetch_jobs(self) -> None:
+        async with self._poll_lock:
+            await self.afford()
+            self._next_poll = None  # later callers need another poll
+            began, began_s = self._now(), self._monotonic()
+            try:
+                jobs = await self.named(await self._slurm.jobs())
+            except SlurmError as error:
+                self._mark_stale(f"{error.message} {error.stderr[:300]}")
+            else:
+                self._apply_jobs(jobs, began, self._monotonic() - began_s)
+            self._polled_s = self._monotonic()
+            self._polled.set()
+
+    def _apply_jobs(self, jobs: list[JobInfo], began: datetime, took_s: float) -> None:
+        version = self._ledger.version
+        if not self._ledger.squeue(jobs, self._now()):
+            self._mark_stale("too many jobs have vanished at once")
+            return
+        stale, self.at, self.stale_since = self.stale_since, began, None
+        self.trouble, self.took_s = None, took_s
+        self.answers_since = self.answers_since or self._now()
+        if stale or version != self._ledger.version:
+            self._notify()
+
+    def _mark_stale(self, why: str) -> None:
+        self.trouble, self.answers_since = why, None
+        if self.stale_since is None:
+            self.stale_since = self.at or self._now()
+            self._notify()
+        log.warning("Slurm's jobs are not known: %s", why)
+
+    def _notify(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    # --- accounting, nodes ----------------------------------------------------------------------
+
+    async def _poll_accounting(self) -> None:
+        """Look up the due jobs in accounting after each poll."""
+        while True:
+            await self._polled.wait()
+            self._polled.clear()
+            asked = self._ledger.due(self._now())
+            if not asked or self.stale_since:
+                continue
+            current = await self._is_current()
+            await self.afford()
+            ids = {a.job_id for a in asked.values() if a.job_id is not None}
+            certain = all(a.job_id is not None for a in asked.values())
+            since = min(a.since for a in asked.values())
+            jobs = None
+            try:
+                jobs = await self._slurm.accounting(since, ids if certain else None)
+            except SlurmError as error:
+                log.warning("accounting is not known: %s %s", error.message, error.stderr[:300])
+            version = self._ledger.version
+            self._ledger.accounting(asked, jobs, self._now(), current=current)
+            if version != self._ledger.version:
+                self._notify()
+
+    async def _is_current(self) -> bool:
+        """Return whether slurmctld has no undelivered messages for slurmdbd.
+
+        Call this before accounting, so that accounting's answer includes everything reported until
+        then.
+        """
+        await self.afford()
+        try:
+            return await self._slurm.backlog() == 0
+        except SlurmError as error:
+            log.warning("slurmdbd's backlog is not known: %s %s", error.message, error.stderr[:300])
+            return False
+
+    async def _poll_cluster(self) -> None:
+        """Poll nodes often, partitions rarely."""
+        partitions: tuple[PartitionInfo, ...] = ()
+        partitions_s = float("-inf")
+        while True:
+            try:
+                if self._monotonic() - partitions_s >= self._pace.partitions_s:
+                    await self.afford()
+                    partitions = await self._slurm.partitions()
+                    partitions_s = self._monotonic()
+                await self.afford()
+                self._set_cluster(ClusterInfo(await self._slurm.nodes(), partitions, self._now()))
+            except SlurmError as error:
+                log.warning("nodes are not known: %s %s", error.message, error.stderr[:300])
+            await asyncio.sleep(self._pace.nodes_s)
+
+    async def _poll_reservations(self) -> None:
+        """Poll reservations rarely: they are made long before they begin."""
+        reported_at: datetime | None = None
+        while True:
+            try:
+                await self.afford()
+                self.reservations = await self._slurm.reservations()
+                reported_at, self.reservations_stale_since = self._now(), None
+            except SlurmError as error:
+                self.reservations_stale_since = reported_at
+                log.warning("reservations are not known: %s %s", error.message, error.stderr[:300])
+            await asyncio.sleep(self._pace.reservations_s)
+
+    async def survey(self) -> None:
+        """Fetch nodes and partitions once, for programs that do not run the loop.
+
+        Raises SlurmError.
+        """
+        partitions = await self._slurm.partitions()
+        self._set_cluster(ClusterInfo(await self._slurm.nodes(), partitions, self._now()))
+
+    def _set_cluster(self, cluster: ClusterInfo) -> None:
+        before, self.cluster = self.cluster, cluster
+        same = before and (before.nodes, before.partitions) == (cluster.nodes, cluster.partitions)
+        if not same:
+            self._cluster_version += 1
+            self._notify()
