@@ -1,5 +1,7 @@
-"""Runs the migrations on the URL that the caller gives: `portal migrate`, the portal's own start,
-or `alembic -x url=…` at a developer's desk. Knows the tables only to compare them.
+"""Alembic's environment: runs the migrations on the caller's URL.
+
+Callers are `portal migrate`, the portal's startup, and `alembic -x url=…` during development. The
+models are used only for comparison.
 """
 
 import asyncio
@@ -10,7 +12,7 @@ from sqlalchemy import Connection, func, select
 from portal.db import create_engine
 from portal.models import Base
 
-LOCK = 0x706F7274616C  # "portal": any number that is nobody else's
+LOCK = 0x706F7274616C  # "portal": any number that no other program uses
 
 
 def main() -> None:
@@ -34,8 +36,8 @@ async def _online(url: str) -> None:
 
 
 def _run(connection: Connection) -> None:
-    # One transaction for all: a migration that is broken off leaves the schema as it was. Who
-    # migrates at the same time waits here, and then finds nothing left to do.
+    # One transaction for all: an interrupted migration leaves the schema unchanged. A second
+    # process that migrates at the same time waits here, and then finds nothing left to do.
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("BEGIN IMMEDIATE")
     else:

@@ -1,3 +1,3 @@
-"""The web service: API, pages, and the one place that decides what should run."""
+"""The portal's web service: the API, the pages, and the desired state of sessions and jobs."""
 
 __version__ = "0.1.0"

@@ -1,5 +1,19 @@
-"""`python -m portal`."""
+"""The program `portal`: the commands of the service, and those that install it.
 
-from portal.cli import main
+The only module of `portal` that imports `deploy`, which knows the portal's settings.
+"""
 
-main()
+from deploy import cli as installation
+from portal.cli.main import app
+
+app.command()(installation.secrets)
+app.command()(installation.runtime)
+app.command()(installation.system_files)
+
+
+def main() -> None:
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,6 @@
-"""The database's engine, its sessions, and its migrations. Knows no table.
+"""The database engine, its sessions, and its migrations. Knows no tables.
 
-Only services and the reconcile loop write; a session is short and never open across a call to
+Only services and the reconcile loop write; a session is short and never open during a call to
 Slurm, LDAP, the hub or a node.
 """
 
@@ -28,18 +28,21 @@ from sqlalchemy.orm import Session
 from portal.errors import InvalidInput
 
 MIGRATIONS = Path(__file__).resolve().parent.parent / "migrations"
-SQLITE_BUSY_TIMEOUT_MS = 10_000
-NO_NUL = "cannot contain NUL"  # psycopg's words, before the server is asked
-OWN_LOCKS = 0x706F7275  # of PostgreSQL's advisory locks; the numbers in it say what of
+SQLITE_BUSY_TIMEOUT_MS = 30_000  # waiting writers poll, so that one may starve for long
+NO_NUL = "cannot contain NUL"  # psycopg's message, before the server is reached
+# PostgreSQL's advisory locks of the portal; the second number selects the lock
+OWN_LOCKS = 0x706F7275
 
 
 def utcnow() -> datetime:
-    """Now, aware and in UTC: the only clock that rows are written from."""
+    """Return the present time, aware and in UTC: the only clock for rows."""
     return datetime.now(UTC)
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """Aware in, aware UTC out, on every database; SQLite alone would forget the zone."""
+    """Column type: aware datetimes in, aware UTC out, on every database; SQLite would lose the
+    zone.
+    """
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -58,38 +61,39 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 
 class Database:
-    """One engine, opened with the application and closed with it."""
+    """The database engine, opened with the application and closed with it."""
 
     def __init__(self, url: str, name: str | None = None) -> None:
-        """`name` is what PostgreSQL calls the connections."""
+        """Create the engine. `name` is PostgreSQL's name for the connections."""
         self.url = url
         self.engine = create_engine(url, name)
-        self._kind = type("Session", (Session,), {})  # of its own: listeners are the class's
+        # a class of its own, because listeners belong to the class
+        self._kind = type("Session", (Session,), {})
         self._sessions = async_sessionmaker(
             self.engine, expire_on_commit=False, sync_session_class=self._kind
         )
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[AsyncSession]:
-        """A session that rolls back unless the block commits."""
+        """Open a session that rolls back unless the block commits."""
         async with self._sessions() as session:
             yield session
 
     def after_flush(self, listener: Callable[[Session, object], None]) -> None:
-        """Call this whenever rows were written, before they are committed."""
+        """Call the listener whenever rows were flushed, before they are committed."""
         event.listen(self._kind, "after_flush", listener)
 
     async def migrate(self) -> None:
-        """Bring the schema to the newest revision."""
+        """Migrate the schema to the newest revision."""
         await anyio.to_thread.run_sync(upgrade, self.url)
 
     async def answers(self) -> None:
-        """Raise unless the database answers."""
+        """Raise an error unless the database answers."""
         async with self.engine.connect() as connection:
             await connection.execute(text("SELECT 1"))
 
     async def now(self) -> datetime | None:
-        """The database server's own time; None of SQLite, which has this machine's."""
+        """Return the database server's time; None for SQLite, which uses this machine's."""
         if self.engine.dialect.name == "sqlite":
             return None
         async with self.engine.connect() as connection:
@@ -103,24 +107,27 @@ class Database:
 
 
 async def one_by_one(db: AsyncSession, what: int) -> None:
-    """Others who say this of the same wait until this transaction ends, before they look at what it
-    writes. SQLite has one writer anyway, from its first change on."""
+    """Serialize with other transactions that call this with the same number: they wait until this
+    one ends, before they read what it writes.
+
+    SQLite has only one writer anyway, from its first change on.
+    """
     if db.get_bind().dialect.name == "postgresql":
         await db.execute(select(func.pg_advisory_xact_lock(OWN_LOCKS, what)))
 
 
 def create_engine(url: str, name: str | None = None) -> AsyncEngine:
-    """An engine for SQLite (WAL, foreign keys, file mode 0600) or PostgreSQL."""
+    """Create an engine for SQLite (WAL, foreign keys, file mode 0600) or PostgreSQL."""
     if not url.startswith("sqlite"):
         called = {"application_name": name} if name else {}
         engine = create_async_engine(
             url, pool_pre_ping=True, pool_size=10, max_overflow=10, connect_args=called
         )
-        event.listen(engine.sync_engine, "handle_error", _explained)
+        event.listen(engine.sync_engine, "handle_error", _explain_error)
         return engine
     _make_private(url)
     engine = create_async_engine(url)
-    event.listen(engine.sync_engine, "connect", _sqlite_pragmas)
+    event.listen(engine.sync_engine, "connect", _set_sqlite_pragmas)
     return engine
 
 
@@ -132,12 +139,12 @@ def alembic_config(url: str) -> Config:
 
 
 def upgrade(url: str, revision: str = "head") -> None:
-    """Run the migrations; blocks, and must not be called inside an event loop."""
+    """Run the migrations; blocks, and must not be called in an event loop."""
     command.upgrade(alembic_config(url), revision)
 
 
 def sqlite_file(url: str) -> Path | None:
-    """The file of a SQLite URL; None for another database, or one in memory."""
+    """Return the file of an SQLite URL; None for another database, or one in memory."""
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite" or parsed.database in {None, "", ":memory:"}:
         return None
@@ -145,16 +152,19 @@ def sqlite_file(url: str) -> Path | None:
 
 
 def _make_private(url: str) -> None:
-    """Make the file before SQLite does: it would follow the umask. -wal and -shm follow it."""
+    """Create the file before SQLite does, which would follow the umask. -wal and -shm get the same
+    mode.
+    """
     file = sqlite_file(url)
     if file is not None:
         os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         file.chmod(0o600)
 
 
-def _explained(failed: ExceptionContext) -> BaseException | None:
-    """Text with a NUL in it, which SQLite takes and PostgreSQL doesn't, comes from whoever asks:
-    the fault isn't ours."""
+def _explain_error(failed: ExceptionContext) -> BaseException | None:
+    """Convert an error about a NUL character in text, which SQLite accepts and PostgreSQL refuses:
+    the client sent it.
+    """
     if isinstance(failed.original_exception, psycopg.DataError) and NO_NUL in str(
         failed.original_exception
     ):
@@ -162,7 +172,7 @@ def _explained(failed: ExceptionContext) -> BaseException | None:
     return None
 
 
-def _sqlite_pragmas(connection: Any, _record: Any) -> None:
+def _set_sqlite_pragmas(connection: Any, _record: Any) -> None:
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA foreign_keys=ON")

@@ -1,6 +1,6 @@
-"""How the portal writes its log: one event a line, JSON or readable, nothing unbounded in it.
+"""Log configuration: one event per line, as JSON or readable text, with bounded values.
 
-It sets up structlog and the standard library (uvicorn, the spawner) to write the same way.
+It configures structlog and the standard library (uvicorn, the spawner) to the same format.
 """
 
 import logging
@@ -10,7 +10,7 @@ from typing import Any
 
 import structlog
 
-from portal.settings import Settings
+from portal.config.settings import Settings
 from spawner import request_id
 
 MAX_VALUE_CHARS = 1000
@@ -25,29 +25,33 @@ SHARED: list[structlog.types.Processor] = [
 
 
 def bound(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Cut what came from outside, keep it on one line, and never print what is named a secret."""
+    """Truncate values from outside, keep them on one line, and mask the values of secret-like
+    keys.
+    """
     for key, value in event.items():
         if any(word in key.lower() for word in _SECRET_WORDS):
             event[key] = "…"
         elif isinstance(value, str) and key not in {"exception", "stack"}:
-            event[key] = _printable(value[:MAX_VALUE_CHARS])
+            event[key] = _to_printable(value[:MAX_VALUE_CHARS])
     return event
 
 
-def _printable(text: str) -> str:
+def _to_printable(text: str) -> str:
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
 
 
 def begin_request(given: str = "") -> str:
-    """From now on this task's lines are about one request, or one piece of work: under the name
-    that nginx gave it, or a new one. Returns the name."""
-    name = request_id.begin(given)
+    """Attribute this task's log lines to one request or piece of work; return its id.
+
+    The id is the one that nginx assigned, or a new one.
+    """
+    name = request_id.set_request_id(given)
     structlog.contextvars.bind_contextvars(request=name)
     return name
 
 
 def configure(settings: Settings) -> None:
-    """Set up logging for the whole process; called once, by the command line."""
+    """Configure logging for the whole process; called once, by the command line."""
     renderer: structlog.types.Processor = (
         structlog.processors.JSONRenderer()
         if settings.log_format == "json"

@@ -1,8 +1,7 @@
-"""Numbers for Prometheus: what is asked of the portal, what it waits for, and what fails.
+"""Prometheus metrics: requests to the portal, response times of other systems, and failures.
 
-They are few, and no label holds anything a user wrote: routes are named by their templates, and
-what else is counted by words of ours, or by names from the settings. docs/operation.md explains
-each.
+They are few, and no label contains user input: routes are named by their templates, and other
+labels are fixed words or names from the settings. docs/operation.md explains each metric.
 """
 
 import itertools
@@ -15,7 +14,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 
 from portal.errors import PortalError
 from portal.models import JobKind
-from spawner.model import Outcome
+from spawner.slurm.model import Outcome
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -27,15 +26,17 @@ LAUNCHER_BUCKETS = (0.01, 0.05, 0.25, 1, 5, 30)
 SPAWN_BUCKETS = (1, 1.5, 2, 3, 5, 10, 20, 30, 60, 120, 300, 600)
 WAIT_BUCKETS = (1, 5, 15, 60, 300, 900, 3600, 14400, 43200, 86400)
 
-UNKNOWN = "unknown"  # the outcome of what ended, and nobody can say how
+UNKNOWN = "unknown"  # the outcome of a job that ended for an unknown reason
 
-# A second series beside each, which nobody reads.
+# Without this, each counter has a second series that is not used.
 prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 class Edge:
-    """How long one neighbour takes to answer, and how often no answer comes. Called as
-    `spawner.measured.Measure`; what was asked is the label, where there is one."""
+    """Response times and failures of one external system.
+
+    Called as `spawner.timing.Measure`; the request is the label, if there is one.
+    """
 
     def __init__(
         self,
@@ -59,7 +60,7 @@ class Edge:
         self._labelled = label is not None
 
     def known(self, *words: str) -> None:
-        """What will be asked: its series are there before the first time."""
+        """Create the series of the expected requests before the first one."""
         for word in words:
             self._seconds.labels(word)
             self._failures.labels(word)
@@ -69,34 +70,38 @@ class Edge:
         found = self._seconds.labels(*labels) if labels else self._seconds
         found.observe(seconds)
         failures = self._failures.labels(*labels) if labels else self._failures
-        failures.inc(0 if answered else 1)  # 0, so that the series is there before the first
+        failures.inc(0 if answered else 1)  # 0 creates the series before the first failure
 
 
 class Metrics:
-    """One registry per application, so that several can live in one process."""
+    """The metrics, with one registry per application, so that several can live in one process."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
-        self._web()
-        self._work()
-        self._neighbours()
-        self._begin()
+        self._create_web_metrics()
+        self._create_work_metrics()
+        self._create_edge_metrics()
+        self._create_series()
 
-    def _begin(self) -> None:
-        """What is rare is there with 0 before it comes: Prometheus sees a number grow only from one
-        that it has read to the next, and the first of its kind would be lost."""
+    def _create_series(self) -> None:
+        """Create rare series with 0 in advance:
+
+        Prometheus sees an increase only between two reads, so that the first event would be lost.
+        """
         for kind in JobKind:
             self.queue_wait.labels(kind.value)
         for kind, outcome in itertools.product(JobKind, (*Outcome, UNKNOWN)):
             self.jobs_ended.labels(kind.value, str(outcome))
-        for slug in sorted({kind.slug for kind in _kinds(PortalError) if kind.status >= 500}):
+        for slug in sorted(
+            {kind.slug for kind in _iterate_kinds(PortalError) if kind.status >= 500}
+        ):
             self.errors.labels(slug)
-        self.slurm.known("squeue", "sacct", "scontrol", "sacctmgr", "scancel")
+        self.slurm.known("squeue", "sacct", "sdiag", "scontrol", "sacctmgr", "scancel")
         self.launcher.known("submit", "cancel", "step")
         self.hub.known("GET", "POST", "DELETE")
 
-    def _web(self) -> None:
+    def _create_web_metrics(self) -> None:
         registry = self.registry
         self.requests = Counter(
             "portal_requests",
@@ -118,7 +123,7 @@ class Metrics:
             registry=registry,
         )
 
-    def _work(self) -> None:
+    def _create_work_metrics(self) -> None:
         registry = self.registry
         self.leads = Gauge(
             "portal_leads",
@@ -163,7 +168,7 @@ class Metrics:
             registry=registry,
         )
 
-    def _neighbours(self) -> None:
+    def _create_edge_metrics(self) -> None:
         registry = self.registry
         self.slurm = Edge(registry, "slurm", "a command of Slurm's", "command", SLURM_BUCKETS)
         self.launcher = Edge(registry, "launcher", "a launcher", "operation", LAUNCHER_BUCKETS)
@@ -194,28 +199,30 @@ class Metrics:
         parts: Iterable[tuple[str, str, bool]] = (),
         slurm_stale_s: float = 0.0,
     ) -> bytes:
-        """Prometheus' text; what has no history is given as it is now: `live_jobs` as (kind, state,
-        count), `parts` as (part, name, well)."""
+        """Return Prometheus' text, with the current values of gauges:
+
+        `live_jobs` as (kind, state, count), `parts` as (part, name, healthy).
+        """
         self.jobs.clear()
         for kind, state, count in live_jobs:
             self.jobs.labels(kind, state).set(count)
         self.part_up.clear()
-        for part, name, well in parts:
-            self.part_up.labels(part, name).set(well)
+        for part, name, healthy in parts:
+            self.part_up.labels(part, name).set(healthy)
         self.slurm_stale.set(slurm_stale_s)
         return prometheus_client.generate_latest(self.registry)
 
 
-def _kinds(kind: type[PortalError]) -> Iterator[type[PortalError]]:
+def _iterate_kinds(kind: type[PortalError]) -> Iterator[type[PortalError]]:
     yield kind
     for child in kind.__subclasses__():
-        yield from _kinds(child)
+        yield from _iterate_kinds(child)
 
 
 class CountRequests:
-    """Middleware: counts what the application answers, by the route's template.
+    """Middleware that counts responses by the route's template.
 
-    A route doesn't know the `prefix` that its router was given, so those are told apart here.
+    A route does not know the `prefix` that its router was given, so it is added here.
     """
 
     METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

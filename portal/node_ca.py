@@ -1,9 +1,9 @@
-"""The portal's own certificate authority: by its certificates the programs on the nodes prove to
-nginx and to the portal which session or TensorBoard they are.
+"""The portal's own certificate authority: by its certificates, programs on the nodes prove to nginx
+and to the portal which session or TensorBoard they are.
 
-It signs for names of the portal's own making, below a domain that nobody else has, and for a short
-while. One file holds its key and its certificate, 0600; beside it lie its certificate and those of
-its predecessors, for nginx to read. It knows no database and no request.
+It signs only names that the portal generates, below a private domain, and for a short time. One
+file holds its key and its certificate, mode 0600; a file beside it holds its certificate and those
+of its predecessors, for nginx. This module knows neither database nor requests.
 """
 
 import os
@@ -20,24 +20,24 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from portal.settings import Settings, read_secret
+from portal.config.settings import Settings, read_secret
 
 DOMAIN = "portal.internal"
-"""ICANN has set `internal` aside for private use; no resolver is ever asked for it."""
+"""ICANN has reserved `internal` for private use; resolvers are never queried for it."""
 LIFE = timedelta(days=3650)
 SOON = timedelta(days=90)
-"""So long before its end the authority's age is told as a fault."""
+"""The authority's age is reported as a problem this long before it expires."""
 BACKDATED = timedelta(minutes=5)
-"""For nginx on a machine whose clock is a little behind."""
+"""For nginx on a machine with a clock that is slightly behind."""
 
 
 class NodeCaError(ValueError):
-    """The authority's files can't be used, or a request for a certificate can't; says why."""
+    """The authority's files or a certificate request cannot be used; the message has the reason."""
 
 
 @dataclass(frozen=True)
 class NodeCa:
-    """An authority, read from its files. `bundle` is what nginx reads."""
+    """A certificate authority, read from its files. `bundle` is the file for nginx."""
 
     key: ec.EllipticCurvePrivateKey
     certificate: x509.Certificate
@@ -53,17 +53,23 @@ class NodeCa:
 
     @cached_property
     def context(self) -> ssl.SSLContext:
-        """For connecting to a node: only who shows a certificate of ours, for the name asked for,
-        is spoken to. Read once; a renewed authority's comes with the portal's next start."""
+        """Return the TLS context for connecting to a node: it accepts only our certificates for the
+        requested name.
+
+        Loaded once; a renewed authority takes effect with the portal's next start.
+        """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         context.load_verify_locations(cafile=str(self.bundle))
         return context
 
     def sign(self, request: str, name: str, until: datetime) -> str:
-        """A certificate for the key in this request (PEM), under `name` and no other: what the
-        request says of names is not looked at. Raises NodeCaError."""
-        key = _public_key(request)
+        """Issue a certificate for the key in this request (PEM), for `name` only: the names in the
+        request are ignored.
+
+        Raises NodeCaError.
+        """
+        key = _parse_public_key(request)
         now = datetime.now(UTC)
         end = min(until, self.expires_at)
         if end <= now:
@@ -92,7 +98,7 @@ class NodeCa:
         return made.public_bytes(serialization.Encoding.PEM).decode()
 
 
-def _public_key(request: str) -> ec.EllipticCurvePublicKey:
+def _parse_public_key(request: str) -> ec.EllipticCurvePublicKey:
     try:
         found = x509.load_pem_x509_csr(request.encode())
         is_theirs = found.is_signature_valid
@@ -107,41 +113,46 @@ def _public_key(request: str) -> ec.EllipticCurvePublicKey:
 
 
 def is_soon(end: datetime, now: datetime) -> bool:
-    """Whether it is time to renew an authority that ends then."""
+    """Return whether an authority that expires at `end` should be renewed."""
     return end - now < SOON
 
 
 def open_ca(settings: Settings) -> NodeCa | None:
-    """The authority of these settings, made if it isn't there yet. None where it never was and
-    isn't wanted; one that sessions of earlier days prove themselves by stays. Raises NodeCaError.
+    """Open the authority of these settings; create it if it does not exist.
+
+    None if it never existed and node_tls is off; an existing one is kept for the certificates of
+    earlier sessions. Raises NodeCaError.
     """
     file = settings.node_ca_key
     if not file.exists():
         if not settings.node_tls:
             return None
-        _written(file, _new_pair(), replace=False)
-    return _opened(settings)
+        _write_file(file, _generate_pair(), replace=False)
+    return _open_existing(settings)
 
 
 def expiry(settings: Settings) -> datetime | None:
-    """When the authority ends, if there is one; nothing is made or written. Raises NodeCaError."""
+    """Return when the authority expires, None if there is none; creates nothing.
+
+    Raises NodeCaError.
+    """
     file = settings.node_ca_key
-    return _pair(file)[1].not_valid_after_utc if file.exists() else None
+    return _read_pair(file)[1].not_valid_after_utc if file.exists() else None
 
 
 def renew(settings: Settings) -> NodeCa:
-    """A new authority. What the old one has signed stays valid. Raises NodeCaError."""
-    _written(settings.node_ca_key, _new_pair(), replace=True)
-    return _opened(settings)
+    """Create a new authority. Certificates of the old one stay valid. Raises NodeCaError."""
+    _write_file(settings.node_ca_key, _generate_pair(), replace=True)
+    return _open_existing(settings)
 
 
-def _opened(settings: Settings) -> NodeCa:
-    key, certificate = _pair(settings.node_ca_key)
+def _open_existing(settings: Settings) -> NodeCa:
+    key, certificate = _read_pair(settings.node_ca_key)
     _publish(certificate, settings.node_ca_certificate)
     return NodeCa(key, certificate, settings.node_ca_certificate)
 
 
-def _pair(file: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
+def _read_pair(file: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
     try:
         pair = read_secret(file).encode()
         key = serialization.load_pem_private_key(pair, password=None)
@@ -154,7 +165,7 @@ def _pair(file: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
 
 
 def _publish(certificate: x509.Certificate, bundle: Path) -> None:
-    """Put it into the file that nginx reads, before those that are there and haven't expired."""
+    """Add the certificate to the file for nginx, before the present ones that have not expired."""
     try:
         known = x509.load_pem_x509_certificates(bundle.read_bytes()) if bundle.exists() else []
     except (OSError, ValueError) as error:
@@ -164,13 +175,14 @@ def _publish(certificate: x509.Certificate, bundle: Path) -> None:
     now = datetime.now(UTC)
     valid = [certificate, *(one for one in known if one.not_valid_after_utc > now)]
     text = b"".join(one.public_bytes(serialization.Encoding.PEM) for one in valid)
-    _written(bundle, text, replace=True, mode=0o644)
+    _write_file(bundle, text, replace=True, mode=0o644)
 
 
-def _written(file: Path, content: bytes, *, replace: bool, mode: int = 0o600) -> None:
-    """Whole or not at all; without `replace`, of two processes at once one's stays."""
+def _write_file(file: Path, content: bytes, *, replace: bool, mode: int = 0o600) -> None:
+    """Write a file atomically; without `replace`, one of several concurrent writers wins."""
     try:
-        descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")  # made 0600
+        # created with mode 0600
+        descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
         fresh = Path(name)
         try:
             with os.fdopen(descriptor, "wb") as written:
@@ -191,9 +203,10 @@ def _written(file: Path, content: bytes, *, replace: bool, mode: int = 0o600) ->
         raise NodeCaError(f"{file} can't be written: {error.strerror}") from error
 
 
-def _new_pair() -> bytes:
-    """A key and a certificate for it, which may sign for names below DOMAIN and nothing else:
-    whoever were to trust it elsewhere would trust no more than that."""
+def _generate_pair() -> bytes:
+    """Generate a key and its certificate, which may sign names below DOMAIN only: trusting it
+    elsewhere grants no more than that.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
     now = datetime.now(UTC)
     subject = x509.Name(

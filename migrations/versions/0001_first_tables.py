@@ -1,4 +1,4 @@
-"""The first tables: people, web sessions, jobs, sessions, tensorboards, the audit.
+"""The first tables: users, web sessions, jobs, sessions, TensorBoards, the audit log.
 
 Revision: 0001, after nothing
 """
@@ -11,7 +11,7 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
-# It must go on describing this schema when portal/models has moved on, so it imports none of it.
+# A migration describes the schema of its time, so it must not import portal/models.
 TIME = sa.DateTime(timezone=True)
 ID = sa.String(length=36)
 WORD = sa.String(length=16)

@@ -1,4 +1,4 @@
-"""Batch jobs, who may look at their TensorBoards, and how far accounting has been read.
+"""Batch jobs, the users who may view their TensorBoards, and the position reached in accounting.
 
 Revision: 0002, after 0001
 """

@@ -1,4 +1,4 @@
-"""The groups that the directory names for a user, and sharing with a group.
+"""Users' groups as reported by the directory, and sharing with a group.
 
 Revision: 0003, after 0002
 """

@@ -1,4 +1,4 @@
-"""When a job's row was last written; jobs in the order of their creation and of their changes.
+"""The time of a job's last change, and indexes on jobs by creation and by last change.
 
 Revision: 0005, after 0004
 """

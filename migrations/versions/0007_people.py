@@ -1,4 +1,4 @@
-"""People whom administrators manage: roles granted, group leaders, disabling, home directories.
+"""User management: granted roles, group managers, disabled users, home directories.
 
 Revision: 0007, after 0006
 """
@@ -42,7 +42,7 @@ def upgrade() -> None:
     op.create_index("ix_users_disabled_at", "users", ["disabled_at"])
     awaits = sa.Column("awaits", WORD, nullable=False, server_default="code")
     op.add_column("half_logins", awaits)
-    # who may cost the portal its last administrator waits for others who may, by this row
+    # a lock row: serializes changes that could remove the last administrator
     op.execute("INSERT INTO marks (name, at) VALUES ('admins', '2026-01-01 00:00:00.000000')")
     _group_leaders()
     _home_runs()

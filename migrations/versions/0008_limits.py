@@ -1,4 +1,4 @@
-"""Limits of people and groups, the associations that Slurm was told of, and use by day.
+"""Limits of users and groups, the associations applied to Slurm, and daily usage.
 
 Revision: 0008, after 0007
 """

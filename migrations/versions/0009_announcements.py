@@ -1,4 +1,4 @@
-"""Announcements of the administrators.
+"""Announcements by administrators.
 
 Revision: 0009, after 0008
 """

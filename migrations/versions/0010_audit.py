@@ -1,9 +1,9 @@
-"""The audit can only be added to, and searched; refused logins are counted.
+"""An append-only, searchable audit log, and counters of refused logins.
 
 Revision: 0010, after 0009
 """
 
-# ruff: noqa: S608 - all that is put together here stands in this file
+# ruff: noqa: S608 - all parts of the statements are constants of this file
 
 import sqlalchemy as sa
 from alembic import op
@@ -18,10 +18,10 @@ TABLE = "audit_events"
 ACTOR = "fk_audit_events_actor_id_users"
 WHOLE = "actor, action, target, ip, token"
 
-# Rows before this mark are what retention lets go; nothing else may be deleted.
+# Retention may delete rows before this mark; no other deletion is permitted.
 LET_GO = "SELECT 1 FROM marks WHERE name = 'audit.retention' AND at > {row}.at"
 
-# What is searched. Of the detail: every name and every value, with JSON's escapes undone.
+# The searchable text. Of the detail: every key and every value, with JSON escapes decoded.
 SQLITE_WORDS = f"""
 CREATE VIEW audit_words AS SELECT id, {WHOLE},
  (SELECT group_concat(iif(typeof(key) = 'text', key, '') || ' ' || coalesce(atom, ''), ' ')
@@ -39,7 +39,7 @@ CREATE TRIGGER audit_events_added AFTER INSERT ON audit_events BEGIN
   SELECT id, {WHOLE}, words FROM audit_words WHERE id = new.id;
 END
 """,
-    # REPLACE would delete without asking the trigger below
+    # REPLACE would delete without firing the DELETE trigger below
     """
 CREATE TRIGGER audit_events_not_replaced BEFORE INSERT ON audit_events
 WHEN EXISTS (SELECT 1 FROM audit_events WHERE id = new.id) BEGIN
@@ -69,7 +69,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   concat_ws(' ', $1, $2, $3, $4, $5, $6::jsonb::text), '(\W|_)+', ' ', 'g'))
 $$
 """,
-    # kept in the row: to find the words again in each row that may fit would take seconds
+    # stored in the row: computing it for each candidate row would take seconds
     f"""
 ALTER TABLE audit_events ADD COLUMN words tsvector
 GENERATED ALWAYS AS (audit_words({WHOLE}, detail)) STORED
@@ -131,7 +131,7 @@ def _sqlite() -> None:
 
 
 def _tokens(found: str) -> None:
-    """The token's name stood in the detail."""
+    """Move the token's name from the detail into its own column."""
     op.execute(f"UPDATE audit_events SET token = {found} WHERE {found} IS NOT NULL")
 
 

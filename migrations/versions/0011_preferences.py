@@ -1,4 +1,4 @@
-"""What people keep for themselves: preferences and setups; and the e-mails that wait to be sent.
+"""Users' preferences and saved setups, and the queue of e-mails to send.
 
 Revision: 0011, after 0010
 """

@@ -1,4 +1,4 @@
-"""What sessions use: as their nodes measure it, and as Slurm's accounting has it after their end.
+"""Usage of sessions: as measured on their nodes, and as reported by Slurm's accounting afterwards.
 
 Revision: 0012, after 0011
 """

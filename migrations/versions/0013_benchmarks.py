@@ -1,4 +1,4 @@
-"""What benchmark jobs have measured; and indexes, for lists of jobs in other orders than by time.
+"""Results of benchmark jobs, and indexes for lists of jobs sorted by other columns than time.
 
 Revision: 0013, after 0012
 """

@@ -1,4 +1,4 @@
-"""What a session's page opens with: a notebook that was laid out for it.
+"""The notebook that a session's page opens with.
 
 Revision: 0014, after 0013
 """

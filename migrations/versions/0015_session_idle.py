@@ -1,4 +1,4 @@
-"""Since when a session has had nothing to do, where that is long enough to be said.
+"""The start of a session's idle time, once it is long enough to report.
 
 Revision: 0015, after 0014
 """

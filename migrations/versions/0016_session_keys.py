@@ -1,4 +1,4 @@
-"""The key that a session was asked for with, so that the same wish starts it once.
+"""Idempotency keys of sessions, so that a repeated request starts one session.
 
 Revision: 0016, after 0015
 """

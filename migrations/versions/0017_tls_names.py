@@ -1,4 +1,4 @@
-"""The names in the certificates that sessions and TensorBoards show; none: they speak plain HTTP.
+"""The names in the TLS certificates of sessions and TensorBoards; none: they serve plain HTTP.
 
 Revision: 0017, after 0016
 """

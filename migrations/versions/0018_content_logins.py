@@ -1,4 +1,4 @@
-"""Logins on hosts of people's own content, and the codes that open them.
+"""Logins on the hosts of user content, and the one-time codes for them.
 
 Revision: 0018, after 0017
 """

@@ -1,1 +1,1 @@
-"""One file per resource: request and response shapes, and thin routes."""
+"""The HTTP API: one file per resource, with request and response schemas and thin routes."""

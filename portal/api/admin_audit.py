@@ -1,4 +1,4 @@
-"""The audit: who did what to what, searched and taken away as a file."""
+"""Routes of the audit log: search and export."""
 
 import re
 import time
@@ -10,24 +10,30 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import StreamingResponse
 from pydantic import (
-    AwareDatetime,
     BaseModel,
     ValidationError,
     ValidatorFunctionWrapHandler,
     WrapValidator,
 )
-from pydantic_core import PydanticCustomError
 
-from portal.api.deps import ClientIp, CurrentIdentity, Identity, PartsDep, Reader, still_open
+from portal.context import AppContext
 from portal.db import utcnow
 from portal.models import AuditEvent, Role
-from portal.parts import Parts
-from portal.services.audit import audit_export, audit_search
+from portal.services.audit import export, search
 from portal.services.audit.audit import Action, By
-from portal.services.audit.audit_export import Format
-from portal.services.audit.audit_search import Filter
-from portal.services.audit.audit_titles import title
-from portal.services.people.roles import role_of
+from portal.services.audit.export import Format
+from portal.services.audit.search import AuditFilter
+from portal.services.audit.titles import title
+from portal.services.identity.roles import role_of
+from portal.web.dependencies import (
+    ClientIp,
+    CurrentIdentity,
+    Identity,
+    PartsDep,
+    Reader,
+    still_open,
+)
+from portal.web.fields import DateTime
 
 router = APIRouter(prefix="/admin/audit", tags=["admin"])
 RECHECK_S = 3.0
@@ -35,7 +41,7 @@ MEDIA_TYPES = {Format.CSV: "text/csv; charset=utf-8", Format.JSONL: "application
 
 
 class FieldChange(BaseModel):
-    """What became of one field; any JSON."""
+    """The old and new value of one field; any JSON."""
 
     field: str
     old: Any
@@ -43,10 +49,13 @@ class FieldChange(BaseModel):
 
 
 class EventOut(BaseModel):
-    """One event. `actor` may be nobody of the portal's: the name of a login that failed, `portal`
-    for what it does by itself, `cli:…` for its command line. `title` is the action in words;
-    `detail` what else is known, by the action. `token` names the access token that the act came
-    with; `request_id` is the answer's X-Request-Id and stands in the log."""
+    """An audit event.
+
+    `actor` need not be a user: it can be the name of a failed login, `portal` for the portal's own
+    actions, or `cli:…` for its command line. `title` is the action as text; `detail` has further
+    data, depending on the action. `token` names the access token that was used; `request_id` is the
+    response's X-Request-Id, which is also in the log.
+    """
 
     id: int
     at: datetime
@@ -62,14 +71,14 @@ class EventOut(BaseModel):
 
 
 class EventPage(BaseModel):
-    """Events, newest first; `next_cursor` asks for the older ones."""
+    """Events, newest first; `next_cursor` is the cursor of the page with older ones."""
 
     items: list[EventOut]
     next_cursor: str | None = None
 
 
 class ActionOut(BaseModel):
-    """A kind of event, and its name in words."""
+    """A kind of event, with its title."""
 
     action: str
     title: str
@@ -83,23 +92,23 @@ class Actions(BaseModel):
 
 Words = Annotated[str, Query(max_length=200)]
 Text = Annotated[str | None, Query(max_length=200)]
+NEITHER = "Give a day, as 2026-01-31, or a time with its zone, as 2026-01-31T08:00:00Z."
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-def _time(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
-    """A time with its zone, or a day, which is its beginning in UTC."""
+def _parse_day_or_time(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    """Read a time with its zone, or a day, which means its start in UTC."""
     is_day = isinstance(value, str) and DAY.fullmatch(value)
     try:
         return read(f"{value}T00:00:00Z" if is_day else value)
     except ValidationError as error:
-        words = "Give a day, as 2026-01-31, or a time with its zone, as 2026-01-31T08:00:00Z."
-        raise PydanticCustomError("time", words) from error
+        raise ValueError(NEITHER) from error
 
 
-Time = Annotated[AwareDatetime, WrapValidator(_time)]
+Time = Annotated[DateTime, WrapValidator(_parse_day_or_time)]
 
 
-def _filter(
+def _read_filter(
     query: Words = "",
     actor: Text = None,
     action: Text = None,
@@ -107,34 +116,36 @@ def _filter(
     ip: Text = None,
     since: Annotated[Time | None, Query(alias="from")] = None,
     until: Annotated[Time | None, Query(alias="to")] = None,
-) -> Filter:
-    """`query`: words that begin words of the event. `action`: one, or all that begin alike, as
-    `token.`. `from` and `to` are times with their zone, or days: the beginning of it, in
-    UTC."""
-    return Filter(query, actor, action, target, ip, since, until)
+) -> AuditFilter:
+    """Build the filter from the query parameters.
+
+    `query`: prefixes of words of the event. `action`: one action, or a prefix such as `token.`.
+    `from` and `to` are times with their zone, or days: the start of the day in UTC.
+    """
+    return AuditFilter(query, actor, action, target, ip, since, until)
 
 
-FilterDep = Annotated[Filter, Depends(_filter)]
+FilterDep = Annotated[AuditFilter, Depends(_read_filter)]
 
 
 @router.get("")
 async def search_audit(
     _reader: Reader, parts: PartsDep, wanted: FilterDep, cursor: str | None = None
 ) -> EventPage:
-    """What was done, newest first."""
-    before = audit_search.read_cursor(cursor) if cursor else None
-    found = await audit_search.page(parts.db, wanted, before)
-    shown = found[: audit_search.PAGE]
+    """Return audit events, newest first."""
+    before = search.read_cursor(cursor) if cursor else None
+    found = await search.page(parts.db, wanted, before)
+    shown = found[: search.PAGE]
     more = len(found) > len(shown)
     return EventPage(
         items=[event_out(event) for event in shown],
-        next_cursor=audit_search.cursor(shown[-1]) if more else None,
+        next_cursor=search.cursor(shown[-1]) if more else None,
     )
 
 
 @router.get("/actions")
 async def audit_actions(_reader: Reader) -> Actions:
-    """The kinds of events there are, to choose from."""
+    """Return the kinds of events to choose from."""
     return Actions(items=[ActionOut(action=each.value, title=title(each.value)) for each in Action])
 
 
@@ -145,14 +156,16 @@ async def export_audit(
     parts: PartsDep,
     ip: ClientIp,
     wanted: FilterDep,
-    format: Format = Format.CSV,  # noqa: A002 - the address's own word
+    format: Format = Format.CSV,  # noqa: A002 - the name of the query parameter
 ) -> StreamingResponse:
-    """All that fit, as a file: CSV for a spreadsheet, or JSON Lines. That it was taken is an event
-    of its own."""
-    await audit_export.begin(parts.db, wanted, format, By(reader, ip))
+    """Export all matching events as a file:
+
+    CSV for a spreadsheet, or JSON Lines. The export is itself an event.
+    """
+    await export.record_export(parts.db, wanted, format, By(reader, ip))
     name = f"audit-{utcnow():%Y-%m-%d}.{format.value}"
     return StreamingResponse(
-        _while_open(parts, who, audit_export.export(parts.db, wanted, format)),
+        _stream_while_allowed(parts, who, export.export(parts.db, wanted, format)),
         media_type=MEDIA_TYPES[format],
         headers={
             "Cache-Control": "no-store",
@@ -161,28 +174,31 @@ async def export_audit(
     )
 
 
-async def _while_open(
-    parts: Parts, who: Identity, pieces: AsyncIterator[bytes]
+async def _stream_while_allowed(
+    parts: AppContext, who: Identity, pieces: AsyncIterator[bytes]
 ) -> AsyncIterator[bytes]:
-    """The pieces, as long as whoever asked for them may see them. A file that is cut off ends
-    without the end of its transfer, so that nobody takes it for the whole."""
+    """Yield the pieces for as long as the caller may read them.
+
+    A cut-off file ends without the end of its transfer, so that it is not mistaken for a complete
+    one.
+    """
     checked = time.monotonic()
     async for piece in pieces:
         if time.monotonic() - checked >= RECHECK_S:
-            if not await _still_reads(parts, who):
+            if not await _may_still_read(parts, who):
                 raise ConnectionAbortedError("a download was cut off: the login has ended")
             checked = time.monotonic()
         yield piece
 
 
-async def _still_reads(parts: Parts, who: Identity) -> bool:
-    """Whether `Reader` would still let them in."""
+async def _may_still_read(parts: AppContext, who: Identity) -> bool:
+    """Return whether the caller still passes `Reader`."""
     is_open = await still_open(parts.db, parts.settings, who)
     return is_open and await role_of(parts.db, who.user.id) in {Role.ADMIN, Role.VIEWER}
 
 
 def event_out(event: AuditEvent) -> EventOut:
-    changes, detail = audit_export.told(event)
+    changes, detail = export.split_detail(event)
     return EventOut(
         id=event.id,
         at=event.at,

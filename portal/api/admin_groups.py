@@ -1,17 +1,19 @@
-"""Groups of the directory: for administrators to change, for viewers and leaders to see."""
+"""Routes of directory groups: changes for administrators, reading for viewers and group
+managers.
+"""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import AccountsDep, ByDep, FreshAdmin, GroupReader, Reader
-from portal.api.person_views import CapabilitiesOut, Username
+from portal.api.user_schemas import CapabilitiesOut, Username
 from portal.directory import contract
 from portal.directory.contract import MAX_QUERY_LENGTH, MAX_USERNAME_LENGTH, NewGroup
 from portal.models import Role
-from portal.services.login.accounts import Accounts
-from portal.services.people import groups, persons
+from portal.services.auth.accounts import Accounts
+from portal.services.users import groups, lookup
+from portal.web.dependencies import AccountsDep, ByDep, FreshAdmin, GroupReader, Reader
 
 router = APIRouter(tags=["groups"])
 
@@ -20,9 +22,11 @@ GroupName = Annotated[str, Path(min_length=1, max_length=200)]
 
 
 class GroupRow(BaseModel):
-    """A group in a list. `member_count` counts people and groups that it names itself, null where
-    that isn't known.
-    `makes_admins`: its members administer the portal; `lets_in`: they may use it."""
+    """A group in a list.
+
+    `member_count` counts the users and groups that it lists directly, null if unknown.
+    `makes_admins`: its members administer the portal; `lets_in`: they may use it.
+    """
 
     name: str
     gid: int | None
@@ -33,7 +37,7 @@ class GroupRow(BaseModel):
 
 
 class Groups(BaseModel):
-    """Some groups. `incomplete`: the directory keeps the rest to itself."""
+    """A page of groups. `incomplete`: the directory withholds the rest."""
 
     items: list[GroupRow]
     next_cursor: str | None
@@ -42,8 +46,10 @@ class Groups(BaseModel):
 
 
 class GroupMember(BaseModel):
-    """Somebody in a group; `inherited` by way of a group within it. `role` is null for someone of
-    whom the portal has no row."""
+    """A member of a group; `inherited` through a group within it.
+
+    `role` is null for a user without a row in the portal.
+    """
 
     username: str
     display_name: str | None
@@ -53,7 +59,7 @@ class GroupMember(BaseModel):
 
 
 class Group(GroupRow):
-    """A group, who is in it, the groups within it, and who leads it."""
+    """A group with its members, the groups within it, and its managers."""
 
     members: list[GroupMember]
     groups: list[str]
@@ -62,12 +68,12 @@ class Group(GroupRow):
 
 
 class GroupIn(BaseModel):
-    """A group to create. Without `gid` it gets a number of the range for groups."""
+    """A group to create. Without `gid` it gets a number from the range for groups."""
 
     model_config = ConfigDict(extra="forbid")
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
-    gid: Annotated[int, Field(ge=0, le=2**32)] | None = None
+    gid: Annotated[int, Field(strict=True, ge=0, le=2**32)] | None = None
     description: Annotated[str, Field(max_length=1000)] | None = None
     members: Annotated[
         list[Annotated[str, Field(max_length=MAX_USERNAME_LENGTH)]], Field(max_length=500)
@@ -82,13 +88,13 @@ async def list_groups(
     cursor: Annotated[str | None, Query(max_length=2000)] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 50,
 ) -> Groups:
-    """Groups whose name or description hold every word of `query`."""
+    """Return groups whose name or description contain every word of `query`."""
     found = await groups.page(accounts, query, cursor, limit)
     return Groups(
         items=[row_out(accounts, group) for group in found.groups],
         next_cursor=found.cursor,
         incomplete=found.incomplete,
-        capabilities=CapabilitiesOut.of(await persons.capabilities(accounts)),
+        capabilities=CapabilitiesOut.of(await lookup.capabilities(accounts)),
     )
 
 
@@ -96,7 +102,6 @@ async def list_groups(
 async def create_group(
     body: GroupIn, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
 ) -> Group:
-    """Create a group."""
     members = frozenset(body.members)
     new = NewGroup(body.name, body.gid, body.description or None, members)
     made = await groups.create(accounts, new, by)
@@ -105,13 +110,13 @@ async def create_group(
 
 @router.get("/admin/groups/{group}")
 async def get_group(group: GroupName, _reader: Reader, accounts: AccountsDep) -> Group:
-    """One group with its members."""
+    """Return a group with its members."""
     return await show(accounts, group)
 
 
 @router.get("/groups/{group}")
 async def get_led_group(group: GroupName, _reader: GroupReader, accounts: AccountsDep) -> Group:
-    """One group with its members, for those who lead it."""
+    """Return a group with its members, for its managers."""
     return await show(accounts, group)
 
 
@@ -119,7 +124,7 @@ async def get_led_group(group: GroupName, _reader: GroupReader, accounts: Accoun
 async def delete_group(
     group: GroupName, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
 ) -> None:
-    """Remove a group, unless it is somebody's primary one or the settings name it."""
+    """Delete a group, unless it is the primary group of a user or named in the settings."""
     await groups.delete(accounts, group, by)
 
 
@@ -127,7 +132,7 @@ async def delete_group(
 async def add_group_member(
     group: GroupName, username: Username, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
 ) -> Group:
-    """Put somebody into the group."""
+    """Add a user to the group."""
     await groups.add(accounts, group, username, by)
     return await show(accounts, group)
 
@@ -136,16 +141,16 @@ async def add_group_member(
 async def remove_group_member(
     group: GroupName, username: Username, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
 ) -> Group:
-    """Take somebody out of the group, be they still in the directory or not."""
+    """Remove a user from the group, even if they are no longer in the directory."""
     await groups.remove(accounts, group, username, by)
     return await show(accounts, group)
 
 
-def row_out(accounts: Accounts, group: contract.Group) -> GroupRow:
-    return GroupRow.model_validate(_row(accounts, group))
+def row_out(accounts: Accounts, group: contract.DirectoryGroup) -> GroupRow:
+    return GroupRow.model_validate(_row_fields(accounts, group))
 
 
-def _row(accounts: Accounts, group: contract.Group) -> dict[str, object]:
+def _row_fields(accounts: Accounts, group: contract.DirectoryGroup) -> dict[str, object]:
     settings = accounts.settings
     return {
         "name": group.name,
@@ -158,7 +163,7 @@ def _row(accounts: Accounts, group: contract.Group) -> dict[str, object]:
 
 
 async def show(accounts: Accounts, name: str) -> Group:
-    """A group as it is now. Raises NotFound."""
+    """Return the current state of a group. Raises NotFound."""
     whole = await groups.one(accounts, name)
     members = [
         GroupMember(
@@ -172,7 +177,7 @@ async def show(accounts: Accounts, name: str) -> Group:
     ]
     return Group.model_validate(
         {
-            **_row(accounts, whole.group),
+            **_row_fields(accounts, whole.group),
             "member_count": len(whole.group.members) + len(whole.group.groups),
             "members": members,
             "groups": sorted(whole.group.groups),

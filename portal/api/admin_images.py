@@ -1,33 +1,36 @@
-"""Container images that administrators import from registries, once, into files."""
+"""Routes of container images that administrators import from registries into files."""
 
 from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from portal.api.deps import ClientIp, FreshAdmin, PartsDep, Reader
 from portal.models import ImageImport, ImportState, Wanted
 from portal.services.catalog import imports
 from portal.services.paging import cursor as cursor_of
 from portal.services.paging import read_cursor
+from portal.web.dependencies import ClientIp, FreshAdmin, PartsDep, Reader
 
 router = APIRouter(prefix="/admin/catalog/images", tags=["admin"])
 
 
-class ImportIn(BaseModel):
+class ImportImageIn(BaseModel):
     """An image to import: `docker://host/name:tag` into a file of the import folder."""
 
     model_config = ConfigDict(extra="forbid")
 
     reference: Annotated[str, Field(min_length=1, max_length=1000)]
     file: Annotated[str, Field(min_length=1, max_length=200)]
-    replace: bool = False
+    replace: StrictBool = False
 
 
 class ImportOut(BaseModel):
-    """One import. `percent` is the phase's, null where it isn't known; the bytes are those fetched,
-    and their total is known once all have come. `size_bytes` and `sha256` are the file's."""
+    """An image import.
+
+    `percent` is of the phase, null if unknown; `bytes_done` is the number of bytes fetched, and the
+    total is known once all have arrived. `size_bytes` and `sha256` are of the file.
+    """
 
     id: str
     reference: str
@@ -49,15 +52,17 @@ class ImportOut(BaseModel):
 
 
 class ImportPage(BaseModel):
-    """Imports, newest first; `next_cursor` asks for the older ones."""
+    """Imports, newest first; `next_cursor` is the cursor of the page with older ones."""
 
     items: list[ImportOut]
     next_cursor: str | None = None
 
 
 class ImageOut(BaseModel):
-    """One imported file; `environments` run from it. Where it came from is null for a file that the
-    portal didn't import."""
+    """An imported file; `environments` run from it.
+
+    The reference and the import's fields are null for a file that the portal did not import.
+    """
 
     file: str
     size_bytes: int
@@ -70,7 +75,7 @@ class ImageOut(BaseModel):
 
 
 class Images(BaseModel):
-    """All of them by name. Where importing is off, `off` says so and what to do."""
+    """All images by name. If importing is off, `off` is the reason and the remedy."""
 
     items: list[ImageOut]
     off: str | None
@@ -78,7 +83,7 @@ class Images(BaseModel):
 
 @router.get("")
 async def list_images(_reader: Reader, parts: PartsDep) -> Images:
-    """The images in the import folder."""
+    """Return the images in the import folder."""
     if parts.settings.image_import_dir is None:
         return Images(items=[], off=imports.OFF)
     return Images(items=[_image_out(image) for image in await imports.images(parts)], off=None)
@@ -86,9 +91,9 @@ async def list_images(_reader: Reader, parts: PartsDep) -> Images:
 
 @router.post("", status_code=202)
 async def import_image(
-    body: ImportIn, admin: FreshAdmin, parts: PartsDep, ip: ClientIp
+    body: ImportImageIn, admin: FreshAdmin, parts: PartsDep, ip: ClientIp
 ) -> ImportOut:
-    """Import an image. It goes on by itself; `imports/{id}` says how far it is."""
+    """Import an image in the background; `imports/{id}` reports the progress."""
     row = await imports.create(
         parts, admin, reference=body.reference, file=body.file, replace=body.replace, ip=ip
     )
@@ -97,7 +102,7 @@ async def import_image(
 
 @router.get("/imports")
 async def list_imports(_reader: Reader, parts: PartsDep, cursor: str | None = None) -> ImportPage:
-    """Imports that are under way, and those that have ended."""
+    """Return running and ended imports."""
     found = await imports.page(parts, read_cursor(cursor) if cursor else None)
     shown = found[: imports.PAGE]
     last = shown[-1] if len(found) > len(shown) else None
@@ -109,7 +114,7 @@ async def list_imports(_reader: Reader, parts: PartsDep, cursor: str | None = No
 
 @router.get("/imports/{import_id}")
 async def get_import(import_id: str, _reader: Reader, parts: PartsDep) -> ImportOut:
-    """One import."""
+    """Return one import."""
     return import_out(await imports.get(parts, import_id))
 
 
@@ -117,7 +122,7 @@ async def get_import(import_id: str, _reader: Reader, parts: PartsDep) -> Import
 async def cancel_import(
     import_id: str, admin: FreshAdmin, parts: PartsDep, ip: ClientIp
 ) -> ImportOut:
-    """Stop an import; nothing of it stays."""
+    """Stop an import; nothing of it is kept."""
     return import_out(await imports.cancel(parts, admin, import_id, ip=ip))
 
 

@@ -1,4 +1,4 @@
-"""Limits of people, groups and everybody, for administrators; what somebody changed in Slurm."""
+"""Administrators' routes of limits for users, groups and the default, and of drift in Slurm."""
 
 from datetime import datetime, timedelta
 from typing import Annotated
@@ -6,9 +6,9 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 
-from portal.api.deps import AccountsDep, ByDep, FreshAdmin, PartsDep, Reader
 from portal.api.limit_deps import SlurmLimitsDep
 from portal.api.limit_schemas import (
+    LimitChoices,
     LimitIn,
     LimitOut,
     Limits,
@@ -19,25 +19,29 @@ from portal.api.limit_schemas import (
     person_out,
     slurm_out,
 )
-from portal.api.limit_together import together_of
+from portal.api.limit_together import load_group_totals
 from portal.db import utcnow
 from portal.models import GROUP_NAME_LENGTH, LimitScope
-from portal.services.limits import limit_changes, limit_views, slurm_drift
+from portal.services.limits import limit_changes, limit_views, slurm_drift, user_accounts
 from portal.services.limits.associations import label
 from portal.services.limits.slurm_drift import Drift
+from portal.web.dependencies import AccountsDep, ByDep, FreshAdmin, PartsDep, Reader
 
 router = APIRouter(prefix="/admin", tags=["limits"])
 
 SETTLE_S = 12.0
-"""A change is answered when Slurm has it, or after this."""
+"""A change is answered once Slurm has it, or after this many seconds."""
 FRESH = timedelta(seconds=3)
 LimitName = Annotated[str, Path(min_length=1, max_length=GROUP_NAME_LENGTH)]
 Version = Annotated[int | None, Query(ge=0)]
 
 
 class DriftItem(BaseModel):
-    """One figure of an association that isn't what the portal told Slurm. `username` is empty for
-    an account's own, `partition` for one that holds in every partition. `accepted`: it stands."""
+    """One field of an association in Slurm that differs from what the portal applied.
+
+    `username` is empty for an account's own association, `partition` for one that applies to every
+    partition. `accepted`: an administrator accepted the difference.
+    """
 
     id: str
     account: str
@@ -51,8 +55,10 @@ class DriftItem(BaseModel):
 
 
 class DriftOut(BaseModel):
-    """What differs, the oldest first. `checked_at` is when Slurm was last looked at; `trouble` says
-    why it can't be."""
+    """The drift, oldest first.
+
+    `checked_at` is when Slurm was last read; `trouble` is the reason why it cannot be read.
+    """
 
     items: list[DriftItem]
     checked_at: datetime | None
@@ -61,7 +67,7 @@ class DriftOut(BaseModel):
 
 @router.get("/limits")
 async def list_limits(_reader: Reader, parts: PartsDep, slurm: SlurmLimitsDep) -> Limits:
-    """Every limit, with how it stands with Slurm."""
+    """Return every limit with its state in Slurm."""
     rows = await limit_changes.every(parts)
     members = await limit_views.members(parts, rows)
     items = [
@@ -71,9 +77,21 @@ async def list_limits(_reader: Reader, parts: PartsDep, slurm: SlurmLimitsDep) -
     return Limits(items=items)
 
 
+@router.get("/limits/choices")
+async def list_limit_choices(_reader: Reader, parts: PartsDep) -> LimitChoices:
+    """Return the partitions, accounts and QOS that a limit can name."""
+    accounts = await user_accounts.list_accounts(parts)
+    cluster, facts = parts.watcher.cluster, parts.books.facts
+    return LimitChoices(
+        partitions=sorted(p.name for p in cluster.partitions) if cluster else None,
+        accounts=accounts,
+        qos=sorted(facts.qos) if facts and accounts is not None else None,
+    )
+
+
 @router.get("/limits/default")
 async def get_default_limit(_reader: Reader, parts: PartsDep) -> LimitOut:
-    """The limit for everybody."""
+    """Return the default limit."""
     return limit_out(await limit_changes.one(parts, LimitScope.DEFAULT, ""))
 
 
@@ -86,7 +104,7 @@ async def put_default_limit(
     slurm: SlurmLimitsDep,
     by: ByDep,
 ) -> LimitSet:
-    """Set the limit for everybody."""
+    """Set the default limit."""
     return await _put(LimitScope.DEFAULT, "", body, parts, accounts, slurm, by)
 
 
@@ -94,7 +112,7 @@ async def put_default_limit(
 async def delete_default_limit(
     _admin: FreshAdmin, parts: PartsDep, by: ByDep, version: Version = None
 ) -> None:
-    """End the limit for everybody."""
+    """Delete the default limit."""
     await limit_changes.remove(parts, by, LimitScope.DEFAULT, "", version)
 
 
@@ -102,7 +120,7 @@ async def delete_default_limit(
 async def get_limit(
     scope: LimitScope, name: LimitName, _reader: Reader, parts: PartsDep
 ) -> LimitOut:
-    """The limit of a person, of each member of a group, or of a group together."""
+    """Return the limit of a user, of each member of a group, or of a group's total."""
     return limit_out(await limit_changes.one(parts, scope, name))
 
 
@@ -117,7 +135,7 @@ async def put_limit(
     slurm: SlurmLimitsDep,
     by: ByDep,
 ) -> LimitSet:
-    """Set all fields of a limit. The answer comes when Slurm has it, or soon."""
+    """Set all fields of a limit. The response comes once Slurm has it, or after a short time."""
     return await _put(scope, name, body, parts, accounts, slurm, by)
 
 
@@ -130,7 +148,7 @@ async def delete_limit(
     by: ByDep,
     version: Version = None,
 ) -> None:
-    """End a limit; what the portal told Slurm for it is taken back."""
+    """Delete a limit; what the portal applied to Slurm for it is reverted."""
     await limit_changes.remove(parts, by, scope, name, version)
 
 
@@ -144,13 +162,15 @@ async def _put(
     by: ByDep,
 ) -> LimitSet:
     name = "" if scope is LimitScope.DEFAULT else name
-    wish = limit_changes.Wish((scope, name), body.figures(), body.version, body.create_account)
-    row = await limit_changes.put(parts, accounts.directory, by, wish)
+    change = limit_changes.LimitRequest(
+        (scope, name), body.figures(), body.version, body.create_account
+    )
+    row = await limit_changes.put(parts, accounts.directory, by, change)
     in_time = await slurm.settle(SETTLE_S)
     members = (await limit_views.members(parts, [row])).get(name, set())
     state = limit_views.state_of(parts, slurm, row, members)
     if not in_time:
-        state = limit_views.SlurmState("pending", limit_views.STILL_BEING_TOLD)
+        state = limit_views.LimitSyncState("pending", limit_views.SYNC_PENDING)
     return LimitSet(limit=limit_out(row), slurm=slurm_out(state))
 
 
@@ -158,17 +178,18 @@ async def _put(
 async def get_user_limits(
     username: LimitName, _reader: Reader, parts: PartsDep, slurm: SlurmLimitsDep
 ) -> PersonLimitsOut:
-    """What counts for someone, where it comes from, what they use, and how Slurm has it."""
-    found = await limit_views.of_person(parts, slurm, username)
-    return person_out(found, await together_of(parts, found.limits), slurm=True)
+    """Return a user's effective limits, their sources, the usage, and the state in Slurm."""
+    found = await limit_views.load_user_limits(parts, slurm, username)
+    return person_out(found, await load_group_totals(parts, found.limits), slurm=True)
 
 
 @router.get("/drift")
 async def get_drift(
     _reader: Reader, parts: PartsDep, slurm: SlurmLimitsDep, fresh: bool = False
 ) -> DriftOut:
-    """What somebody has changed in Slurm by hand, and what of it was accepted; as seen less than a
-    minute ago, or, with `fresh`, a few seconds."""
+    """Return drift in Slurm, including accepted differences; at most a minute old, or with `fresh`
+    a few seconds.
+    """
     at = parts.books.at
     if fresh and (at is None or utcnow() - at > FRESH):
         await slurm.settle(SETTLE_S)
@@ -179,7 +200,7 @@ async def get_drift(
 async def mend_drift(
     drift_id: str, _admin: FreshAdmin, parts: PartsDep, slurm: SlurmLimitsDep, by: ByDep
 ) -> DriftOut:
-    """Tell Slurm again what the portal has told it before; for what was accepted too."""
+    """Apply the portal's value to Slurm again, also for an accepted difference."""
     await slurm_drift.mend(slurm, by, drift_id)
     await slurm.settle(SETTLE_S)
     return _drift_out(parts, slurm)
@@ -189,7 +210,7 @@ async def mend_drift(
 async def accept_drift(
     drift_id: str, _admin: FreshAdmin, parts: PartsDep, slurm: SlurmLimitsDep, by: ByDep
 ) -> DriftOut:
-    """Let stand what somebody has set in Slurm, until the limit changes."""
+    """Accept a value that was set in Slurm outside the portal, until the limit changes."""
     await slurm_drift.accept(slurm, by, drift_id)
     await slurm.settle(SETTLE_S)
     return _drift_out(parts, slurm)
@@ -201,7 +222,7 @@ def _drift_out(parts: PartsDep, slurm: SlurmLimitsDep) -> DriftOut:
 
 
 def drift_item(drift: Drift) -> DriftItem:
-    """One of them as administrators see it."""
+    """Convert a drift to its form for administrators."""
     one, name = drift.standing, drift.name
     account, username, partition = one.place
     return DriftItem(

@@ -1,4 +1,4 @@
-"""How the parts are that the portal works with."""
+"""Route of the status of the parts that the portal works with."""
 
 from datetime import datetime
 from typing import Annotated
@@ -8,20 +8,23 @@ from pydantic import BaseModel
 from starlette.requests import HTTPConnection
 
 from portal import __version__
-from portal.api.deps import Reader
-from portal.services.status import Part, State, Status
+from portal.health.status import Component, ComponentState, SystemStatus
+from portal.web.dependencies import Reader
 
 router = APIRouter(prefix="/admin/status", tags=["admin"])
 
 
 class StatusItem(BaseModel):
-    """One part. `name` tells one server of the directory from another, and is empty otherwise.
-    `answered_at` is its last good answer since the portal started, `checked_at` the last look,
-    `latency_ms` how long the good answer took. `message` says how it is, `advice` what to do."""
+    """The status of one part.
 
-    part: Part
+    `name` identifies one server of the directory, and is empty for other parts. `answered_at` is
+    the last successful answer since the portal started, `checked_at` the last check, `latency_ms`
+    the duration of that successful answer. `message` describes the state, `advice` the remedy.
+    """
+
+    part: Component
     name: str
-    state: State
+    state: ComponentState
     answered_at: datetime | None
     checked_at: datetime | None
     latency_ms: int | None
@@ -31,7 +34,10 @@ class StatusItem(BaseModel):
 
 class StatusOut(BaseModel):
     """All parts, and the versions of the portal, of Slurm's commands and of JupyterHub as far as
-    they are known. `started_at`: when this portal started."""
+    known.
+
+    `started_at`: when this portal started.
+    """
 
     items: list[StatusItem]
     version: str
@@ -40,14 +46,16 @@ class StatusOut(BaseModel):
     started_at: datetime
 
 
-def _status(connection: HTTPConnection) -> Status:
-    found: Status = connection.app.state.status
+def _get_status(connection: HTTPConnection) -> SystemStatus:
+    found: SystemStatus = connection.app.state.status
     return found
 
 
 @router.get("")
-async def system_status(_reader: Reader, status: Annotated[Status, Depends(_status)]) -> StatusOut:
-    """What was found when each part was last asked; asking here asks none of them."""
+async def system_status(
+    _reader: Reader, status: Annotated[SystemStatus, Depends(_get_status)]
+) -> StatusOut:
+    """Return the last results of all checks; this request runs none of them."""
     return StatusOut(
         items=[StatusItem(**vars(item)) for item in status.items],
         version=__version__,

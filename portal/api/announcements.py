@@ -1,30 +1,44 @@
-"""Announcements: what everyone is shown, and how administrators make them."""
+"""Routes of announcements: reading for all users, management for administrators."""
 
 from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Response
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, field_validator
 
-from portal.api.deps import Anyone, ClientIp, CurrentUser, FreshAdmin, NoToken, PartsDep, Reader
+from portal.context import AppContext
 from portal.db import utcnow
 from portal.models import Announcement, AnnouncementLevel
-from portal.parts import Parts
-from portal.services import announcements
-from portal.services.announcements import Phase, Wish
+from portal.services.announcements import announcements
+from portal.services.announcements.announcements import (
+    AnnouncementPhase,
+    AnnouncementRequest,
+)
 from portal.services.audit.audit import By
 from portal.services.paging import cursor as cursor_of
 from portal.services.paging import read_cursor
+from portal.web.dependencies import (
+    Anyone,
+    ClientIp,
+    CurrentUser,
+    FreshAdmin,
+    NoToken,
+    PartsDep,
+    Reader,
+)
+from portal.web.fields import DateTime, Line, Lines
 
 router = APIRouter(tags=["announcements"])
 
-Title = Annotated[str, Field(min_length=1, max_length=announcements.MAX_TITLE)]
-Words = Annotated[str, Field(max_length=announcements.MAX_TEXT)]
+Title = Annotated[Line, Field(min_length=1, max_length=announcements.MAX_TITLE)]
+Words = Annotated[Lines, Field(max_length=announcements.MAX_TEXT)]
 
 
 class AnnouncementOut(BaseModel):
-    """One announcement, to show from `starts_at` until `ends_at`; null is until further notice.
-    Title and text are plain text."""
+    """An announcement, shown from `starts_at` until `ends_at`; null means until further notice.
+
+    Title and text are plain text.
+    """
 
     id: str
     level: AnnouncementLevel
@@ -35,51 +49,58 @@ class AnnouncementOut(BaseModel):
 
 
 class Announcements(BaseModel):
-    """Those that are on, and those that begin within ten minutes; the gravest first."""
+    """Current announcements, and those that start within ten minutes; the most severe first."""
 
     items: list[AnnouncementOut]
 
 
 class AnnouncementIn(BaseModel):
-    """`starts_at` null is now. `public`: on the login page too, where anybody can read it."""
+    """An announcement to create.
+
+    `starts_at` null means now. `public`: also on the login page, where it can be read without a
+    login.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     level: AnnouncementLevel = AnnouncementLevel.INFO
     title: Title
     text: Words = ""
-    starts_at: AwareDatetime | None = None
-    ends_at: AwareDatetime | None = None
-    public: bool = False
+    starts_at: DateTime | None = None
+    ends_at: DateTime | None = None
+    public: StrictBool = False
 
 
 class AnnouncementEdit(BaseModel):
-    """What is to change; `version` is that of the announcement as it was when it was read."""
+    """Changes to an announcement; `version` is the one that was read."""
 
     model_config = ConfigDict(extra="forbid")
 
-    version: int
+    version: StrictInt
     level: AnnouncementLevel | None = None
     title: Title | None = None
     text: Words | None = None
-    starts_at: AwareDatetime | None = None
-    ends_at: AwareDatetime | None = None
-    public: bool | None = None
+    starts_at: DateTime | None = None
+    ends_at: DateTime | None = None
+    public: StrictBool | None = None
 
     @field_validator("level", "title", "text", "starts_at", "public")
     @classmethod
-    def _only_the_end_may_be_open(cls, value: object) -> object:
+    def _refuse_null(cls, value: object) -> object:
         if value is None:
             raise ValueError("This can be left out, but it can't be null.")
         return value
 
 
 class ManagedAnnouncement(AnnouncementOut):
-    """An announcement as administrators see it. `state`: planned, shown or ended, at this moment.
-    An edit hands `version` back."""
+    """An announcement with its details for administrators. `state`: planned, shown or ended, as of
+    now.
+
+    An edit passes `version` back.
+    """
 
     public: bool
-    state: Phase
+    state: AnnouncementPhase
     created_by: str
     created_at: datetime
     updated_by: str
@@ -88,7 +109,7 @@ class ManagedAnnouncement(AnnouncementOut):
 
 
 class AnnouncementPage(BaseModel):
-    """All announcements, the newest first; `next_cursor` asks for the older ones."""
+    """All announcements, newest first; `next_cursor` is the cursor of the page with older ones."""
 
     items: list[ManagedAnnouncement]
     next_cursor: str | None = None
@@ -96,22 +117,22 @@ class AnnouncementPage(BaseModel):
 
 @router.get("/announcements")
 async def list_announcements(_user: CurrentUser, parts: PartsDep) -> Announcements:
-    """What everyone is shown. Open pages hear of changes by the event stream."""
+    """Return the announcements for all users. Open pages get changes by the event stream."""
     return Announcements(items=current(parts))
 
 
 @router.get("/announcements/public", dependencies=[Anyone, NoToken])
 async def list_public_announcements(parts: PartsDep, response: Response) -> Announcements:
-    """What those are shown who haven't logged in, or can't."""
+    """Return the announcements that are shown without a login."""
     response.headers["Cache-Control"] = "no-store"
-    return Announcements(items=[_out(row) for row in parts.board.rows if row.public])
+    return Announcements(items=[_to_out(row) for row in parts.board.rows if row.public])
 
 
 @router.get("/admin/announcements")
 async def list_all_announcements(
     _reader: Reader, parts: PartsDep, cursor: str | None = None
 ) -> AnnouncementPage:
-    """All there are, also those that have ended."""
+    """Return all announcements, including ended ones."""
     found = await announcements.page(parts.db, read_cursor(cursor) if cursor else None)
     shown = found[: announcements.PAGE]
     last = shown[-1] if len(found) > len(shown) else None
@@ -125,9 +146,9 @@ async def list_all_announcements(
 async def add_announcement(
     body: AnnouncementIn, admin: FreshAdmin, parts: PartsDep, ip: ClientIp
 ) -> ManagedAnnouncement:
-    """Announce something. Open pages show it within seconds of its beginning."""
-    wish = Wish(**{name: getattr(body, name) for name in AnnouncementIn.model_fields})
-    row = await announcements.add(parts.db, wish, By(admin, ip))
+    """Create an announcement. Open pages show it within seconds of its start."""
+    new = AnnouncementRequest(**{name: getattr(body, name) for name in AnnouncementIn.model_fields})
+    row = await announcements.add(parts.db, new, By(admin, ip))
     await announcements.news(parts)
     return managed(row)
 
@@ -136,7 +157,10 @@ async def add_announcement(
 async def edit_announcement(
     announcement_id: str, body: AnnouncementEdit, admin: FreshAdmin, parts: PartsDep, ip: ClientIp
 ) -> ManagedAnnouncement:
-    """Change it. 409 `changed-meanwhile`, with who and when, if somebody has since `version`."""
+    """Edit an announcement.
+
+    409 `changed-meanwhile`, with the author and time, if it was changed since `version`.
+    """
     values = {name: getattr(body, name) for name in body.model_fields_set - {"version"}}
     row = await announcements.edit(parts.db, announcement_id, body.version, values, By(admin, ip))
     await announcements.news(parts)
@@ -147,17 +171,17 @@ async def edit_announcement(
 async def delete_announcement(
     announcement_id: str, admin: FreshAdmin, parts: PartsDep, ip: ClientIp
 ) -> None:
-    """Take it away; what it said stays in the audit."""
+    """Delete an announcement; its text stays in the audit log."""
     await announcements.delete(parts.db, announcement_id, By(admin, ip))
     await announcements.news(parts)
 
 
-def current(parts: Parts) -> list[AnnouncementOut]:
-    """What everyone is shown."""
-    return [_out(row) for row in parts.board.rows]
+def current(parts: AppContext) -> list[AnnouncementOut]:
+    """Return the announcements for all users."""
+    return [_to_out(row) for row in parts.board.rows]
 
 
-def _out(row: Announcement) -> AnnouncementOut:
+def _to_out(row: Announcement) -> AnnouncementOut:
     return AnnouncementOut(
         id=row.id,
         level=row.level,
@@ -169,9 +193,9 @@ def _out(row: Announcement) -> AnnouncementOut:
 
 
 def managed(row: Announcement) -> ManagedAnnouncement:
-    """The announcement as administrators see it."""
+    """Convert an announcement to its form for administrators."""
     return ManagedAnnouncement(
-        **_out(row).model_dump(),
+        **_to_out(row).model_dump(),
         public=row.public,
         state=announcements.phase(row, utcnow()),
         created_by=row.created_by,

@@ -1,4 +1,4 @@
-"""What benchmark jobs have measured: one's own runs, and the cluster's figures by hardware."""
+"""Routes of benchmark results: the caller's runs, and the cluster's figures by hardware."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from portal.api.deps import CurrentUser, PartsDep
+from portal.context import AppContext
 from portal.models import BenchmarkRun
-from portal.parts import Parts
-from portal.services.jobs import benchmark_figures, benchmarks
-from portal.services.jobs.benchmark_figures import ClusterFigure
+from portal.services.benchmarks import figures, listing
+from portal.services.benchmarks.figures import ClusterFigure
+from portal.web.dependencies import CurrentUser, PartsDep
 
 router = APIRouter(tags=["benchmarks"])
 Label = str | int | float | bool
@@ -18,7 +18,7 @@ Better = Literal["higher", "lower"]
 
 
 class BenchmarkFigure(BaseModel):
-    """One figure: what it is of (`labels`), the column it stood in, and its unit."""
+    """A figure: its `labels`, the column it came from, and its unit."""
 
     labels: dict[str, Label]
     measure: str
@@ -28,8 +28,10 @@ class BenchmarkFigure(BaseModel):
 
 
 class BenchmarkRunOut(BaseModel):
-    """A benchmark job that has ended, with its figures. `gpus` of all nodes together; `device` is
-    what the job itself says it measured."""
+    """An ended benchmark job with its figures.
+
+    `gpus` is the total over all nodes; `device` is the hardware that the job reported.
+    """
 
     id: str
     name: str
@@ -47,15 +49,17 @@ class BenchmarkRunOut(BaseModel):
 
 
 class BenchmarkRuns(BaseModel):
-    """The caller's runs, newest first; `next_cursor` asks for the older ones."""
+    """The caller's runs, newest first; `next_cursor` is the cursor of the page with older ones."""
 
     items: list[BenchmarkRunOut]
     next_cursor: str | None = None
 
 
 class ClusterFigureOut(BaseModel):
-    """What everybody's runs of one sort came to, by hardware. `gpu_type` is null without a GPU.
-    `best` is of all runs, `median` the middle of people's own medians, `people` how many they are.
+    """The results of all users' runs of one kind, by hardware. `gpu_type` is null without a GPU.
+
+    `best` is over all runs, `median` is the median of the users' own medians, `people` is the
+    number of users.
     """
 
     template: str
@@ -79,8 +83,9 @@ class ClusterFigures(BaseModel):
 
 
 class GpuTypeFigures(BaseModel):
-    """What one GPU of this type does: of each benchmark and precision the largest problem of those
-    that most people have measured."""
+    """The performance of one GPU of this type: for each benchmark and precision, the largest
+    problem among those that most users have measured.
+    """
 
     gpu_type: str
     figures: list[ClusterFigureOut]
@@ -97,49 +102,49 @@ async def list_benchmark_runs(
     template: Annotated[str | None, Query(max_length=100)] = None,
     cursor: Annotated[str | None, Query(max_length=100)] = None,
 ) -> BenchmarkRuns:
-    """The caller's finished benchmark jobs with what they measured."""
-    found = await benchmarks.own(parts, user, template, cursor)
-    shown = [_run(parts, run) for run in found[: benchmarks.PAGE]]
-    return BenchmarkRuns(items=shown, next_cursor=benchmarks.cursor_of(found))
+    """Return the caller's finished benchmark jobs with their figures."""
+    found = await listing.own(parts, user, template, cursor)
+    shown = [_to_run_out(parts, run) for run in found[: listing.PAGE]]
+    return BenchmarkRuns(items=shown, next_cursor=listing.cursor_of(found))
 
 
 @router.get("/benchmarks/cluster")
 async def cluster_figures(_user: CurrentUser, parts: PartsDep) -> ClusterFigures:
-    """What everybody's benchmarks of the last year say of this cluster, without saying whose."""
-    found = await benchmarks.cluster(parts)
-    return ClusterFigures(items=[_figure(parts, figure) for figure in found])
+    """Return the results of all users' benchmarks of the last year, without usernames."""
+    found = await listing.cluster(parts)
+    return ClusterFigures(items=[_to_figure_out(parts, figure) for figure in found])
 
 
 @router.get("/benchmarks/gpu-types")
 async def gpu_type_figures(_user: CurrentUser, parts: PartsDep) -> GpuTypes:
-    """The few figures by which GPU types are compared; no types where nobody has measured."""
-    found = benchmark_figures.headlines(await benchmarks.cluster(parts))
+    """Return the few figures for comparing GPU types; empty without any measurements."""
+    found = figures.headlines(await listing.cluster(parts))
     return GpuTypes(
         items=[
-            GpuTypeFigures(gpu_type=kind, figures=[_figure(parts, one) for one in figures])
-            for kind, figures in found.items()
+            GpuTypeFigures(gpu_type=kind, figures=[_to_figure_out(parts, one) for one in shown])
+            for kind, shown in found.items()
         ]
     )
 
 
-def _title(parts: Parts, name: str) -> str:
-    """A template's title; its name if it is gone."""
+def _get_title(parts: AppContext, name: str) -> str:
+    """Return a template's title; its name if the template is gone."""
     template = parts.catalog.templates.get(name)
     return template.title if template else name
 
 
-def _figure(parts: Parts, figure: ClusterFigure) -> ClusterFigureOut:
+def _to_figure_out(parts: AppContext, figure: ClusterFigure) -> ClusterFigureOut:
     own = {name: getattr(figure, name) for name in ClusterFigureOut.model_fields if name != "title"}
-    return ClusterFigureOut(**own, title=_title(parts, figure.template))
+    return ClusterFigureOut(**own, title=_get_title(parts, figure.template))
 
 
-def _run(parts: Parts, run: BenchmarkRun) -> BenchmarkRunOut:
+def _to_run_out(parts: AppContext, run: BenchmarkRun) -> BenchmarkRunOut:
     job = run.job
     return BenchmarkRunOut(
         id=run.job_id,
         name=job.name,
         template=run.template,
-        title=_title(parts, run.template),
+        title=_get_title(parts, run.template),
         parameters=job.parameters,
         gpu_type=run.gpu_type,
         gpus=run.gpus,

@@ -1,4 +1,6 @@
-"""The catalog for administrators: what comes from which file, and what is wrong with files."""
+"""Route of the catalog for administrators: the source file of each entry, and problems with
+files.
+"""
 
 from pathlib import Path
 from typing import Literal
@@ -6,19 +8,21 @@ from typing import Literal
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from portal.api.deps import PartsDep, Reader
-from portal.parts import Parts
+from portal.context import AppContext
 from portal.services.catalog.available import availability
-from portal.services.jobs import recipes
-from spawner.catalog import Environment
-from spawner.templates import Template
+from portal.services.jobs import prepare
+from portal.web.dependencies import PartsDep, Reader
+from spawner.catalog.environment import Environment
+from spawner.catalog.template import Template
 
 router = APIRouter(prefix="/admin", tags=["admin"])
 
 
 class CatalogFile(BaseModel):
-    """An environment or a template, and the file it was read from; `origin` says whether that is
-    the one this software came with or the site's own."""
+    """An environment or a template, and the file it was read from.
+
+    `origin` distinguishes files shipped with this software from the site's own.
+    """
 
     name: str
     title: str
@@ -29,8 +33,11 @@ class CatalogFile(BaseModel):
 
 
 class CatalogOut(BaseModel):
-    """`problems` are lines of the form `file: field: what is wrong`. A file with a problem is used
-    as it last was without one; if it never was, it is not in the lists."""
+    """The catalog. `problems` are lines of the form `file: field: what is wrong`.
+
+    A file with a problem is used in its last valid version; if it never was valid, it is not in the
+    lists.
+    """
 
     environments: list[CatalogFile]
     templates: list[CatalogFile]
@@ -39,16 +46,16 @@ class CatalogOut(BaseModel):
 
 @router.get("/catalog")
 def admin_catalog(_reader: Reader, parts: PartsDep) -> CatalogOut:
-    """The catalog as it is used now. Changed files are read again within seconds."""
+    """Return the catalog in use now. Changed files are read again within seconds."""
     stock = parts.catalog.stock
     return CatalogOut(
         environments=[
-            _file(parts, item.file, item.value, availability(parts, item.value))
+            _to_file(parts, item.file, item.value, availability(parts, item.value))
             for item in stock.environments.values()
             if item.value
         ],
         templates=[
-            _file(parts, item.file, item.value, recipes.availability_of(parts, item.value))
+            _to_file(parts, item.file, item.value, prepare.availability_of(parts, item.value))
             for item in stock.templates.values()
             if item.value
         ],
@@ -56,8 +63,8 @@ def admin_catalog(_reader: Reader, parts: PartsDep) -> CatalogOut:
     )
 
 
-def _file(
-    parts: Parts, file: Path, shown: Environment | Template, usable: tuple[bool, str | None]
+def _to_file(
+    parts: AppContext, file: Path, shown: Environment | Template, usable: tuple[bool, str | None]
 ) -> CatalogFile:
     return CatalogFile(
         name=shown.name,

@@ -1,4 +1,6 @@
-"""What the cluster has and what of it is free, from the watcher's last look; asks Slurm nothing."""
+"""Route of the cluster's resources and their availability, from the watcher's last data; sends no
+request to Slurm.
+"""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -6,11 +8,11 @@ from datetime import datetime
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from portal.api.deps import CurrentUser, PartsDep
-from portal.parts import Parts
+from portal.config.settings import Preset, Settings
+from portal.context import AppContext
 from portal.services.cluster.conditions import takes_work
-from portal.settings import Preset, Settings
-from spawner.model import ClusterInfo, NodeInfo, PartitionInfo
+from portal.web.dependencies import CurrentUser, PartsDep
+from spawner.slurm.model import ClusterInfo, NodeInfo, PartitionInfo
 
 router = APIRouter(tags=["cluster"])
 
@@ -18,7 +20,7 @@ MB_PER_GB = 1024
 
 
 class Gpus(BaseModel):
-    """GPUs of one type; `free` ones stand in nodes that take work."""
+    """GPUs of one type; `free` ones are in nodes that accept jobs."""
 
     type: str
     total: int
@@ -47,8 +49,10 @@ class Partition(BaseModel):
 
 
 class ClusterOut(BaseModel):
-    """`at` is when Slurm was last asked with success; null: not yet. `gpu_memory_gb` is of one GPU,
-    by type, as far as this site's settings tell it."""
+    """The cluster. `at` is when Slurm last answered; null: not yet.
+
+    `gpu_memory_gb` is of one GPU, by type, as far as the settings name it.
+    """
 
     name: str
     notice: str | None
@@ -63,12 +67,12 @@ class ClusterOut(BaseModel):
 
 @router.get("/cluster")
 def cluster(_user: CurrentUser, parts: PartsDep) -> ClusterOut:
-    """Partitions, nodes, and GPUs by type; the presets of this site."""
+    """Return partitions, nodes, and GPUs by type, and the presets of this site."""
     return cluster_out(parts)
 
 
-def cluster_out(parts: Parts) -> ClusterOut:
-    """The cluster as the watcher saw it last: the same object for as long as nothing is new."""
+def cluster_out(parts: AppContext) -> ClusterOut:
+    """Return the cluster from the watcher's last data: the same object until the data changes."""
     cluster, stale_since = parts.watcher.cluster, parts.watcher.stale_since
     shown: ClusterOut = parts.cluster_out.of(
         cluster, stale_since, make=lambda: describe(cluster, parts.settings, stale_since)
@@ -79,7 +83,7 @@ def cluster_out(parts: Parts) -> ClusterOut:
 def describe(
     cluster: ClusterInfo | None, settings: Settings, stale_since: datetime | None
 ) -> ClusterOut:
-    """Slurm's figures as the API shows them."""
+    """Convert Slurm's data to its API form."""
     nodes = cluster.nodes if cluster else ()
     partitions = cluster.partitions if cluster else ()
     return ClusterOut(
@@ -87,26 +91,26 @@ def describe(
         notice=settings.notice,
         at=cluster.at if cluster else None,
         stale_since=stale_since,
-        partitions=[_partition(partition, nodes) for partition in partitions],
-        nodes=[_node(node) for node in nodes],
-        gpus=_gpus(nodes),
+        partitions=[_to_partition(partition, nodes) for partition in partitions],
+        nodes=[_to_node(node) for node in nodes],
+        gpus=_count_gpus(nodes),
         gpu_memory_gb=settings.gpu_memory_gb,
         presets=settings.presets,
     )
 
 
-def _partition(partition: PartitionInfo, nodes: Iterable[NodeInfo]) -> Partition:
+def _to_partition(partition: PartitionInfo, nodes: Iterable[NodeInfo]) -> Partition:
     return Partition(
         name=partition.name,
         default=partition.default,
         state=partition.state,
         max_time_minutes=partition.max_time_minutes,
         nodes=list(partition.nodes),
-        gpus=_gpus(node for node in nodes if partition.name in node.partitions),
+        gpus=_count_gpus(node for node in nodes if partition.name in node.partitions),
     )
 
 
-def _node(node: NodeInfo) -> Node:
+def _to_node(node: NodeInfo) -> Node:
     usable = takes_work(node.state)
     free_mb = max(0, node.memory_mb - node.memory_allocated_mb) if usable else 0
     return Node(
@@ -117,12 +121,12 @@ def _node(node: NodeInfo) -> Node:
         cpus_free=max(0, node.cpus - node.cpus_allocated) if usable else 0,
         memory_gb=round(node.memory_mb / MB_PER_GB, 1),
         memory_free_gb=round(free_mb / MB_PER_GB, 1),
-        gpus=_gpus([node]),
+        gpus=_count_gpus([node]),
         partitions=list(node.partitions),
     )
 
 
-def _gpus(nodes: Iterable[NodeInfo]) -> list[Gpus]:
+def _count_gpus(nodes: Iterable[NodeInfo]) -> list[Gpus]:
     total: dict[str, int] = {}
     free: dict[str, int] = {}
     for node in nodes:

@@ -1,7 +1,7 @@
-"""The cluster's nodes one by one: how each does, whose its GPUs are, and where it can be reached.
+"""Route of the cluster's nodes: state, GPU usage and addresses of each.
 
-From the watcher's last looks; asks Slurm nothing. Other people's names are for administrators and
-viewers, addresses for the roles that the settings name.
+From the watcher's last data; sends no request to Slurm. Other users' names are for administrators
+and viewers, addresses for the roles that the settings name.
 """
 
 from collections.abc import Iterable
@@ -11,29 +11,31 @@ from datetime import datetime
 from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
-from portal.api.deps import CurrentIdentity, CurrentUser, Identity, PartsDep
+from portal.config.settings import Settings
+from portal.context import AppContext
 from portal.models import Role
-from portal.parts import Parts
+from portal.services.auth.tokens import Scope
 from portal.services.cluster.conditions import Condition, condition, takes_work
 from portal.services.cluster.gpus import gpu_use, people
-from portal.services.cluster.node_table import Addresses
-from portal.services.cluster.overview import Look, look
-from portal.services.cluster.remembered import Remembered
-from portal.services.jobs.outside import printable, row_id
-from portal.services.login.tokens import Scope
-from portal.settings import Settings
-from spawner.model import ClusterInfo, JobInfo, NodeInfo
+from portal.services.cluster.identity_cache import Remembered
+from portal.services.cluster.node_table import TableAddresses
+from portal.services.cluster.snapshot import ClusterSnapshot, build_snapshot
+from portal.services.jobs.external_jobs import printable, row_id
+from portal.web.dependencies import CurrentIdentity, CurrentUser, Identity, PartsDep
+from spawner.slurm.model import ClusterInfo, JobInfo, NodeInfo
 
 router = APIRouter(prefix="/cluster/nodes", tags=["cluster"])
 
 MB_PER_GB = 1024
-NOBODY = ""
-"""No user's name: whoever is called so has nothing anywhere."""
+HIDDEN_USER = ""
+"""A username that no user has, for the view without any jobs of the caller's own."""
 
 
 class NodeGpus(BaseModel):
-    """GPUs of one type on a node; the parts add up to `total`. `unclear` are in use, but it isn't
-    known by whom; `out` are nobody's, on a node that takes no work."""
+    """GPUs of one type on a node; the parts add up to `total`.
+
+    `unclear` are in use by an unknown user; `out` are unused, on a node that accepts no jobs.
+    """
 
     type: str
     total: int
@@ -45,7 +47,7 @@ class NodeGpus(BaseModel):
 
 
 class MyJob(BaseModel):
-    """A session, job or TensorBoard of the caller's; `id` is the portal's, `job_id` Slurm's."""
+    """A session, job or TensorBoard of the caller; `id` is the portal's, `job_id` Slurm's."""
 
     id: str
     job_id: int
@@ -53,7 +55,7 @@ class MyJob(BaseModel):
 
 
 class NodeUser(BaseModel):
-    """Somebody with something on a node; `gpus` null: not known."""
+    """A user with jobs on a node; `gpus` null: unknown."""
 
     username: str
     jobs: int
@@ -61,7 +63,7 @@ class NodeUser(BaseModel):
 
 
 class NodeAddresses(BaseModel):
-    """From the operator's table; `in_band` is Slurm's own where that says none."""
+    """Addresses from the operator's table; `in_band` falls back to Slurm's own."""
 
     in_band: str | None
     infiniband: str | None
@@ -69,8 +71,12 @@ class NodeAddresses(BaseModel):
 
 
 class ClusterNode(BaseModel):
-    """`state` is Slurm's word, `condition` ours; `reason` why it is out of service, since `since`.
-    `users` is for administrators and viewers, `addresses` for whom the settings name; else null."""
+    """A node. `state` is Slurm's, `condition` ours; `reason` is why it is out of service, since
+    `since`.
+
+    `users` is for administrators and viewers, `addresses` for the roles in the settings; otherwise
+    null.
+    """
 
     name: str
     condition: Condition
@@ -91,8 +97,11 @@ class ClusterNode(BaseModel):
 
 
 class ClusterNodes(BaseModel):
-    """`at`: when Slurm last told of its nodes; null: not yet. `stale_since`: it doesn't answer.
-    `sees_users`, `sees_addresses`: whether the caller is shown these."""
+    """All nodes. `at`: when Slurm last reported its nodes; null: not yet. `stale_since`: since when
+    it has not answered.
+
+    `sees_users`, `sees_addresses`: whether the caller may see these.
+    """
 
     at: datetime | None
     stale_since: datetime | None
@@ -102,8 +111,8 @@ class ClusterNodes(BaseModel):
 
 
 @dataclass(frozen=True)
-class Eyes:
-    """Who looks, and what they may see."""
+class Viewer:
+    """The caller, and what they may see."""
 
     username: str
     users: bool
@@ -112,62 +121,69 @@ class Eyes:
 
 @router.get("", response_model=ClusterNodes)
 def cluster_nodes(_user: CurrentUser, who: CurrentIdentity, parts: PartsDep) -> Response:
-    """Every node, with what of it is the caller's."""
-    eyes = eyes_of(who, parts.settings)
+    """Return every node, with the caller's part of it."""
+    eyes = to_viewer(who, parts.settings)
     cluster = parts.watcher.cluster
     answer = ClusterNodes(
         at=cluster.at if cluster else None,
         stale_since=parts.watcher.stale_since,
         sees_users=eyes.users,
         sees_addresses=eyes.addresses,
-        nodes=_nodes(parts, cluster, eyes) if cluster else [],
+        nodes=_list_nodes(parts, cluster, eyes) if cluster else [],
     )
-    # in one go: FastAPI would look at 5,000 nodes twice
+    # Serialize directly: FastAPI would validate up to 5,000 nodes a second time.
     return Response(answer.model_dump_json(), media_type="application/json")
 
 
-def looked(parts: Parts) -> Look:
-    """What squeue's last answer means."""
+def looked(parts: AppContext) -> ClusterSnapshot:
+    """Return the summary of squeue's last answer."""
     jobs = parts.watcher.jobs
-    return parts.look.of(jobs, make=lambda: look(jobs))
+    return parts.look.of(jobs, make=lambda: build_snapshot(jobs))
 
 
-def _nodes(parts: Parts, cluster: ClusterInfo, eyes: Eyes) -> list[ClusterNode]:
-    """What a stranger sees is the same for all, so only the nodes with something of the caller's
-    are made for them alone."""
+def _list_nodes(parts: AppContext, cluster: ClusterInfo, eyes: Viewer) -> list[ClusterNode]:
+    """Return all nodes for this caller.
+
+    The view of a user without jobs is the same for all and is cached, so only the nodes with jobs
+    of the caller are built for each request.
+    """
     found, addresses = looked(parts), parts.node_table.nodes
 
     def strangers() -> list[ClusterNode]:
-        stranger = replace(eyes, username=NOBODY)
+        stranger = replace(eyes, username=HIDDEN_USER)
         jobs = found.on_node
-        return [_node(parts, node, jobs.get(node.name, ()), stranger) for node in cluster.nodes]
+        return [_to_node(parts, node, jobs.get(node.name, ()), stranger) for node in cluster.nodes]
 
     kept = parts.nodes_out.setdefault((eyes.users, eyes.addresses), Remembered())
     shown: list[ClusterNode] = kept.of(cluster, found, addresses, make=strangers)
     mine = found.nodes_of.get(eyes.username, frozenset())
     return [
-        _node(parts, node, found.on_node[node.name], eyes) if node.name in mine else stranger
+        _to_node(parts, node, found.on_node[node.name], eyes) if node.name in mine else stranger
         for node, stranger in zip(cluster.nodes, shown, strict=True)
     ]
 
 
-def eyes_of(who: Identity, settings: Settings) -> Eyes:
-    """What this caller may see; a token counts for an administrator's with that scope only."""
+def to_viewer(who: Identity, settings: Settings) -> Viewer:
+    """Return what this caller may see; a token has an administrator's view only with the admin
+    scope.
+    """
     with_all = who.token is None or Scope.ADMIN.value in who.token.scopes
     role = who.user.role if with_all else Role.USER
-    return Eyes(
+    return Viewer(
         username=who.user.username,
         users=role in {Role.ADMIN, Role.VIEWER},
         addresses=role in settings.node_addresses_for,
     )
 
 
-def my_job(parts: Parts, info: JobInfo) -> MyJob:
-    """One of the caller's; of an array's task the array's own page."""
+def my_job(parts: AppContext, info: JobInfo) -> MyJob:
+    """Return one of the caller's jobs; for an array task, the array's page."""
     return MyJob(id=info.uuid or row_id(parts, info), job_id=info.job_id, name=printable(info.name))
 
 
-def _node(parts: Parts, node: NodeInfo, jobs: tuple[JobInfo, ...], eyes: Eyes) -> ClusterNode:
+def _to_node(
+    parts: AppContext, node: NodeInfo, jobs: tuple[JobInfo, ...], eyes: Viewer
+) -> ClusterNode:
     usable = takes_work(node.state)
     free_mb = max(0, node.memory_mb - node.memory_allocated_mb) if usable else 0
     return ClusterNode(
@@ -185,12 +201,12 @@ def _node(parts: Parts, node: NodeInfo, jobs: tuple[JobInfo, ...], eyes: Eyes) -
         gpus=[NodeGpus(**vars(use)) for use in gpu_use(node, jobs, eyes.username)],
         mine=[my_job(parts, job) for job in jobs if job.user == eyes.username],
         jobs=len(jobs),
-        users=_users(node, jobs) if eyes.users else None,
-        addresses=_addresses(parts, node) if eyes.addresses else None,
+        users=_list_users(node, jobs) if eyes.users else None,
+        addresses=_find_addresses(parts, node) if eyes.addresses else None,
     )
 
 
-def _users(node: NodeInfo, jobs: Iterable[JobInfo]) -> list[NodeUser]:
+def _list_users(node: NodeInfo, jobs: Iterable[JobInfo]) -> list[NodeUser]:
     found = people(node, jobs)
     return [
         NodeUser(username=name, jobs=found[name].jobs, gpus=found[name].gpus)
@@ -198,10 +214,10 @@ def _users(node: NodeInfo, jobs: Iterable[JobInfo]) -> list[NodeUser]:
     ]
 
 
-def _addresses(parts: Parts, node: NodeInfo) -> NodeAddresses:
-    said = parts.node_table.nodes.get(node.name, Addresses())
+def _find_addresses(parts: AppContext, node: NodeInfo) -> NodeAddresses:
+    row = parts.node_table.nodes.get(node.name, TableAddresses())
     return NodeAddresses(
-        in_band=said.in_band or node.address or None,
-        infiniband=said.infiniband,
-        management=said.management,
+        in_band=row.in_band or node.address or None,
+        infiniband=row.infiniband,
+        management=row.management,
     )

@@ -1,6 +1,6 @@
-"""How long the queues are and where in them the caller stands; what lies ahead of the cluster.
+"""Routes of the queues, the caller's place in them, and reservations.
 
-From the watcher's last looks; asks Slurm nothing. Nobody else's jobs are told but by their number.
+From the watcher's last data; sends no request to Slurm. Other users' jobs appear only as counts.
 """
 
 from datetime import datetime
@@ -8,26 +8,29 @@ from datetime import datetime
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from portal.api.cluster_nodes import MyJob, eyes_of, looked, my_job
-from portal.api.deps import CurrentIdentity, CurrentUser, PartsDep
+from portal.api.cluster_nodes import MyJob, looked, my_job, to_viewer
+from portal.context import AppContext
 from portal.db import utcnow
-from portal.parts import Parts
-from portal.services.cluster.ahead import Ahead, ahead
-from portal.services.cluster.overview import Look, Queue, Waiting
-from spawner.model import PartitionInfo
-from spawner.reasons import explain_reason
+from portal.services.cluster.reservations import Ahead, ahead
+from portal.services.cluster.snapshot import ClusterSnapshot, Queue, Waiting
+from portal.web.dependencies import CurrentIdentity, CurrentUser, PartsDep
+from spawner.slurm.model import PartitionInfo
+from spawner.slurm.reasons import explain_reason
 
 router = APIRouter(prefix="/cluster", tags=["cluster"])
 
 MOST_MINE = 20
-# Reasons of Slurm's which are no more than the place. Of a job in several partitions Slurm tells
-# one reason, which may be another partition's.
-SAID_BY_PLACE = ("Priority", "Resources")
+# Slurm's reasons that mean no more than the place in the queue. For a job in several partitions
+# Slurm reports one reason, which may be another partition's.
+PLACE_REASONS = ("Priority", "Resources")
 
 
 class MyWaiting(MyJob):
-    """A job of the caller's that waits. `place` is about how it stands among those in line, 1 is
-    the next; null: it isn't in line, for `reason`. `tasks` of an array wait as one."""
+    """A pending job of the caller.
+
+    `place` is its approximate position in the queue, 1 is the next; null: it is not in the queue,
+    because of `reason`. `tasks` of an array count as one job.
+    """
 
     place: int | None
     tasks: int
@@ -36,9 +39,11 @@ class MyWaiting(MyJob):
 
 
 class PartitionQueue(BaseModel):
-    """Jobs of everybody's by their number, each task of an array counted: `in_line` wait for room,
-    `aside` for something else (on hold, a limit, another job). `mine` are those of the caller's
-    that wait, the first of `mine_waiting`."""
+    """The job counts of a partition over all users, with each array task counted.
+
+    `in_line` wait for resources, `aside` for something else (a hold, a limit, another job). `mine`
+    are the first of the caller's `mine_waiting` pending jobs.
+    """
 
     name: str
     default: bool
@@ -54,7 +59,7 @@ class PartitionQueue(BaseModel):
 
 
 class ClusterQueue(BaseModel):
-    """`at`: when Slurm was last asked for its jobs with success; null: not yet."""
+    """The queues. `at`: when Slurm last reported its jobs; null: not yet."""
 
     at: datetime | None
     stale_since: datetime | None
@@ -62,9 +67,12 @@ class ClusterQueue(BaseModel):
 
 
 class Reservation(BaseModel):
-    """Nodes that are kept from `start` to `end`: for maintenance, for the caller (`mine`), or for
-    others. `name` is what a job says to run in it, where that is the caller's to know; `kept_for`
-    (users and accounts) is for administrators and viewers. `all_nodes`: that is every node."""
+    """Nodes reserved from `start` to `end`: for maintenance, for the caller (`mine`), or for
+    others.
+
+    `name` is the reservation to name in a job, if the caller may know it; `kept_for` (users and
+    accounts) is for administrators and viewers. `all_nodes`: the reservation covers every node.
+    """
 
     start: datetime
     end: datetime
@@ -77,8 +85,10 @@ class Reservation(BaseModel):
 
 
 class Reservations(BaseModel):
-    """Those that are on or lie ahead, the next one first. `known`: Slurm has told them;
-    `stale_since`: when it last did, where it doesn't any more."""
+    """Current and future reservations, the next one first.
+
+    `known`: Slurm has reported them; `stale_since`: when it last did, if it no longer answers.
+    """
 
     known: bool
     stale_since: datetime | None
@@ -87,14 +97,14 @@ class Reservations(BaseModel):
 
 @router.get("/queue")
 def cluster_queue(user: CurrentUser, parts: PartsDep) -> ClusterQueue:
-    """The queue of each partition, and the caller's place in it."""
+    """Return the queue of each partition, and the caller's place in it."""
     watcher = parts.watcher
     look = looked(parts)
     return ClusterQueue(
         at=watcher.at,
         stale_since=watcher.stale_since,
         partitions=[
-            _partition(parts, partition, look, user.username)
+            _to_queue(parts, partition, look, user.username)
             for partition in (watcher.cluster.partitions if watcher.cluster else ())
         ],
     )
@@ -102,21 +112,23 @@ def cluster_queue(user: CurrentUser, parts: PartsDep) -> ClusterQueue:
 
 @router.get("/reservations")
 def cluster_reservations(user: CurrentUser, who: CurrentIdentity, parts: PartsDep) -> Reservations:
-    """Reservations and maintenance that are on or lie ahead."""
+    """Return current and future reservations and maintenance."""
     found = parts.watcher.reservations
     accounts = {account for account, _, _ in parts.books.of(user.username)}
-    sees_all = eyes_of(who, parts.settings).users
+    sees_all = to_viewer(who, parts.settings).users
     shown = ahead(found or (), utcnow(), user.username, accounts, sees_all)
     cluster = parts.watcher.cluster
     every = {node.name for node in cluster.nodes} if cluster else set()
     return Reservations(
         known=found is not None,
         stale_since=parts.watcher.reservations_stale_since,
-        items=[_reservation(one, every) for one in shown],
+        items=[_to_reservation(one, every) for one in shown],
     )
 
 
-def _partition(parts: Parts, partition: PartitionInfo, look: Look, username: str) -> PartitionQueue:
+def _to_queue(
+    parts: AppContext, partition: PartitionInfo, look: ClusterSnapshot, username: str
+) -> PartitionQueue:
     queue = look.queues.get(partition.name, Queue())
     mine = look.waiting.get(username, {}).get(partition.name, ())
     return PartitionQueue(
@@ -130,23 +142,23 @@ def _partition(parts: Parts, partition: PartitionInfo, look: Look, username: str
         aside=queue.aside,
         mine_running=look.running.get(username, {}).get(partition.name, 0),
         mine_waiting=sum(max(1, len(one.job.tasks)) for one in mine),
-        mine=[_waiting(parts, one) for one in mine[:MOST_MINE]],
+        mine=[_to_waiting(parts, one) for one in mine[:MOST_MINE]],
     )
 
 
-def _waiting(parts: Parts, one: Waiting) -> MyWaiting:
+def _to_waiting(parts: AppContext, one: Waiting) -> MyWaiting:
     why = explain_reason(one.job.reason)
-    said = one.ahead is not None and one.job.reason in SAID_BY_PLACE
+    explained_by_place = one.ahead is not None and one.job.reason in PLACE_REASONS
     return MyWaiting(
         **my_job(parts, one.job).model_dump(),
         place=None if one.ahead is None else one.ahead + 1,
         tasks=max(1, len(one.job.tasks)),
-        reason=why.text if why and not said else None,
+        reason=why.text if why and not explained_by_place else None,
         advice=why.advice if why else None,
     )
 
 
-def _reservation(one: Ahead, every: set[str]) -> Reservation:
+def _to_reservation(one: Ahead, every: set[str]) -> Reservation:
     return Reservation(
         start=one.start,
         end=one.end,

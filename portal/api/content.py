@@ -1,7 +1,7 @@
-"""How a browser gets into a content host: through the portal, with a code that is good once.
+"""Routes by which a browser logs in at a content host: through the portal, with a single-use code.
 
-content host, unknown browser ─► /content/open at the portal, which knows its cookie (or asks for
-a login) ─► /content/enter at the content host, which takes the code ─► where it wanted to go
+content host, unknown browser ─► /content/open at the portal, which reads its own cookie (or asks
+for a login) ─► /content/enter at the content host, which takes the code ─► the original page
 """
 
 from typing import Annotated
@@ -11,27 +11,27 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from portal import errors
-from portal.api.deps import Anyone, DatabaseDep, PeopleDep, SettingsDep
 from portal.api.gate import METHODS, page
-from portal.api.language import language_of
-from portal.api.side import (
+from portal.config.origins import ContentOrigins
+from portal.config.settings import Settings
+from portal.db import utcnow
+from portal.services.auth import content_logins, web_sessions
+from portal.services.tensorboards import access
+from portal.web.content_host import (
     ENTER,
     INSIDE,
     NOT_KEPT,
     OPEN,
-    begin,
     content_host,
     elsewhere,
     keep,
-    shown,
+    read_cookie,
+    redirect_to_login,
     to_login,
     wants_page,
 )
-from portal.content import ContentHosts
-from portal.db import utcnow
-from portal.services.login import content_logins, web_sessions
-from portal.services.tensorboards import viewers
-from portal.settings import Settings
+from portal.web.dependencies import Anyone, DatabaseDep, PeopleDep, SettingsDep
+from portal.web.language import language_of
 
 router = APIRouter(include_in_schema=False)
 
@@ -42,12 +42,16 @@ NOT_YOURS = "Only the person who started a session can open it. Are you logged i
 USED = "The link that opens it was used before, was too old, or came from another browser."
 
 
-def _hosts(request: Request, settings: Settings, *, at_content: bool) -> ContentHosts:
-    """The content hosts, where there are any and this is (not) one of them; else NotFound."""
-    hosts = settings.content
-    if hosts is None or (content_host(request, settings) is not None) is not at_content:
+def _require_origins(request: Request, settings: Settings, *, at_content: bool) -> ContentOrigins:
+    """Return the content origins if this request's host is (or is not) a content host, as
+    `at_content` demands.
+
+    Raises NotFound otherwise, or without content hosts.
+    """
+    origins = settings.content
+    if origins is None or (content_host(request, settings) is not None) is not at_content:
         raise errors.NotFound
-    return hosts
+    return origins
 
 
 @router.get(OPEN, dependencies=[Anyone])
@@ -60,17 +64,22 @@ async def open_content(
     state: Hash,
     back: Next,
 ) -> Response:
-    """At the portal: a code for that content host, for whom the portal's own cookie is."""
-    hosts = _hosts(request, settings, at_content=False)
-    found = hosts.here(host)
+    """Redirect from the portal to a content host with a code for the session of the portal's
+    cookie.
+    """
+    origins = _require_origins(request, settings, at_content=False)
+    found = origins.here(host)
     if found is None or not INSIDE.fullmatch(back) or not wants_page(request):
         raise errors.NotFound
-    token, _ = shown(request, settings)
+    token, _ = read_cookie(request, settings)
     session = await web_sessions.resume(database, settings, token)
     if session is None:
         return to_login(request, settings)
-    _, board = await viewers.look(database, settings, people, token, _board_of(back))
+    _, board = await access.load_access(
+        database, settings, people, token, _parse_tensorboard_id(back)
+    )
     theirs = {session.user.username, *([board.owner] if board else [])}
+    hosts = origins.notebooks if origins.is_notebook(found) else origins.tensorboards
     if found not in {hosts.host_of(name) for name in theirs}:
         language = await language_of(request, database, session.user_id)
         return page("This belongs to somebody else", [NOT_YOURS], language, status=403)
@@ -83,8 +92,10 @@ async def open_content(
     )
 
 
-def _board_of(path: str) -> str:
-    """The TensorBoard that a path leads to, which may be another's; "" for none."""
+def _parse_tensorboard_id(path: str) -> str:
+    """Return the id of the TensorBoard that a path leads to, which another user may own; "" for
+    none.
+    """
     parts = path.split("/")
     return parts[2] if parts[1] == "tensorboard" else ""
 
@@ -93,9 +104,9 @@ def _board_of(path: str) -> str:
 async def enter(
     request: Request, database: DatabaseDep, settings: SettingsDep, code: Short, back: Next = "/"
 ) -> Response:
-    """At a content host: a code that this browser was sent for becomes the cookie of this host."""
-    _hosts(request, settings, at_content=True)
-    token, host = shown(request, settings)
+    """Exchange a code that this browser was sent for to a cookie of this content host."""
+    _require_origins(request, settings, at_content=True)
+    token, host = read_cookie(request, settings)
     if host is None or not INSIDE.fullmatch(back):
         raise errors.NotFound
     state = request.cookies.get(settings.entry_cookie, "")
@@ -104,10 +115,10 @@ async def enter(
         token, session = entered
         answer = RedirectResponse(back, status_code=303, headers=NOT_KEPT)
         left = int((session.expires_at - utcnow()).total_seconds())
-        keep(answer, settings, settings.content_cookie, token, left)
+        keep(answer, settings, settings.cookie_at(host), token, left)
         return answer
     if await web_sessions.resume_at(database, settings, token, host, touch=False) is not None:
-        # another tab was faster
+        # another tab has already exchanged a code
         return RedirectResponse(back, status_code=303, headers=NOT_KEPT)
     language = await language_of(request, database, None)
     again = (back, "Try again")
@@ -116,21 +127,21 @@ async def enter(
 
 @router.get("/content/begin", dependencies=[Anyone])
 async def begin_content(request: Request, settings: SettingsDep, back: Next = "/") -> Response:
-    """At a content host: where the hub sends a browser that it doesn't know."""
-    _hosts(request, settings, at_content=True)
+    """Start the login at a content host, where the hub sends an unknown browser."""
+    _require_origins(request, settings, at_content=True)
     host = content_host(request, settings)
     if host is None or not INSIDE.fullmatch(back):
         raise errors.NotFound
-    return begin(request, settings, host, back)
+    return redirect_to_login(request, settings, host, back)
 
 
 @router.api_route("/hub/{path:path}", methods=METHODS, dependencies=[Anyone])
 async def hub_elsewhere(request: Request, database: DatabaseDep, settings: SettingsDep) -> Response:
-    """At the portal, an old address of the hub's: its pages are at one's content host."""
-    hosts = _hosts(request, settings, at_content=False)
+    """Redirect an old address of the hub at the portal to the user's content host."""
+    hosts = _require_origins(request, settings, at_content=False).notebooks
     if not hosts.by_person:
         return elsewhere(request, hosts.origin_of(""))
-    token, _ = shown(request, settings)
+    token, _ = read_cookie(request, settings)
     session = await web_sessions.resume(database, settings, token, touch=False)
     if session is None and wants_page(request):
         return to_login(request, settings)

@@ -1,24 +1,29 @@
-"""Where code can run: the catalog's environments, and whether each can be used now."""
+"""Routes of the catalog's environments, with their availability."""
 
 from dataclasses import asdict
 
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from portal.api.deps import CurrentUser, PartsDep
-from portal.api.views import ResourcesOut
-from portal.parts import Parts
+from portal.api.session_schemas import ResourcesOut
+from portal.context import AppContext
 from portal.services.catalog.available import availability
 from portal.services.sessions import starters
-from spawner.catalog import Environment, Gpu
-from spawner.runtimes import Kind
+from portal.web.dependencies import CurrentUser, PartsDep
+from spawner.catalog.environment import Environment, Gpu
+from spawner.containers.image_packages import is_cpu_build, normal
+from spawner.containers.runtimes import Kind
 
 router = APIRouter(tags=["environments"])
 
 
 class EnvironmentOut(BaseModel):
-    """One environment; `default_resources` is what a session in it gets unless it asks. `starters`
-    are notebooks that a session can begin with, by their file names."""
+    """An environment.
+
+    `default_resources` are the resources of a session in it unless the request names others.
+    `starters` are file names of notebooks that a session can begin with. `versions` are the
+    versions of `packages` as far as they are known from the image; a `cpu_build` cannot use a GPU.
+    """
 
     name: str
     title: str
@@ -32,6 +37,8 @@ class EnvironmentOut(BaseModel):
     min_driver: str | None
     kernel: bool
     packages: list[str]
+    versions: dict[str, str]
+    cpu_build: bool
     available: bool
     unavailable_reason: str | None
     default_resources: ResourcesOut
@@ -44,14 +51,15 @@ class Environments(BaseModel):
 
 @router.get("/environments")
 def environments(_user: CurrentUser, parts: PartsDep) -> Environments:
-    """All environments of this site, in the order of their names."""
+    """Return all environments of this site, sorted by name."""
     found = parts.catalog.environments.values()
     return Environments(items=[environment_out(parts, environment) for environment in found])
 
 
-def environment_out(parts: Parts, environment: Environment) -> EnvironmentOut:
-    """One environment, looked at now: its image may have come or gone."""
+def environment_out(parts: AppContext, environment: Environment) -> EnvironmentOut:
+    """Return one environment, checked now: its image may have appeared or disappeared."""
     available, reason = availability(parts, environment)
+    versions = environment.runtime.versions()
     return EnvironmentOut(
         name=environment.name,
         title=environment.title,
@@ -65,8 +73,14 @@ def environment_out(parts: Parts, environment: Environment) -> EnvironmentOut:
         min_driver=environment.min_driver,
         kernel=environment.kernel,
         packages=list(environment.packages),
+        versions={
+            name: versions[normal(name)]
+            for name in environment.packages
+            if normal(name) in versions
+        },
+        cpu_build=is_cpu_build(versions),
         available=available,
         unavailable_reason=reason,
         default_resources=ResourcesOut(**asdict(environment.resources())),
-        starters=starters.of_environment(parts, environment.name),
+        starters=starters.list_starters(parts, environment.name),
     )

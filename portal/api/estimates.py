@@ -1,4 +1,4 @@
-"""When a job would start, before it is submitted."""
+"""Route of start time estimates for jobs that are not yet submitted."""
 
 from datetime import datetime
 from typing import Annotated
@@ -6,16 +6,18 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import JobsUser, PartsDep
-from portal.api.views import JobResourcesIn, ResourcesOut
+from portal.api.session_schemas import JobResourcesIn, ResourcesOut
 from portal.services.jobs import estimates
+from portal.web.dependencies import JobsUser, PartsDep
 
 router = APIRouter(tags=["estimates"])
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class EstimateIn(BaseModel):
-    """Resources; what they leave out comes from the template or environment, if one is named."""
+    """The resources of a job; omitted ones come from the template or environment, if one is
+    named.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -25,7 +27,7 @@ class EstimateIn(BaseModel):
 
 
 class AlternativeOut(BaseModel):
-    """Something cheaper, and when that would start."""
+    """A smaller request, and its estimated start."""
 
     title: str
     resources: ResourcesOut
@@ -33,8 +35,11 @@ class AlternativeOut(BaseModel):
 
 
 class EstimateOut(BaseModel):
-    """Slurm's own forecast. `start_at` is null when Slurm can't say; `certain` is false where
-    limits may hold the job that the forecast doesn't know; `note` says so in a sentence."""
+    """Slurm's own forecast.
+
+    `start_at` is null if Slurm has none; `certain` is false if limits that the forecast does not
+    include may hold the job; `note` explains it in a sentence.
+    """
 
     start_at: datetime | None
     seconds: int | None
@@ -45,8 +50,11 @@ class EstimateOut(BaseModel):
 
 @router.post("/estimates")
 async def estimate(body: EstimateIn, user: JobsUser, parts: PartsDep) -> EstimateOut:
-    """When a job with these resources would start, were it submitted now. Answers are kept for
-    half a minute, and Slurm is asked only so often (429 with Retry-After)."""
+    """Return when a job with these resources would start if it were submitted now.
+
+    Answers are cached for half a minute, and the rate of requests to Slurm is limited (429 with
+    Retry-After).
+    """
     found = await estimates.estimate(
         parts, user, body.resources.model_dump(), body.template, body.environment
     )

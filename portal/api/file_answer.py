@@ -1,8 +1,8 @@
-"""A file or an archive on its way to a browser: which part of it, under which headers, and how its
-stream ends when the browser, the login or the file goes.
+"""The response with a file or an archive: its range, its headers, and its end when the browser, the
+login or the file goes away.
 
-Whatever a file holds, nothing of it is ever a page of ours: it is always an attachment, of no type
-that a browser would run, under a policy that would let it do nothing.
+The content of a file is never rendered as a page of the portal: it is always an attachment, of a
+type that browsers do not execute, under a policy that would allow it nothing.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ import structlog
 from fastapi import Response
 
 from spawner.errors import SpawnerError
-from spawner.filenames import meant, readable
+from spawner.launcher.file_names import from_text, readable
 
 log = structlog.get_logger(__name__)
 
@@ -33,18 +33,18 @@ CONFINED = {
 }
 OCTETS = "application/octet-stream"
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
-_PLAIN = re.compile(r"[^ !#-$&-\[\]-~]")
+_UNSAFE = re.compile(r"[^ !#-$&-\[\]-~]")
 
 
 def disposition(name: str) -> str:
-    """Content-Disposition (RFC 6266) for a name as pages have it."""
-    text = readable(meant(name))
-    return f"attachment; filename=\"{_PLAIN.sub('_', text)}\"; filename*=UTF-8''{quote(text, '')}"
+    """Return Content-Disposition (RFC 6266) for a name in its form for pages."""
+    text = readable(from_text(name))
+    return f"attachment; filename=\"{_UNSAFE.sub('_', text)}\"; filename*=UTF-8''{quote(text, '')}"
 
 
 @dataclass(frozen=True)
-class Part:
-    """What of a file is sent: `length` bytes from `offset`, of `size`."""
+class ByteRange:
+    """The part of a file that is sent: `length` bytes from `offset`, of `size`."""
 
     status: int
     offset: int
@@ -62,38 +62,42 @@ class Part:
         return found
 
 
-def part_wanted(headers: Mapping[str, str], size: int, etag: str, modified_at: datetime) -> Part:
-    """What Range, If-Range and If-None-Match ask for (RFC 9110, 13 and 14). Of several ranges the
-    whole file is sent."""
-    if _matches(headers.get("if-none-match", ""), etag):
-        return Part(304, 0, 0, size)
+def parse_range(
+    headers: Mapping[str, str], size: int, etag: str, modified_at: datetime
+) -> ByteRange:
+    """Return the part that Range, If-Range and If-None-Match request (RFC 9110, 13 and 14).
+
+    For several ranges the whole file is sent.
+    """
+    if _matches_etag(headers.get("if-none-match", ""), etag):
+        return ByteRange(304, 0, 0, size)
     wanted = _RANGE.fullmatch(headers.get("range", "").strip())
-    if wanted is None or not _still(headers.get("if-range"), etag, modified_at):
-        return Part(200, 0, size, size)
+    if wanted is None or not _is_unchanged(headers.get("if-range"), etag, modified_at):
+        return ByteRange(200, 0, size, size)
     first, last = (int(text[:20]) if text else None for text in wanted.groups())
-    return _range(first, last, size)
+    return _select_range(first, last, size)
 
 
-def _range(first: int | None, last: int | None, size: int) -> Part:
+def _select_range(first: int | None, last: int | None, size: int) -> ByteRange:
     if first is None and last is None:
-        return Part(200, 0, size, size)
-    if first is None:  # so many bytes at the end
+        return ByteRange(200, 0, size, size)
+    if first is None:  # a number of bytes at the end
         first, last = max(0, size - (last or 0)), None
     last = size - 1 if last is None else min(last, size - 1)
     if first >= size:
-        return Part(416, 0, 0, size)
-    if last < first:  # it makes no sense
-        return Part(200, 0, size, size)
-    return Part(206, first, last - first + 1, size)
+        return ByteRange(416, 0, 0, size)
+    if last < first:  # an invalid range
+        return ByteRange(200, 0, size, size)
+    return ByteRange(206, first, last - first + 1, size)
 
 
-def _matches(wanted: str, etag: str) -> bool:
+def _matches_etag(wanted: str, etag: str) -> bool:
     tags = {tag.strip().removeprefix("W/") for tag in wanted.split(",")}
     return etag in tags or wanted.strip() == "*"
 
 
-def _still(wanted: str | None, etag: str, modified_at: datetime) -> bool:
-    """Whether a part still belongs to what the browser has of the file."""
+def _is_unchanged(wanted: str | None, etag: str, modified_at: datetime) -> bool:
+    """Return whether the file is still the version of which the browser has a part."""
     if wanted is None:
         return True
     if wanted.startswith('"'):
@@ -109,10 +113,12 @@ def last_modified(modified_at: datetime) -> str:
 
 
 class Streamed(Response):
-    """Sends pieces as they come, and closes `held` whatever happens.
+    """A response that sends pieces as they arrive, and closes `held` in any case.
 
-    It ends early, and the connection with it, when the browser goes, when `still_open` says no, or
-    when the launcher can't go on: nobody takes what came for the whole."""
+    It ends early, and the connection with it, when the browser disconnects, when `still_open`
+    returns false, or when the launcher fails: then the client cannot mistake the received part for
+    the whole.
+    """
 
     def __init__(
         self,
@@ -131,7 +137,7 @@ class Streamed(Response):
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         sending = asyncio.ensure_future(self._send(send))
-        watching = asyncio.ensure_future(_gone(receive))
+        watching = asyncio.ensure_future(_wait_for_disconnect(receive))
         try:
             await asyncio.wait({sending, watching}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -147,14 +153,14 @@ class Streamed(Response):
         await send({**start, "headers": self.raw_headers})
         if self._pieces is not None:
             try:
-                if not await self._all(self._pieces, send):
+                if not await self._send_pieces(self._pieces, send):
                     return
             except SpawnerError as error:
                 log.info("a download ended early", cause=error.message[:300])
                 return
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _all(self, pieces: AsyncGenerator[bytes], send: Any) -> bool:
+    async def _send_pieces(self, pieces: AsyncGenerator[bytes], send: Any) -> bool:
         asked_s = time.monotonic()
         async with aclosing(pieces):
             async for piece in pieces:
@@ -166,7 +172,7 @@ class Streamed(Response):
         return True
 
 
-async def _gone(receive: Any) -> None:
-    """Return when the browser has gone."""
+async def _wait_for_disconnect(receive: Any) -> None:
+    """Return when the browser has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,6 +1,6 @@
-"""What files hold: previews as data, images, text to edit, downloads and archives.
+"""Routes of file contents: previews as data, images, text for editing, downloads and archives.
 
-Nothing is sent as HTML, and nothing that a browser could run: see file_answer.py.
+Nothing is sent as HTML or as another type that a browser executes: see file_answer.py.
 """
 
 from contextlib import AsyncExitStack
@@ -10,21 +10,21 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import CurrentIdentity, FilesDep, FilesUser, PartsDep, still_open
 from portal.api.file_answer import (
     CONFINED,
     OCTETS,
     Streamed,
     disposition,
     last_modified,
-    part_wanted,
+    parse_range,
 )
-from portal.api.file_views import EntryOut, Path, RootName, entry_out
+from portal.api.file_schemas import EntryOut, Path, RootName, entry_out
 from portal.api.files import PathQuery, Root, folder_of
-from portal.services.files import looking
-from portal.services.files.roots import Place, checked, explaining
-from spawner.file_agents import archive_pieces, file_pieces
-from spawner.filenames import meant
+from portal.services.files import listing
+from portal.services.files.roots import FileLocation, checked, explaining
+from portal.web.dependencies import CurrentIdentity, FilesDep, FilesUser, PartsDep, still_open
+from spawner.launcher.file_names import from_text
+from spawner.launcher.file_pool import archive_pieces, file_pieces
 
 router = APIRouter(tags=["files"])
 ANY_BYTES: dict[int | str, dict[str, Any]] = {
@@ -33,7 +33,7 @@ ANY_BYTES: dict[int | str, dict[str, Any]] = {
 
 
 class TableOut(BaseModel):
-    """The first rows of a delimited file; `columns` are numbers if it names none."""
+    """The first rows of a delimited file; `columns` are numbers if the file has no header."""
 
     delimiter: str
     has_header: bool
@@ -52,7 +52,7 @@ class CellOutputOut(BaseModel):
 
 
 class CellOut(BaseModel):
-    """One cell of a notebook; `source` is text, Markdown's too."""
+    """A notebook cell; `source` is text, also for Markdown."""
 
     kind: Literal["markdown", "code", "raw"]
     source: str
@@ -61,7 +61,7 @@ class CellOut(BaseModel):
 
 
 class NotebookPreview(BaseModel):
-    """A notebook as data; `truncated` if something was left out for its size."""
+    """A notebook as data; `truncated` if something was left out because of its size."""
 
     language: str | None
     cells: list[CellOut]
@@ -69,8 +69,11 @@ class NotebookPreview(BaseModel):
 
 
 class PreviewOut(BaseModel):
-    """What of a file can be shown. An image is fetched from `/files/image`; of a table and of text
-    the beginning is here. `truncated`: the file goes on."""
+    """A preview of a file.
+
+    An image is fetched from `/files/image`; of a table and of text this is the beginning.
+    `truncated`: the file is longer.
+    """
 
     kind: Literal["empty", "text", "csv", "image", "notebook", "binary"]
     size_bytes: int
@@ -84,7 +87,7 @@ class PreviewOut(BaseModel):
 
 
 class TextOut(BaseModel):
-    """All of a text file; `version` belongs into the request that saves it."""
+    """A whole text file; the request that saves it must include `version`."""
 
     text: str
     encoding: str
@@ -93,31 +96,33 @@ class TextOut(BaseModel):
 
 
 class TextIn(BaseModel):
-    """A text file's new content. `version` is that of the text which was edited; null: there is no
-    such file yet."""
+    """A text file's new content.
+
+    `version` is of the text that was edited; null: the file does not exist yet.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     root: RootName
     path: Path
-    text: Annotated[str, Field(max_length=looking.MAX_TEXT_BYTES)]
+    text: Annotated[str, Field(max_length=listing.MAX_TEXT_BYTES)]
     encoding: Literal["utf-8", "utf-8-sig", "utf-16-le", "utf-16-be", "latin-1"] = "utf-8"
     version: Annotated[str, Field(max_length=100)] | None = None
 
 
 @router.get("/files/preview")
 async def preview_file(user: FilesUser, files: FilesDep, root: Root, path: PathQuery) -> PreviewOut:
-    """What a file is, and its beginning as far as it can be shown."""
+    """Return a file's type, and its beginning as far as it can be shown."""
     place = await files.place(user.username, root, path)
-    piece, found = await looking.preview(files, user.username, place)
+    piece, found = await listing.preview(files, user.username, place)
     return PreviewOut(size_bytes=piece.size_bytes, version=piece.version, **found)
 
 
 @router.get("/files/text")
 async def file_text(user: FilesUser, files: FilesDep, root: Root, path: PathQuery) -> TextOut:
-    """A text file to be edited. 413 for a large one, 422 `not-a-file` for what is no text."""
+    """Return a text file for editing. 413 for a large one, 422 `not-a-file` if it is not text."""
     place = await files.place(user.username, root, path)
-    piece, found = await looking.text(files, user.username, place)
+    piece, found = await listing.text(files, user.username, place)
     return TextOut(
         text=found.text,
         encoding=found.encoding,
@@ -128,10 +133,13 @@ async def file_text(user: FilesUser, files: FilesDep, root: Root, path: PathQuer
 
 @router.put("/files/text")
 async def save_file_text(body: TextIn, user: FilesUser, files: FilesDep) -> EntryOut:
-    """Save a text file, whole or not at all. If it was changed elsewhere since: 409 `file-changed`
-    with the `version` that it has now; send that one to replace it nevertheless."""
+    """Save a text file atomically.
+
+    If it was changed elsewhere since: 409 `file-changed` with its current `version`; send that one
+    to replace it anyway.
+    """
     place = await files.place(user.username, body.root, body.path)
-    saved = await looking.save_text(
+    saved = await listing.save_text(
         files, user.username, place, body.text, body.encoding, body.version
     )
     return entry_out(saved, folder_of(body.path))
@@ -147,11 +155,14 @@ async def file_image(
     root: Root,
     path: PathQuery,
 ) -> Streamed:
-    """An image to be shown in a page: PNG, JPEG, GIF or WebP by its first bytes, nothing else."""
+    """Return an image for display in a page:
+
+    PNG, JPEG, GIF or WebP by its first bytes, nothing else.
+    """
     place = await files.place(user.username, root, path)
-    kind = await looking.image_type(files, user.username, place)
+    kind = await listing.image_type(files, user.username, place)
     goes_on = partial(still_open, parts.db, parts.settings, who)
-    return await _file(request, files, user.username, place, kind, goes_on)
+    return await _stream_file(request, files, user.username, place, kind, goes_on)
 
 
 @router.get("/files/download", responses=ANY_BYTES)
@@ -164,21 +175,21 @@ async def download_file(
     root: Root,
     path: PathQuery,
 ) -> Streamed:
-    """A file. `Range` with `If-Range` gets the rest of one that was cut off."""
+    """Download a file. `Range` with `If-Range` resumes an interrupted download."""
     place = await files.place(user.username, root, path)
     goes_on = partial(still_open, parts.db, parts.settings, who)
-    return await _file(request, files, user.username, place, OCTETS, goes_on)
+    return await _stream_file(request, files, user.username, place, OCTETS, goes_on)
 
 
-async def _file(
-    request: Request, files: FilesDep, username: str, place: Place, kind: str, goes_on: Any
+async def _stream_file(
+    request: Request, files: FilesDep, username: str, place: FileLocation, kind: str, goes_on: Any
 ) -> Streamed:
     async with AsyncExitStack() as stack:
         channel = await stack.enter_async_context(files.stream(username, place.root))
         with explaining():
             opened = await files.pool(place.root).open(channel, place.asked)
         etag = f'"{opened.version}"'
-        part = part_wanted(request.headers, opened.size_bytes, etag, opened.modified_at)
+        part = parse_range(request.headers, opened.size_bytes, etag, opened.modified_at)
         headers = {
             **CONFINED,
             **part.headers,
@@ -203,16 +214,19 @@ async def download_archive(
     name: Annotated[list[str], Query(max_length=200)] = [],  # noqa: B006 - never changed
     archive: Annotated[Literal["zip", "tar"], Query(alias="format")] = "zip",
 ) -> Streamed:
-    """A folder, or some of its entries by `name`, as one file that is made while it is sent. What
-    can't be read is listed in a LEFT-OUT.txt at its end; a zip holds no links."""
+    """Download a folder, or some of its entries by `name`, as one file that is generated while it
+    is sent.
+
+    Unreadable entries are listed in a LEFT-OUT.txt at its end; a zip contains no links.
+    """
     place = await files.place(user.username, root, path)
-    names = [meant(checked(one, "name")) for one in name]
+    names = [from_text(checked(one, "name")) for one in name]
     shown = name[0] if len(name) == 1 else place.name
     if not names and path:
-        names = [meant(place.name)]
+        names = [from_text(place.name)]
         place = await files.place(user.username, root, folder_of(path))
     elif not names:
-        names = [meant(entry) for entry in await looking.names(files, user.username, place)]
+        names = [from_text(entry) for entry in await listing.names(files, user.username, place)]
     async with AsyncExitStack() as stack:
         channel = await stack.enter_async_context(files.stream(user.username, place.root))
         pieces = archive_pieces(channel, place.asked, names, archive)
@@ -225,10 +239,10 @@ async def download_archive(
         "Content-Disposition": disposition(f"{shown}.{archive}"),
     }
     goes_on = partial(still_open, parts.db, parts.settings, who)
-    return Streamed(_with(first, pieces), held, goes_on, status_code=200, headers=headers)
+    return Streamed(_prepend(first, pieces), held, goes_on, status_code=200, headers=headers)
 
 
-async def _with(first: bytes, rest: Any) -> Any:
+async def _prepend(first: bytes, rest: Any) -> Any:
     yield first
     async for piece in rest:
         yield piece

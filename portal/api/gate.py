@@ -1,7 +1,8 @@
-"""The front door's question, and the page for a session that can't be entered.
+"""The gate: authorization of requests that nginx proxies to sessions, and the page for a session
+that cannot be opened.
 
-nginx asks `/internal/gate` before it lets a request through to a node, and sends to the portal
-what may not go there: for those paths the portal says why, in a page or a problem document.
+nginx requests `/internal/gate` before it proxies a request to a node, and sends refused ones to the
+portal: for those paths the portal responds with the reason, as a page or a problem document.
 """
 
 import asyncio
@@ -15,37 +16,44 @@ from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import HTMLResponse
 
 from portal import errors
-from portal.api.deps import Anyone, DatabaseDep, LoopbackOnly, SettingsDep
-from portal.api.language import language_of
-from portal.api.side import CONTENT_HOST, at_portal, elsewhere, shown, to_login, wants_page
+from portal.i18n.translation import TAGS, Language, translate
 from portal.models import JobState, Session
-from portal.said import TAGS, Language, said
-from portal.services.login import web_sessions
+from portal.services.auth import web_sessions
 from portal.services.sessions.gate import (
-    Answer,
-    Live,
+    GateAnswer,
+    LiveSession,
     decide,
     host_port,
     keep,
-    look,
+    load_gate_row,
     newest,
     portal_address,
 )
-from spawner.model import Outcome
+from portal.web.content_host import (
+    CONTENT_HOST,
+    at_portal,
+    elsewhere,
+    read_cookie,
+    to_login,
+    wants_page,
+)
+from portal.web.dependencies import Anyone, DatabaseDep, LoopbackOnly, SettingsDep
+from portal.web.language import language_of
+from spawner.slurm.model import Outcome
 
 router = APIRouter(include_in_schema=False)
 
-# While the portal is away nginx goes on with an answer for so long. Short enough that a port which
-# a session gave up is hardly anyone else's by then; long enough for an upgrade.
+# While the portal is down, nginx keeps using a cached answer for this long. It is short enough that
+# a port freed by a session is rarely reused by another user, and long enough for an upgrade.
 FRESH_S = 3
 STALE_IF_AWAY_S = 600
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors {frames}"
 
 Link = tuple[str, str]
-"""An address of ours and its words."""
+"""A path of the portal and its label."""
 HOME: Link = ("/", "Go to the portal")
-REFUSALS = {Answer.LOGIN: 401, Answer.REFUSED: 403}
+REFUSALS = {GateAnswer.LOGIN: 401, GateAnswer.REFUSED: 403}
 CACHED = {"Cache-Control": f"max-age={FRESH_S}"}
 
 
@@ -57,23 +65,25 @@ async def gate(
     owner: Annotated[str, Header(alias="X-Owner")],
     server: Annotated[str, Header(alias="X-Server")],
 ) -> Response:
-    """204 with `X-Target`, 401 or 403; the headers say how long nginx may keep it. To a target that
-    has an `X-Target-Name` it speaks TLS, and only if that is the name in its certificate."""
-    hosts = settings.content
+    """Return 204 with `X-Target`, 401 or 403; the headers limit for how long nginx may cache it.
+
+    nginx speaks TLS to a target with an `X-Target-Name`, and only if its certificate has that name.
+    """
+    hosts = settings.content.notebooks if settings.content else None
     host = hosts.here(request.headers.get(CONTENT_HOST, "")) if hosts else None
     if hosts and host != hosts.host_of(owner):
-        return Response(status_code=REFUSALS[Answer.REFUSED], headers=CACHED)
-    name = settings.content_cookie if hosts else settings.cookie_name
-    token = request.cookies.get(name, "")
-    login, live = await look(database, settings, token, server, host)
-    # Work in a notebook is work: it keeps the web session alive, up to its fixed end.
+        return Response(status_code=REFUSALS[GateAnswer.REFUSED], headers=CACHED)
+    token = request.cookies.get(settings.cookie_at(host), "")
+    login, live = await load_gate_row(database, settings, token, server, host)
+    # Requests to a notebook count as activity: they keep the web session alive, up to its fixed
+    # end.
     if login is not None and not await keep(database, settings, token, login, host):
         login = None
     decision = decide(login.username if login else None, owner, server, live)
     if decision.answer in REFUSALS:
         return Response(status_code=REFUSALS[decision.answer], headers=CACHED)
-    if decision.answer is Answer.AWAY:
-        # Kept for no time at all, or a session would be ready and the page not know.
+    if decision.answer is GateAnswer.AWAY:
+        # Not cached at all: otherwise the page would not notice that the session has become ready.
         here = {"X-Target": portal_address(settings), "X-Accel-Expires": "0"}
         return Response(status_code=204, headers=here)
     target = host_port(await address_of(decision.host), decision.port)
@@ -85,7 +95,10 @@ async def gate(
 
 
 async def address_of(host: str) -> str:
-    """A node's address; nginx resolves no names. Raises Unavailable when nobody knows it."""
+    """Return a node's address, because nginx resolves no names.
+
+    Raises Unavailable if it is unknown.
+    """
     try:
         return str(ipaddress.ip_address(host))
     except ValueError:
@@ -105,30 +118,31 @@ async def not_entered(
     owner: str,
     server: str,
 ) -> Response:
-    """Why this session can't be entered: log in, it is another's, it isn't running, or it is at
-    another host."""
-    token, host = shown(request, settings)
-    if settings.content and host != settings.content.host_of(owner):
-        return elsewhere(request, settings.content.origin_of(owner))
+    """Respond with the reason why this session cannot be opened: no login, another user's session,
+    not running, or on another host.
+    """
+    token, host = read_cookie(request, settings)
+    if settings.content and host != settings.content.notebooks.host_of(owner):
+        return elsewhere(request, settings.content.notebooks.origin_of(owner))
     caller = await web_sessions.resume_at(database, settings, token, host, touch=False)
     username = caller.user.username if caller else None
     session = await newest(database, owner, server) if username == owner else None
-    answer = decide(username, owner, server, Live.of(session)).answer
+    answer = decide(username, owner, server, LiveSession.of(session)).answer
     if wants_page(request):
-        if answer is Answer.LOGIN:
+        if answer is GateAnswer.LOGIN:
             return to_login(request, settings)
         user_id = caller.user_id if caller else None
         language = await language_of(request, database, user_id)
-        return _page_for(answer, session, language, at_portal(settings, host, ""))
-    raise _problem_for(answer, session)
+        return _render_page(answer, session, language, at_portal(settings, host, ""))
+    raise _to_problem(answer, session)
 
 
-def _problem_for(answer: Answer, session: Session | None) -> errors.PortalError:
-    if answer is Answer.LOGIN:
+def _to_problem(answer: GateAnswer, session: Session | None) -> errors.PortalError:
+    if answer is GateAnswer.LOGIN:
         return errors.LoginRequired()
-    if answer is Answer.REFUSED:
+    if answer is GateAnswer.REFUSED:
         return errors.Forbidden("This session belongs to somebody else.")
-    if answer is Answer.ENTER:
+    if answer is GateAnswer.ENTER:
         return errors.Unavailable(
             "The session has just become ready. Please try again.", headers={"Retry-After": "1"}
         )
@@ -136,14 +150,19 @@ def _problem_for(answer: Answer, session: Session | None) -> errors.PortalError:
     return errors.NotRunning(" ".join((f"{title}.", *sentences)))
 
 
-def _page_for(answer: Answer, session: Session | None, language: Language, portal: str) -> Response:
-    """`portal` is what an address of the portal's own begins with, seen from this page."""
+def _render_page(
+    answer: GateAnswer, session: Session | None, language: Language, portal: str
+) -> Response:
+    """Return the page for this answer.
+
+    `portal` is the prefix of the portal's own addresses as seen from this page.
+    """
     home = (f"{portal}{HOME[0]}", HOME[1])
-    if answer is Answer.REFUSED:
+    if answer is GateAnswer.REFUSED:
         text = "Only the person who started a session can open it. Are you logged in as them?"
         title = "This session belongs to somebody else"
         return page(title, [text], language, status=403, link=home)
-    if answer is Answer.ENTER:
+    if answer is GateAnswer.ENTER:
         opens = ["It opens by itself."]
         title = "Your session is ready"
         return page(title, opens, language, status=503, refresh_s=1, link=home)
@@ -173,18 +192,18 @@ _LIVE = {
 
 
 def explain(session: Session | None) -> tuple[str, list[str], int | None]:
-    """Title, sentences, and after how many seconds to look again, if that may help."""
+    """Return the title, the sentences, and the seconds until a reload, if one may help."""
     if session is None:
         return "There is no session of this name", ["You can start one in the portal."], None
-    said = [text for text in (session.reason, session.advice) if text]
+    details = [text for text in (session.reason, session.advice) if text]
     if session.state in _LIVE:
         title, refresh_s = _LIVE[session.state]
         opens = (
             [] if session.state is JobState.STOPPING else ["This page opens it when it is ready."]
         )
-        return title, [*said, *opens], refresh_s
+        return title, [*details, *opens], refresh_s
     first = _ENDED.get(session.outcome, "It has ended.") if session.outcome else "It has ended."
-    return "This session isn’t running", [first, *said, "You can start it again."], None
+    return "This session isn’t running", [first, *details, "You can start it again."], None
 
 
 _PAGE = """<!doctype html>
@@ -205,7 +224,7 @@ _PAGE = """<!doctype html>
 <main>
 <h1>{title}</h1>
 {text}
-<p><a href="{address}">{label}</a></p>
+<p><a href="{address}"{target}>{label}</a></p>
 </main>
 </body>
 </html>
@@ -220,20 +239,32 @@ def page(
     status: int,
     refresh_s: int | None = None,
     link: Link = HOME,
+    frames: str | None = None,
 ) -> HTMLResponse:
-    """A small page that needs nothing else and runs nothing; every text in it is in this language
-    as far as it is ours, and escaped."""
+    """Return a small page without scripts or other resources.
+
+    The portal's own texts are translated to the language, and all are escaped. `frames`: the origin
+    that may show it in a frame; its link then opens a new tab, because the portal's own pages are
+    never framed.
+    """
+    target = ' target="_blank" rel="noopener"' if frames else ""
+    framing = {"X-Frame-Options": "SAMEORIGIN"} if frames else {}  # as in proxy.py
     again = f'\n<meta http-equiv="refresh" content="{refresh_s}">' if refresh_s else ""
-    paragraphs = [html.escape(said(sentence, language)) for sentence in sentences]
+    paragraphs = [html.escape(translate(sentence, language)) for sentence in sentences]
     return HTMLResponse(
         _PAGE.format(
             language=TAGS[language],
-            title=html.escape(said(title, language)),
+            title=html.escape(translate(title, language)),
             text="\n".join(f"<p>{paragraph}</p>" for paragraph in paragraphs),
             refresh=again,
             address=html.escape(link[0]),
-            label=html.escape(said(link[1], language)),
+            label=html.escape(translate(link[1], language)),
+            target=target,
         ),
         status_code=status,
-        headers={"Cache-Control": "no-store", "Content-Security-Policy": PAGE_POLICY},
+        headers={
+            "Cache-Control": "no-store",
+            "Content-Security-Policy": PAGE_POLICY.format(frames=frames or "'none'"),
+            **framing,
+        },
     )

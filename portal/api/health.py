@@ -1,4 +1,4 @@
-"""Is the portal alive, can it work, and its numbers. For machines; tells nothing of anybody."""
+"""Routes for machines: liveness, readiness and metrics. They expose no data of users."""
 
 import asyncio
 import time
@@ -11,12 +11,12 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 from sqlalchemy import func, select
 
-from portal.api.deps import Anyone, MetricsReader
+from portal.context import AppContext
 from portal.db import utcnow
+from portal.health.status import ComponentState, SystemStatus
 from portal.metrics import CONTENT_TYPE, Metrics
 from portal.models import Job, JobState
-from portal.parts import Parts
-from portal.services.status import State, Status
+from portal.web.dependencies import Anyone, MetricsReader
 
 log = structlog.get_logger(__name__)
 router = APIRouter(tags=["health"])
@@ -32,8 +32,11 @@ class Health(BaseModel):
 
 
 class Readiness(BaseModel):
-    """`degraded`: the portal serves, but something that it needs for some acts does not. `standby`:
-    another portal on the same database acts, and this one passes requests on to it."""
+    """The readiness of the portal.
+
+    `degraded`: the portal serves, but a part that some operations need is not working. `standby`:
+    another portal on the same database is the leader, and this one forwards requests to it.
+    """
 
     status: Literal["ok", "degraded", "failed", "standby"]
     checks: dict[str, Verdict]
@@ -41,7 +44,9 @@ class Readiness(BaseModel):
 
 @dataclass
 class Checks:
-    """Named checks, each of which raises when its part doesn't work; asked at most every 5 s."""
+    """Named checks, each of which raises an error when its part does not work; run at most every 5
+    s.
+    """
 
     by_name: dict[str, Check] = field(default_factory=dict)
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -51,12 +56,12 @@ class Checks:
         async with self._lock:
             if self._last is None or time.monotonic() - self._last[0] > REMEMBER_S:
                 names = list(self.by_name)
-                found = await asyncio.gather(*(self._try(name) for name in names))
+                found = await asyncio.gather(*(self._run_check(name) for name in names))
                 self._last = (time.monotonic(), dict(zip(names, found, strict=True)))
             return self._last[1]
 
-    async def _try(self, name: str) -> Verdict:
-        """One check's verdict; `gather` hands its error over as a value."""
+    async def _run_check(self, name: str) -> Verdict:
+        """Run one check and return its verdict. `gather` returns its error as a value."""
         check = asyncio.wait_for(self.by_name[name](), CHECK_TIMEOUT_S)
         (error,) = await asyncio.gather(check, return_exceptions=True)
         if not isinstance(error, BaseException):
@@ -67,13 +72,13 @@ class Checks:
 
 @router.get("/healthz", dependencies=[Anyone])
 async def healthz() -> Health:
-    """The process answers."""
+    """Return ok: the process responds."""
     return Health(status="ok")
 
 
 @router.get("/readyz", dependencies=[Anyone], responses={503: {"model": Readiness}})
 async def readyz(request: Request, response: Response) -> Readiness:
-    """Whether what the portal depends on works: 503 only when it can't serve at all."""
+    """Return whether the portal's dependencies work: 503 only when it cannot serve at all."""
     response.headers["Cache-Control"] = "no-store"
     if not request.app.state.turns.leads.is_set():
         return Readiness(status="standby", checks={})
@@ -88,19 +93,22 @@ async def readyz(request: Request, response: Response) -> Readiness:
 
 @router.get("/metrics", dependencies=[MetricsReader], response_class=Response)
 async def metrics(request: Request) -> Response:
-    """Prometheus' text format. No number tells of one person. A portal that stands by tells its
-    own, and nothing of what only the leader knows."""
+    """Return the metrics in Prometheus' text format.
+
+    No metric is about a single user. A standby portal exposes only its own metrics, not the
+    leader's.
+    """
     numbers: Metrics = request.app.state.metrics
     if not request.app.state.turns.leads.is_set():
         return Response(numbers.render([]), media_type=CONTENT_TYPE)
-    parts: Parts = request.app.state.parts
+    parts: AppContext = request.app.state.parts
     counted = select(Job.kind, Job.state, func.count()).where(Job.state != JobState.ENDED)
     async with parts.db.session() as db:
         found = (await db.execute(counted.group_by(Job.kind, Job.state))).all()
     live = [(kind.value, state.value, count) for kind, state, count in found]
-    status: Status = request.app.state.status
-    known = [item for item in status.items if item.state is not State.UNKNOWN]
-    well = [(item.part.value, item.name, item.state is State.OK) for item in known]
+    status: SystemStatus = request.app.state.status
+    known = [item for item in status.items if item.state is not ComponentState.UNKNOWN]
+    well = [(item.part.value, item.name, item.state is ComponentState.OK) for item in known]
     stale = parts.watcher.stale_since
     stale_s = (utcnow() - stale).total_seconds() if stale else 0.0
     return Response(numbers.render(live, well, stale_s), media_type=CONTENT_TYPE)

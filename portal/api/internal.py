@@ -1,37 +1,37 @@
-"""What the hub asks, over loopback: whose cookie is this, and start, poll, forget a server."""
+"""Routes for the hub, over loopback: identify a cookie; start, poll and release a server."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel
 
-from portal.api.deps import InternalSecret, LoopbackOnly, PartsDep, SettingsDep
-from portal.api.side import CONTENT_HOST
 from portal.errors import LoginRequired, NotFound
 from portal.models import Role
-from portal.services.login import accounts, web_sessions
-from portal.services.people.roles import may_enter
+from portal.services.auth import accounts, web_sessions
+from portal.services.identity.roles import may_enter
 from portal.services.sessions import servers
+from portal.web.content_host import CONTENT_HOST
+from portal.web.dependencies import InternalSecret, LoopbackOnly, PartsDep, SettingsDep
 
 router = APIRouter(prefix="/internal", include_in_schema=False)
 Username = Annotated[str, Path(max_length=64)]
 
 
 class Whoami(BaseModel):
-    """Whose cookie it was."""
+    """The user of a cookie."""
 
     name: str
     admin: bool
 
 
 class KnownUser(Whoami):
-    """A user as the hub may treat them now."""
+    """A user with their present access to the hub."""
 
     active: bool
 
 
 class Server(BaseModel):
-    """The single-user server that the hub wants to run."""
+    """The single-user server that the hub starts."""
 
     env: dict[str, str]
     args: list[str] = []
@@ -39,7 +39,7 @@ class Server(BaseModel):
 
 
 class ServerState(BaseModel):
-    """Whether a named server runs, and where."""
+    """The state of a named server, and its URL."""
 
     alive: bool
     url: str | None = None
@@ -47,13 +47,16 @@ class ServerState(BaseModel):
 
 @router.get("/whoami", dependencies=[LoopbackOnly])
 async def whoami(request: Request, parts: PartsDep, settings: SettingsDep) -> Whoami:
-    """Does not keep the web session alive: only its owner's own requests do. Where content has
-    hosts of its own, it is that host's cookie, and whoever's host it is."""
-    hosts = settings.content
+    """Return the user of the cookie, without keeping the web session alive: only its owner's own
+    requests do.
+
+    With content hosts, the cookie is the one of that host, and the host must be the user's.
+    """
+    hosts = settings.content.notebooks if settings.content else None
     host = hosts.here(request.headers.get(CONTENT_HOST, "")) if hosts else None
     if hosts and host is None:
         raise LoginRequired
-    token = request.cookies.get(settings.content_cookie if hosts else settings.cookie_name, "")
+    token = request.cookies.get(settings.cookie_at(host), "")
     session = await web_sessions.resume_at(parts.db, settings, token, host, touch=False)
     if session is None or (hosts and hosts.host_of(session.user.username) != host):
         raise LoginRequired
@@ -62,7 +65,7 @@ async def whoami(request: Request, parts: PartsDep, settings: SettingsDep) -> Wh
 
 @router.get("/users/{username}", dependencies=[InternalSecret])
 async def known_user(username: Username, parts: PartsDep) -> KnownUser:
-    """Whether someone may still use the hub."""
+    """Return a user, and whether they may still use the hub."""
     user = await accounts.by_username(parts.db, username)
     if user is None:
         raise NotFound
@@ -73,13 +76,13 @@ async def known_user(username: Username, parts: PartsDep) -> KnownUser:
 async def start_server(
     username: Username, name: Username, body: Server, parts: PartsDep
 ) -> dict[str, str]:
-    """Answers once the server serves."""
+    """Start a server. The response comes once it serves."""
     return await servers.start(parts, username, name, body.env, body.args, body.base_url)
 
 
 @router.get("/servers/{username}/{name}", dependencies=[InternalSecret])
 async def poll_server(username: Username, name: Username, parts: PartsDep) -> ServerState:
-    """Whether the hub should think that it runs."""
+    """Return whether the hub should treat the server as running."""
     session = await servers.find(parts, username, name)
     if session is None or not await servers.runs(parts, session):
         return ServerState(alive=False)
@@ -88,6 +91,6 @@ async def poll_server(username: Username, name: Username, parts: PartsDep) -> Se
 
 @router.delete("/servers/{username}/{name}", status_code=202, dependencies=[InternalSecret])
 async def forget_server(username: Username, name: Username, parts: PartsDep) -> Response:
-    """The hub lets go of it."""
+    """Record that the hub has released the server."""
     await servers.forget(parts, username, name)
     return Response(status_code=202)

@@ -1,24 +1,28 @@
-"""Many jobs: one's list with its filters, its length, several at once, and runs side by side."""
+"""Routes of several jobs: lists with filters, counts, bulk operations and comparison."""
 
 from typing import Annotated, Self
 
 from fastapi import APIRouter, Query
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
-from portal.api.deps import ByDep, CurrentUser, JobsUser, PartsDep
-from portal.api.job_views import JobOut, jobs_out
-from portal.parts import Parts
-from portal.services.jobs import listing, together
-from portal.services.jobs.listing import Order, Which
-from spawner.model import Outcome
+from portal.api.job_schemas import JobOut, jobs_out
+from portal.context import AppContext
+from portal.services.jobs import bulk, listing
+from portal.services.jobs.listing import JobOrder, Which
+from portal.web.dependencies import ByDep, CurrentUser, JobsUser, PartsDep
+from portal.web.fields import DateTime
+from spawner.slurm.model import Outcome
 
 router = APIRouter(tags=["jobs"])
 JobId = Annotated[str, Field(min_length=1, max_length=36)]
 
 
 class JobFilter(BaseModel):
-    """Which of the caller's jobs. `q` is found in names and Slurm's ids; an empty `template` stands
-    for those of no template; `since` and `until` bound when they were submitted."""
+    """A filter for the caller's jobs.
+
+    `q` matches names and Slurm's ids; an empty `template` selects jobs without a template; `since`
+    and `until` bound the submission time.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -27,11 +31,11 @@ class JobFilter(BaseModel):
     template: Annotated[str, Field(max_length=100)] | None = None
     q: Annotated[str, Field(max_length=200)] | None = None
     external: bool | None = None
-    since: AwareDatetime | None = None
-    until: AwareDatetime | None = None
+    since: DateTime | None = None
+    until: DateTime | None = None
 
-    def wanted(self) -> listing.Filter:
-        return listing.Filter(
+    def wanted(self) -> listing.JobSelection:
+        return listing.JobSelection(
             state=self.state,
             outcomes=tuple(self.outcome),
             template=self.template,
@@ -43,14 +47,20 @@ class JobFilter(BaseModel):
 
 
 class JobQuery(JobFilter):
-    """A page of them; `order` `ended`: those that have ended, the last one first."""
+    """A filter with a page; `order` `ended`: ended jobs, the last one first."""
 
-    order: Order = Order.NEWEST
+    order: JobOrder = JobOrder.NEWEST
     cursor: Annotated[str, Field(max_length=300)] | None = None
 
 
+class JobFilterIn(JobFilter):
+    """The same filter in a JSON body, where booleans are strict."""
+
+    external: StrictBool | None = None
+
+
 class JobPage(BaseModel):
-    """Jobs in the order that was asked for; `next_cursor` asks for those that follow."""
+    """Jobs in the requested order; `next_cursor` is the cursor of the next page."""
 
     items: list[JobOut]
     next_cursor: str | None = None
@@ -61,12 +71,12 @@ class JobCount(BaseModel):
 
 
 class Chosen(BaseModel):
-    """Jobs by their ids, or all that a filter lets through; one of the two."""
+    """Jobs by their ids, or all that match a filter; exactly one of the two."""
 
     model_config = ConfigDict(extra="forbid")
 
-    ids: Annotated[list[JobId], Field(min_length=1, max_length=together.AT_ONCE)] | None = None
-    matching: JobFilter | None = None
+    ids: Annotated[list[JobId], Field(min_length=1, max_length=bulk.AT_ONCE)] | None = None
+    matching: JobFilterIn | None = None
 
     @model_validator(mode="after")
     def one_of_two(self) -> Self:
@@ -74,37 +84,41 @@ class Chosen(BaseModel):
             raise ValueError("Say either which jobs (ids) or what they have in common (matching).")
         return self
 
-    def wanted(self) -> list[str] | listing.Filter:
+    def wanted(self) -> list[str] | listing.JobSelection:
         if self.matching is not None:
             return self.matching.wanted()
         return self.ids or []
 
 
 class LeftAlone(BaseModel):
-    """A job that stayed as it is, and why."""
+    """A job that was not changed, and the reason."""
 
     id: str
     message: str
 
 
 class ManyDone(BaseModel):
-    """What became of several jobs. `left`: of a filter, how many it would still reach; ask again
-    until there is none."""
+    """The result of a bulk operation.
+
+    `left`: with a filter, how many jobs still match; repeat the request until there are none.
+    """
 
     done: list[str]
     refused: list[LeftAlone]
     left: int | None
 
     @classmethod
-    def of(cls, done: together.Done) -> Self:
+    def of(cls, done: bulk.Done) -> Self:
         refused = [LeftAlone(id=left.id, message=left.message) for left in done.refused]
         return cls(done=list(done.done), refused=refused, left=done.left)
 
 
 class ComparedRun(BaseModel):
-    """A job beside others. `metrics`: the last value of each scalar it has logged, null for what
-    is no number any more; null altogether where it has logged nothing that could be read, with
-    `metrics_problem` where that failed."""
+    """A job in a comparison.
+
+    `metrics`: the last value of each logged scalar, null for a value that is no longer a number;
+    null as a whole if nothing readable was logged, with `metrics_problem` if reading failed.
+    """
 
     job: JobOut
     metrics: dict[str, float | None] | None
@@ -112,8 +126,7 @@ class ComparedRun(BaseModel):
 
 
 class Comparison(BaseModel):
-    """Runs in the order in which they were asked for; `missing`: ids that are not on the caller's
-    list."""
+    """Runs in the requested order; `missing`: ids that are not in the caller's list."""
 
     items: list[ComparedRun]
     missing: list[str]
@@ -123,7 +136,7 @@ class Comparison(BaseModel):
 async def list_jobs(
     user: CurrentUser, parts: PartsDep, asked: Annotated[JobQuery, Query()]
 ) -> JobPage:
-    """The caller's jobs, page by page."""
+    """Return the caller's jobs, in pages."""
     found = await listing.page(
         parts, user, asked.wanted(), order=asked.order, cursor=asked.cursor or None
     )
@@ -135,7 +148,7 @@ async def list_jobs(
 async def count_jobs(
     user: CurrentUser, parts: PartsDep, asked: Annotated[JobFilter, Query()]
 ) -> JobCount:
-    """How many of the caller's jobs a filter lets through."""
+    """Return how many of the caller's jobs match a filter."""
     return JobCount(count=await listing.count(parts, user, asked.wanted()))
 
 
@@ -143,18 +156,18 @@ async def count_jobs(
 async def compare_jobs(
     user: CurrentUser,
     parts: PartsDep,
-    id: Annotated[list[JobId], Query(min_length=1, max_length=together.MOST_COMPARED)],  # noqa: A002
+    id: Annotated[list[JobId], Query(min_length=1, max_length=bulk.MOST_COMPARED)],  # noqa: A002
 ) -> Comparison:
-    """Some of the caller's jobs side by side, with what each has logged last."""
-    found = await together.compare(parts, user, id)
+    """Return some of the caller's jobs for comparison, with the last values that each logged."""
+    found = await bulk.compare(parts, user, id)
     known = {one.job.id for one in found}
     return Comparison(
-        items=[await _compared(parts, one) for one in found],
+        items=[await _to_compared_run(parts, one) for one in found],
         missing=[key for key in dict.fromkeys(id) if key not in known],
     )
 
 
-async def _compared(parts: Parts, one: together.Compared) -> ComparedRun:
+async def _to_compared_run(parts: AppContext, one: bulk.Compared) -> ComparedRun:
     (job,) = await jobs_out(parts, [one.job])
     metrics = None if one.metrics is None else dict(one.metrics)
     return ComparedRun(job=job, metrics=metrics, metrics_problem=one.problem)
@@ -162,11 +175,11 @@ async def _compared(parts: Parts, one: together.Compared) -> ComparedRun:
 
 @router.post("/jobs/cancel-many", status_code=202)
 async def cancel_jobs(body: Chosen, user: JobsUser, parts: PartsDep, by: ByDep) -> ManyDone:
-    """End several jobs, 500 at once at most; those that have ended are named in `refused`."""
-    return ManyDone.of(await together.cancel(parts, user, body.wanted(), by))
+    """Cancel several jobs, at most 500 at once; ended ones are listed in `refused`."""
+    return ManyDone.of(await bulk.cancel(parts, user, body.wanted(), by))
 
 
 @router.post("/jobs/remove-many")
 async def remove_jobs(body: Chosen, user: JobsUser, parts: PartsDep, by: ByDep) -> ManyDone:
-    """Take several ended jobs off the list, 500 at once at most; their files stay."""
-    return ManyDone.of(await together.remove(parts, user, body.wanted(), by))
+    """Remove several ended jobs from the list, at most 500 at once; their files stay."""
+    return ManyDone.of(await bulk.remove(parts, user, body.wanted(), by))

@@ -1,4 +1,4 @@
-"""One job: submit, look at, cancel, remove, read its log. Lists are job_lists.py's."""
+"""Routes of a single job: submit, read, cancel, remove, logs. Lists are in job_lists.py."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
@@ -7,7 +7,19 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import (
+from portal.api.file_answer import Streamed
+from portal.api.job_schemas import JobDetail, job_fields
+from portal.api.logs import AS_FILE, LogPiece, PieceBytes, Stream, as_file, follow
+from portal.api.session_schemas import JobResourcesIn
+from portal.context import AppContext
+from portal.models import BatchJob
+from portal.services.jobs import jobs
+from portal.services.jobs.prepare import JobRequest
+from portal.services.slurm import job_logs
+from portal.services.slurm.logs import CHUNK
+from portal.services.tensorboards import shares, tensorboards
+from portal.streaming.sse import sse_response
+from portal.web.dependencies import (
     ClientIp,
     CurrentIdentity,
     CurrentUser,
@@ -15,24 +27,13 @@ from portal.api.deps import (
     JobsUser,
     PartsDep,
 )
-from portal.api.file_answer import Streamed
-from portal.api.job_views import JobDetail, job_fields
-from portal.api.logs import AS_FILE, LogPiece, PieceBytes, Stream, as_file, follow
-from portal.api.streams import sse_response
-from portal.api.views import JobResourcesIn
-from portal.models import BatchJob
-from portal.parts import Parts
-from portal.services.jobs import job_logs, jobs
-from portal.services.jobs.logs import CHUNK
-from portal.services.jobs.recipes import Wish
-from portal.services.tensorboards import shares, tensorboards
 
 router = APIRouter(tags=["jobs"])
 Task = Annotated[int | None, Query(ge=0, lt=1_000_000)]
 
 
 class JobIn(BaseModel):
-    """A job to submit: of a template, with its parameters, or a free script."""
+    """A job to submit: from a template, with its parameters, or a free script."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -44,8 +45,8 @@ class JobIn(BaseModel):
     name: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     logdir: Annotated[str, Field(min_length=1, max_length=4000)] | None = None
 
-    def wish(self) -> Wish:
-        return Wish(**{**self.model_dump(), "resources": self.resources.model_dump()})
+    def to_request(self) -> JobRequest:
+        return JobRequest(**{**self.model_dump(), "resources": self.resources.model_dump()})
 
 
 @router.post("/jobs", status_code=201)
@@ -56,29 +57,34 @@ async def submit_job(
     ip: ClientIp,
     idempotency_key: IdempotencyKey = None,
 ) -> JobDetail:
-    """Submit a job. With an Idempotency-Key the same wish comes to the same job, however often it
-    is sent; another wish under the same key is refused (409).
+    """Submit a job.
 
-    While Slurm doesn't answer the job is kept, as `submitting`, and submitted when it does."""
-    return await detail(parts, await jobs.create(parts, user, body.wish(), idempotency_key, ip))
+    With an Idempotency-Key, the same request returns the same job, however often it is sent; a
+    different request under the same key is refused (409).
+
+    While Slurm does not answer, the job is kept as `submitting`, and submitted later.
+    """
+    return await detail(
+        parts, await jobs.create(parts, user, body.to_request(), idempotency_key, ip)
+    )
 
 
 @router.get("/jobs/{job_id}")
 async def get_job(job_id: str, user: CurrentUser, parts: PartsDep) -> JobDetail:
-    """One of the caller's jobs, with its script and, if it is an array, its tasks."""
+    """Return one of the caller's jobs, with its script and, for an array, its tasks."""
     return await detail(parts, await jobs.get(parts, user, job_id))
 
 
 @router.post("/jobs/{job_id}/cancel", status_code=202)
 async def cancel_job(job_id: str, user: JobsUser, parts: PartsDep, ip: ClientIp) -> JobDetail:
-    """End a job. One that has ended already is refused with how it ended (409)."""
+    """Cancel a job. An ended job is refused with its outcome (409)."""
     job = await jobs.cancel(parts, await jobs.get(parts, user, job_id), by=user, ip=ip)
     return await detail(parts, job)
 
 
 @router.delete("/jobs/{job_id}", status_code=204)
 async def remove_job(job_id: str, user: JobsUser, parts: PartsDep, ip: ClientIp) -> Response:
-    """Take an ended job off the list; its files stay."""
+    """Remove an ended job from the list; its files stay."""
     await jobs.remove(parts, await jobs.get(parts, user, job_id), by=user, ip=ip)
     return Response(status_code=204)
 
@@ -93,8 +99,11 @@ async def job_log(
     limit: PieceBytes = CHUNK,
     task: Task = None,
 ) -> LogPiece:
-    """A piece of what a job printed, of at most `limit` bytes; a negative offset counts from the
-    end. Of an array, `task` says whose."""
+    """Return a piece of a job's output, at most `limit` bytes; a negative offset counts from the
+    end.
+
+    For an array, `task` selects the task.
+    """
     job = await jobs.get(parts, user, job_id)
     return LogPiece(**await job_logs.read(parts, job, stream, offset, task, limit))
 
@@ -108,7 +117,7 @@ async def download_job_log(
     stream: Stream = "stdout",
     task: Task = None,
 ) -> Streamed:
-    """All that a job has printed by now, as a file. Of an array, `task` says whose."""
+    """Download a job's whole output so far. For an array, `task` selects the task."""
     job = await jobs.get(parts, user, job_id)
     place = await job_logs.place(parts, job, stream, task)
     part = f"-{task}" if task is not None else ""
@@ -126,8 +135,10 @@ async def follow_job_log(
     offset: Annotated[int, Query(ge=-(1 << 20))] = -16384,
     task: Task = None,
 ) -> StreamingResponse:
-    """Server-sent events `log`, each a LogPiece, until the log's end. A reader who falls far
-    behind is brought to the end: `offset` tells what was left out."""
+    """Stream server-sent events `log`, each a LogPiece, until the log's end.
+
+    A reader who falls far behind skips to the end: `offset` shows the gap.
+    """
     await job_logs.check(parts, await jobs.get(parts, user, job_id), task)
 
     async def read(at: int) -> dict[str, Any]:
@@ -135,14 +146,14 @@ async def follow_job_log(
         return await job_logs.read(parts, job, stream, at, task)
 
     events: AsyncIterator[bytes] = follow(parts, who, job_id, read, offset)
-    return sse_response(events)
+    return sse_response(events, parts.log_followers.hold(user.id, who.login_id))
 
 
-async def detail(parts: Parts, job: BatchJob) -> JobDetail:
-    """A job with everything that is known of it."""
+async def detail(parts: AppContext, job: BatchJob) -> JobDetail:
+    """Return a job with all its details."""
     whole = await jobs.with_script(parts, job)
-    board = await tensorboards.of_parent(parts, job)
-    shared = await shares.of(parts, whole)
+    board = await tensorboards.load_tensorboard(parts, job)
+    shared = await shares.load_shares(parts, whole)
     return JobDetail(
         **job_fields(parts, whole, board, tasks=True),
         script=whole.script or None,

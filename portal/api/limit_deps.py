@@ -1,4 +1,4 @@
-"""The loop that writes limits to Slurm, for routes."""
+"""The route dependency for the loop that applies limits to Slurm."""
 
 from typing import Annotated
 
@@ -8,9 +8,9 @@ from starlette.requests import HTTPConnection
 from portal.services.limits.slurm_limits import SlurmLimits
 
 
-def _slurm_limits(connection: HTTPConnection) -> SlurmLimits:
+def _get_slurm_limits(connection: HTTPConnection) -> SlurmLimits:
     found: SlurmLimits = connection.app.state.slurm_limits
     return found
 
 
-SlurmLimitsDep = Annotated[SlurmLimits, Depends(_slurm_limits)]
+SlurmLimitsDep = Annotated[SlurmLimits, Depends(_get_slurm_limits)]

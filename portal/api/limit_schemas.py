@@ -1,27 +1,28 @@
-"""Limits, what is in use, and Slurm's associations, as the API shows them."""
+"""Schemas of limits, usage, and Slurm's associations."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StringConstraints
 
 from portal.models import Limit, LimitScope
 from portal.services.limits import associations as rules
 from portal.services.limits import limit_views as views
 from portal.services.limits.limit_changes import MOST_NAMES, names_of
-from portal.services.limits.limit_rules import FIELDS, Counted, Figures
-from portal.services.limits.slurm_limits import Standing
+from portal.services.limits.limit_rules import FIELDS, LISTS, EffectiveLimit, Figures
+from portal.services.limits.slurm_limits import AssociationState
 
-Number = Annotated[int, Field(ge=0, le=1_000_000)]
+Number = Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True)]
 Names = Annotated[list[Name], Field(min_length=1, max_length=MOST_NAMES)]
 
 
-class LimitIn(BaseModel):
-    """What a limit says; a field that is null says nothing. Numbers are those at once, of all that
-    waits or runs for sessions and jobs; each task of an array is a job. `version` is that which
-    the editor saw, null for a limit that isn't there yet. `create_account`: for a group together,
-    make the account that belongs to it where Slurm has none."""
+class NewLimits(BaseModel):
+    """Limits of a new user; null means unset.
+
+    Numbers are totals over everything that is pending or running for sessions and jobs; each array
+    task is a job.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -31,36 +32,49 @@ class LimitIn(BaseModel):
     jobs: Number | None = None
     cpus: Number | None = None
     memory_gb: Number | None = None
-    time_limit_minutes: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    time_limit_minutes: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] | None = None
     partitions: Names | None = None
-    accounts: Names | None = None
     qos: Names | None = None
-    version: int | None = None
-    create_account: bool = False
 
     def figures(self) -> Figures:
-        lists = {name: getattr(self, name) for name in ("partitions", "accounts", "qos")}
-        said: dict[str, Any] = {name: getattr(self, name) for name in FIELDS if name not in lists}
-        said |= {name: names_of(names) for name, names in lists.items() if names is not None}
-        return Figures(**said)
+        lists = {name: getattr(self, name, None) for name in LISTS}
+        values: dict[str, Any] = {name: getattr(self, name) for name in FIELDS if name not in lists}
+        values |= {name: names_of(names) for name, names in lists.items() if names is not None}
+        return Figures(**values)
 
 
-class Whose(BaseModel):
-    """Whose limit it is; `name` is empty for the default. More than one group stand with commas."""
+class LimitIn(NewLimits):
+    """The fields of a limit; null means unset.
+
+    Numbers are totals over everything that is pending or running for sessions and jobs; each array
+    task is a job. `version` is the one that the editor read, null for a limit that does not exist
+    yet. `create_account`: for a group total, create the group's account if Slurm has none.
+    """
+
+    accounts: Names | None = None
+    version: StrictInt | None = None
+    create_account: StrictBool = False
+
+
+class LimitOrigin(BaseModel):
+    """The source of a limit; `name` is empty for the default.
+
+    Several groups are separated by commas.
+    """
 
     scope: LimitScope
     name: str
 
 
 class SlurmOut(BaseModel):
-    """Whether Slurm has been told, and what there is to say about it, maybe nothing."""
+    """The state of a limit in Slurm, with a message that may be empty."""
 
     state: Literal["written", "pending", "refused", "nothing"]
     message: str
 
 
 class LimitOut(BaseModel):
-    """One limit; what is null says nothing."""
+    """A limit; null means unset."""
 
     scope: LimitScope
     name: str
@@ -81,35 +95,45 @@ class LimitOut(BaseModel):
 
 
 class Limits(BaseModel):
-    """All limits: the default, groups', people's."""
+    """All limits: the default, groups', users'."""
 
     items: list[LimitOut]
 
 
 class LimitSet(BaseModel):
-    """A limit as it now is, and how it stands with Slurm."""
+    """A limit after the change, and its state in Slurm."""
 
     limit: LimitOut
     slurm: SlurmOut
 
 
+class LimitChoices(BaseModel):
+    """Names that the fields of a limit can have; null while Slurm cannot report them."""
+
+    partitions: list[str] | None
+    accounts: list[str] | None
+    qos: list[str] | None
+
+
 class CountedOut(BaseModel):
-    """What counts, and whose limit it is; both null where nothing limits it."""
+    """An effective value and its source; both null if there is no limit."""
 
     value: int | list[str] | dict[str, int] | None
-    from_: Annotated[Whose | None, Field(alias="from")]
+    from_: Annotated[LimitOrigin | None, Field(alias="from")]
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
 
 class EffectiveOut(CountedOut):
-    """As above; `otherwise` is what would count if the person had no limit of their own."""
+    """An effective value as above; `otherwise` is the value without the user's own limit."""
 
     otherwise: CountedOut | None
 
 
 class UseOut(BaseModel):
-    """What running jobs hold, and sessions and jobs that wait or run; null where nobody knows."""
+    """The resources of running jobs, and the numbers of pending or running sessions and jobs; null
+    means unknown.
+    """
 
     gpus: int | None
     gpus_by_type: dict[str, int] | None
@@ -120,7 +144,7 @@ class UseOut(BaseModel):
 
 
 class TogetherOut(BaseModel):
-    """What all members of a group may use together, and do use; `account` is Slurm's."""
+    """The group total and its usage; `account` is Slurm's."""
 
     group: str
     account: str
@@ -129,8 +153,11 @@ class TogetherOut(BaseModel):
 
 
 class AssociationOut(BaseModel):
-    """One of Slurm's associations. Figures are by their name in words: what the limits want, what
-    Slurm was told, what it has, what an administrator lets stand."""
+    """A Slurm association.
+
+    Values are by their label: as the limits want them, as last applied, as found in Slurm, and as
+    accepted by an administrator.
+    """
 
     account: str
     username: str
@@ -146,8 +173,9 @@ class AssociationOut(BaseModel):
 
 
 class PersonLimitsOut(BaseModel):
-    """What counts for someone by field, the limits it comes from, what they use now, what they
-    share in with their groups, and, for administrators, how Slurm has it."""
+    """A user's effective limits by field, the limits they come from, present usage, the group
+    totals that apply, and, for administrators, the state in Slurm.
+    """
 
     username: str
     groups: list[str]
@@ -158,7 +186,16 @@ class PersonLimitsOut(BaseModel):
     slurm: list[AssociationOut] | None
 
 
-def limit_out(row: Limit, slurm: views.SlurmState | None = None) -> LimitOut:
+class MyLimitsOut(PersonLimitsOut):
+    """The caller's limits, as above.
+
+    `problem`: why Slurm accepts no session or job of theirs, null if it does or cannot report it.
+    """
+
+    problem: str | None
+
+
+def limit_out(row: Limit, slurm: views.LimitSyncState | None = None) -> LimitOut:
     figures = {name: getattr(row, name) for name in FIELDS}
     return LimitOut(
         scope=row.scope,
@@ -171,20 +208,20 @@ def limit_out(row: Limit, slurm: views.SlurmState | None = None) -> LimitOut:
     )
 
 
-def slurm_out(state: views.SlurmState) -> SlurmOut:
+def slurm_out(state: views.LimitSyncState) -> SlurmOut:
     return SlurmOut(state=state.state, message=state.message)
 
 
-def _counted(found: Counted | None) -> dict[str, Any]:
+def _to_counted_fields(found: EffectiveLimit | None) -> dict[str, Any]:
     if found is None:
         return {"value": None, "from_": None}
     value = list(found.value) if isinstance(found.value, list | tuple) else found.value
-    whose = Whose(scope=found.source.scope, name=found.source.name)
-    return {"value": value, "from_": whose}
+    source = LimitOrigin(scope=found.source.scope, name=found.source.name)
+    return {"value": value, "from_": source}
 
 
-def counted_out(found: Counted) -> CountedOut:
-    return CountedOut(**_counted(found))
+def counted_out(found: EffectiveLimit) -> CountedOut:
+    return CountedOut(**_to_counted_fields(found))
 
 
 def use_out(found: views.InUseNow) -> UseOut:
@@ -199,27 +236,27 @@ def use_out(found: views.InUseNow) -> UseOut:
     )
 
 
-def association_out(one: Standing) -> AssociationOut:
+def association_out(one: AssociationState) -> AssociationOut:
     account, username, partition = one.place
     return AssociationOut(
         account=account,
         username=username,
         partition=partition,
         wanted=views.shown_figures(one.should),
-        written=views.shown_figures(one.told),
+        written=views.shown_figures(one.applied),
         found=None if one.found is None else views.shown_figures(one.found),
         accepted=views.shown_figures(one.accepted),
         refused=one.refused,
         written_at=one.written_at,
         drift_since=one.drift_since,
-        state=_state(one),
+        state=_to_state(one),
     )
 
 
-def _state(one: Standing) -> Literal["written", "pending", "refused", "drifted"]:
+def _to_state(one: AssociationState) -> Literal["written", "pending", "refused", "drifted"]:
     if one.refused:
         return "refused"
-    if one.tell:
+    if one.pending:
         return "pending"
     return "drifted" if one.drift else "written"
 
@@ -229,7 +266,7 @@ def person_out(
 ) -> PersonLimitsOut:
     effective = {
         name: EffectiveOut(
-            **_counted(count.counted),
+            **_to_counted_fields(count.counted),
             otherwise=counted_out(count.otherwise) if count.otherwise else None,
         )
         for name, count in found.counts.items()
@@ -245,8 +282,8 @@ def person_out(
     )
 
 
-def drift_words(one: Standing, name: str, value: Any) -> str:
-    """A figure's value in words; of the association itself whether there is one."""
-    if name != rules.HERE:
-        return rules.shown(name, value)
+def drift_words(one: AssociationState, name: str, value: Any) -> str:
+    """Return the text for a field's value; for the association itself, whether it exists."""
+    if name != rules.EXISTS:
+        return rules.format_value(name, value)
     return "there is one" if value == rules.PRESENT else "there is none"

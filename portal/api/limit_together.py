@@ -1,16 +1,16 @@
-"""What groups share, as the API shows it."""
+"""Group totals in their API form."""
 
 from collections.abc import Iterable
 
 from portal.api.limit_schemas import TogetherOut, limit_out, use_out
+from portal.context import AppContext
 from portal.models import Limit, LimitScope
-from portal.parts import Parts
 from portal.services.limits import limit_views
 from portal.services.limits.allowances import account_of
 
 
-async def together_of(parts: Parts, rows: Iterable[Limit]) -> list[TogetherOut]:
-    """Of these limits, those of groups together, with what their members use."""
+async def load_group_totals(parts: AppContext, rows: Iterable[Limit]) -> list[TogetherOut]:
+    """Return the group totals among these limits, with the usage of their members."""
     return [
         TogetherOut(
             group=row.name,

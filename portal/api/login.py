@@ -1,4 +1,4 @@
-"""Logging in and out, who is logged in, and the password given again or changed."""
+"""Routes of login and logout, the caller's account, and confirming or changing the password."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -7,7 +7,18 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from portal import models
-from portal.api.deps import (
+from portal.config.settings import Settings
+from portal.db import utcnow
+from portal.directory.contract import MAX_PASSWORD_LENGTH, MAX_USERNAME_LENGTH
+from portal.services.auth import accounts, devices, web_sessions
+from portal.services.auth.accounts import LoggedIn
+from portal.services.auth.attempts import Caller
+from portal.services.auth.hashes import hash_token
+from portal.services.auth.second_factor import MAX_CODE_LENGTH
+from portal.services.identity.memberships import groups_of
+from portal.services.identity.roles import led_by
+from portal.web.content_host import keep
+from portal.web.dependencies import (
     AccountsDep,
     Anyone,
     ChangingLogin,
@@ -17,26 +28,18 @@ from portal.api.deps import (
     CurrentUser,
     CurrentWebSession,
     DatabaseDep,
+    EnrollingSession,
     FreshPassword,
     NoToken,
     PeopleDep,
     SettingsDep,
-    password_is_fresh,
 )
-from portal.directory.contract import MAX_PASSWORD_LENGTH, MAX_USERNAME_LENGTH
-from portal.services.login import accounts, web_sessions
-from portal.services.login.accounts import LoggedIn
-from portal.services.login.attempts import Caller
-from portal.services.login.second_factor import MAX_CODE_LENGTH
-from portal.services.people.people import groups_of
-from portal.services.people.roles import led_by
-from portal.settings import Settings
 
 router = APIRouter(tags=["login"])
 
 
 class User(BaseModel):
-    """Someone who may use the portal."""
+    """A user of the portal."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -49,19 +52,28 @@ class User(BaseModel):
 
 
 class Me(User):
-    """The caller. `password_fresh`: sensitive acts won't ask for the password again. `leads`: the
-    groups whose leader they are."""
+    """The caller.
 
+    `login_id`: of the browser's login, null for a token. `password_fresh`: sensitive operations
+    will not ask for the password again. `leads`: the groups that they manage.
+    """
+
+    login_id: str | None
     password_fresh: bool
     leads: list[str]
 
 
 class LoginOut(User):
-    """Who has logged in. `password_change_required`: the password was right and is good for one
-    change only, which must follow; then nothing else here counts. `second_factor`: `none`, that
-    was all; `required`, a code must follow; `enrolment-required`, nothing works until a second
-    factor has been set up. `second_factor_was_reset`: an administrator has taken it away."""
+    """The result of a login.
 
+    `password_change_required`: the password was correct and is valid for one change only, which
+    must follow; the other fields then do not apply. `second_factor`: `none`, the login is complete;
+    `required`, a code must follow; `enrolment-required`, nothing works until a second factor has
+    been set up. `second_factor_was_reset`: an administrator has removed it. `login_id`: the
+    login's, as in `GET /me`.
+    """
+
+    login_id: str
     password_change_required: bool
     second_factor: Literal["none", "required", "enrolment-required"]
     second_factor_was_reset: bool
@@ -75,7 +87,7 @@ class LoginRequest(BaseModel):
 
 
 class PasswordIn(BaseModel):
-    """The password that is good for one change, again, and the one that takes its place."""
+    """The one-time password again, and its replacement."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -104,11 +116,15 @@ class PasswordChange(BaseModel):
     new_password: str = Field(min_length=1, max_length=MAX_PASSWORD_LENGTH)
 
 
-def _caller(request: Request, ip: ClientIp) -> Caller:
-    return Caller(ip=ip, user_agent=request.headers.get("user-agent", "")[:300])
+def _to_caller(request: Request, ip: ClientIp, settings: SettingsDep) -> Caller:
+    return Caller(
+        ip=ip,
+        user_agent=request.headers.get("user-agent", "")[:300],
+        device=request.cookies.get(settings.device_cookie, ""),
+    )
 
 
-CallerDep = Annotated[Caller, Depends(_caller)]
+CallerDep = Annotated[Caller, Depends(_to_caller)]
 
 
 @router.post("/login", dependencies=[Anyone, NoToken])
@@ -119,11 +135,13 @@ async def login(
     service: AccountsDep,
     caller: CallerDep,
 ) -> LoginOut:
-    """Check the password with the directory and set the cookie. `password_change_required` and
-    `second_factor` say whether that was all: with `required` a code must follow within five
-    minutes."""
+    """Check the password with the directory and set the cookie.
+
+    `password_change_required` and `second_factor` show whether the login is complete: with
+    `required` a code must follow within five minutes.
+    """
     found = await accounts.login(service, body.username.strip(), body.password, caller)
-    return _let_in(response, settings, found)
+    return _respond(response, settings, found, caller)
 
 
 @router.post("/login/password")
@@ -135,12 +153,15 @@ async def login_with_new_password(
     service: AccountsDep,
     caller: CallerDep,
 ) -> LoginOut:
-    """Go on with a login that answered `password_change_required`, within five minutes: change the
-    password in the directory, and log in with the new one. A second factor may still follow."""
+    """Continue a login that answered `password_change_required`, within five minutes.
+
+    Changes the password in the directory, and logs in with the new one. A second factor may still
+    follow.
+    """
     found = await accounts.login_with_new_password(
         service, half, body.current_password, body.new_password, caller
     )
-    return _let_in(response, settings, found)
+    return _respond(response, settings, found, caller)
 
 
 @router.post("/login/second-factor")
@@ -154,30 +175,28 @@ async def login_second_factor(
 ) -> LoginOut:
     """Complete a login with a code of the authenticator app, or with a recovery code."""
     found = await accounts.complete_login(service, half, body.code, caller)
-    return _let_in(response, settings, found)
+    return _respond(response, settings, found, caller)
 
 
-def _let_in(response: Response, settings: Settings, found: LoggedIn) -> LoginOut:
-    """The cookie, and what the browser is told."""
+def _respond(response: Response, settings: Settings, found: LoggedIn, caller: Caller) -> LoginOut:
+    """Set the cookies and headers of a login, and return its result."""
     half = found.next in {accounts.Next.CODE, accounts.Next.PASSWORD}
     whole_s = int(settings.web_session_hours * 3600)
-    response.set_cookie(
-        settings.cookie_name,
-        found.token,
-        max_age=int(web_sessions.HALF_LOGIN.total_seconds()) if half else whole_s,
-        path="/",
-        secure=settings.secure_cookies,
-        httponly=True,
-        samesite="lax",
-    )
+    half_s = int(web_sessions.HALF_LOGIN.total_seconds())
+    keep(response, settings, settings.cookie_name, found.token, half_s if half else whole_s)
+    if not half:
+        device = devices.issue(settings, found.user.username, caller.device, utcnow())
+        device_s = int(devices.LIFETIME.total_seconds())
+        keep(response, settings, settings.device_cookie, device, device_s)
     response.headers["Cache-Control"] = "no-store"
     user = User.model_validate(found.user).model_dump()
     changes = found.next is accounts.Next.PASSWORD
     return LoginOut(
         **user,
+        login_id=web_sessions.login_id(hash_token(found.token)),
         password_change_required=changes,
         second_factor="none" if changes else found.next.value,
-        second_factor_was_reset=found.told_reset,
+        second_factor_was_reset=found.shows_reset_notice,
     )
 
 
@@ -189,7 +208,7 @@ async def logout(
     database: DatabaseDep,
     caller: CallerDep,
 ) -> None:
-    """End the web session, if there is one, and forget the cookie."""
+    """End the web session, if there is one, and delete the cookie."""
     token = request.cookies.get(settings.cookie_name, "")
     session = await web_sessions.resume_any(database, settings, token, touch=False)
     if session is not None:
@@ -209,14 +228,16 @@ async def logout(
 async def me(
     user: CurrentUser, who: CurrentIdentity, settings: SettingsDep, database: DatabaseDep
 ) -> Me:
-    """Who is logged in, or whose access token this is."""
-    fresh = who.session is not None and password_is_fresh(who.session, settings)
+    """Return the logged-in user, or the owner of the access token."""
+    fresh = who.session is not None and web_sessions.password_is_fresh(who.session, settings)
     shown = User.model_validate(user).model_dump()
-    return Me(**shown, password_fresh=fresh, leads=await led_by(database, user.id))
+    login = web_sessions.login_id(who.session.token_hash) if who.session else None
+    leads = await led_by(database, user.id)
+    return Me(**shown, login_id=login, password_fresh=fresh, leads=leads)
 
 
 class MyGroups(BaseModel):
-    """The groups of the caller, as the directory named them at `as_of`."""
+    """The caller's groups, as read from the directory at `as_of`."""
 
     items: list[str]
     as_of: datetime | None
@@ -224,7 +245,7 @@ class MyGroups(BaseModel):
 
 @router.get("/me/groups")
 async def my_groups(user: CurrentUser, database: DatabaseDep, people: PeopleDep) -> MyGroups:
-    """The caller's groups in the directory: those a TensorBoard can be shared with."""
+    """Return the caller's groups in the directory, with which a TensorBoard can be shared."""
     await people.freshen(user.id, user.username, user.groups_at)
     names, as_of = await groups_of(database, user.id)
     return MyGroups(items=names, as_of=as_of)
@@ -232,9 +253,9 @@ async def my_groups(user: CurrentUser, database: DatabaseDep, people: PeopleDep)
 
 @router.post("/reauth", status_code=204)
 async def reauth(
-    body: ReauthRequest, session: CurrentWebSession, service: AccountsDep, caller: CallerDep
+    body: ReauthRequest, session: EnrollingSession, service: AccountsDep, caller: CallerDep
 ) -> None:
-    """Give the password again, for acts that ask for it."""
+    """Confirm the password, for operations that require it."""
     await accounts.confirm_password(service, session, body.password, caller)
 
 

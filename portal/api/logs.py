@@ -1,4 +1,4 @@
-"""Logs of sessions and jobs on the wire: a piece, pieces as they come, and the whole as a file."""
+"""Log responses for sessions and jobs: a piece, a stream of pieces, and the whole log as a file."""
 
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
@@ -9,26 +9,28 @@ from typing import Annotated, Any, Literal
 from fastapi import Query
 from pydantic import BaseModel
 
-from portal.api.deps import Identity, still_open
 from portal.api.file_answer import CONFINED, OCTETS, Streamed, disposition
-from portal.api.streams import PING, sse
-from portal.parts import Parts
-from portal.services.jobs.logs import CHUNK, LogPlace, whole
+from portal.context import AppContext
+from portal.services.slurm.logs import CHUNK, LogPlace, whole
+from portal.streaming.sse import PING, sse
+from portal.web.dependencies import Identity, still_open
 
 Stream = Literal["stdout", "stderr"]
 PieceBytes = Annotated[int, Query(ge=1, le=CHUNK)]
 POLL_S = 1.0
-RECHECK_S = 2.0  # with what a poll takes, whoever was disabled reads on for three seconds at most
+RECHECK_S = 2.0  # plus the time of a poll, a disabled user reads on for at most three seconds
 PING_EVERY = 15
-BEHIND = 8 * CHUNK  # farther behind than this, a reader is brought to the end
+BEHIND = 8 * CHUNK  # a reader who is farther behind skips to the end
 AS_FILE: dict[int | str, dict[str, Any]] = {
     200: {"content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}}}
 }
 
 
 class LogPiece(BaseModel):
-    """A piece of a log, from `offset` up to `next_offset`, in bytes. `end` says that nothing will
-    follow. What is no UTF-8 is shown as U+FFFD."""
+    """A piece of a log, from `offset` up to `next_offset`, in bytes.
+
+    `end`: nothing will follow. Invalid UTF-8 is shown as U+FFFD.
+    """
 
     text: str
     offset: int
@@ -38,14 +40,15 @@ class LogPiece(BaseModel):
 
 
 async def follow(
-    parts: Parts,
+    parts: AppContext,
     who: Identity,
     topic: str,
     read: Callable[[int], Awaitable[dict[str, Any]]],
     offset: int,
 ) -> AsyncIterator[bytes]:
-    """Events `log` until the log's end, or until `who` may not see them any more; one piece is
-    held at a time."""
+    """Yield events `log` until the log's end, or until `who` may no longer read it; one piece is in
+    memory at a time.
+    """
     quiet, checked_s = 0, time.monotonic()
     async with parts.changes.listen(topic) as listener:
         while not parts.changes.closed:
@@ -65,12 +68,14 @@ async def follow(
             elif offset >= piece["size"] or not piece["text"]:
                 quiet += 1
                 if quiet % PING_EVERY == 0:
-                    yield PING  # finds out whether anyone still listens
+                    yield PING  # detects a closed connection
                 await listener.wait(POLL_S)
 
 
-async def as_file(parts: Parts, who: Identity, username: str, log: LogPlace, name: str) -> Streamed:
-    """A log to be saved under this name, byte for byte, as far as it is written by now."""
+async def as_file(
+    parts: AppContext, who: Identity, username: str, log: LogPlace, name: str
+) -> Streamed:
+    """Return a log as a download with this name, byte for byte, as far as it is written now."""
     pieces = whole(parts, username, log)
     first = await anext(pieces, b"")
     headers = {
@@ -80,11 +85,11 @@ async def as_file(parts: Parts, who: Identity, username: str, log: LogPlace, nam
     }
     goes_on = partial(still_open, parts.db, parts.settings, who)
     return Streamed(
-        _with(first, pieces), AsyncExitStack(), goes_on, status_code=200, headers=headers
+        _prepend(first, pieces), AsyncExitStack(), goes_on, status_code=200, headers=headers
     )
 
 
-async def _with(first: bytes, rest: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+async def _prepend(first: bytes, rest: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
     yield first
     async for piece in rest:
         yield piece

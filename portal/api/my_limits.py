@@ -1,4 +1,4 @@
-"""Limits and use as people themselves and the leaders of groups see them; leaders set members'."""
+"""Routes of limits and usage for users and group managers; managers set members' limits."""
 
 import re
 from datetime import date, datetime
@@ -7,21 +7,13 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel
 
-from portal.api.deps import (
-    ByDep,
-    CurrentUser,
-    FreshGroupLeader,
-    GroupReader,
-    PartsDep,
-    Reader,
-)
 from portal.api.limit_deps import SlurmLimitsDep
 from portal.api.limit_schemas import (
     CountedOut,
     LimitIn,
     LimitOut,
     LimitSet,
-    PersonLimitsOut,
+    MyLimitsOut,
     UseOut,
     counted_out,
     limit_out,
@@ -29,15 +21,24 @@ from portal.api.limit_schemas import (
     slurm_out,
     use_out,
 )
-from portal.api.limit_together import together_of
+from portal.api.limit_together import load_group_totals
+from portal.background.notifier import USE
+from portal.context import AppContext
 from portal.db import utcnow
 from portal.errors import FieldError, invalid_input
 from portal.models import GROUP_NAME_LENGTH
-from portal.parts import Parts
-from portal.services.changes import USE
 from portal.services.csv_cells import csv_lines
-from portal.services.limits import limit_changes, limit_views, use
+from portal.services.limits import gpu_hours as use
+from portal.services.limits import limit_changes, limit_views, user_accounts
 from portal.services.limits.allowances import account_of
+from portal.web.dependencies import (
+    ByDep,
+    CurrentUser,
+    FreshGroupLeader,
+    GroupReader,
+    PartsDep,
+    Reader,
+)
 
 router = APIRouter(tags=["limits"])
 
@@ -52,7 +53,7 @@ Span = tuple[str | None, str | None]
 
 
 class MemberOut(BaseModel):
-    """A member: the limit of their own, if any, what counts by field, and sessions and jobs now."""
+    """A member: their own limit, if any, the effective limits by field, and their present usage."""
 
     username: str
     display_name: str
@@ -62,8 +63,11 @@ class MemberOut(BaseModel):
 
 
 class GroupLimitsOut(BaseModel):
-    """A group's limits: for all members together, for each of them, and the members. `ceiling` is
-    the most that a leader may give, by field. `account` is that of Slurm's which belongs to it."""
+    """A group's limits: the group total, the per-member limit, and the members.
+
+    `ceiling` is the most that a group manager may grant, by field. `account` is the group's Slurm
+    account.
+    """
 
     group: str
     account: str
@@ -75,7 +79,7 @@ class GroupLimitsOut(BaseModel):
 
 
 class UsageRow(BaseModel):
-    """What was used under one name: a person, a group, or a month."""
+    """The usage of one row: a user, a group, or a month."""
 
     name: str
     gpu_hours: float
@@ -84,9 +88,11 @@ class UsageRow(BaseModel):
 
 
 class UsageTotals(BaseModel):
-    """Use between two months, both counted in. `as_of` is when accounting was last read, null for
-    never; `counted_from` the first day that was read. Jobs that run count as far as they have
-    come."""
+    """Usage between two months, inclusive.
+
+    `as_of` is when accounting was last read, null for never; `counted_from` the first day that was
+    read. Running jobs count up to their present run time.
+    """
 
     by: UsageBy
     first: str
@@ -98,20 +104,20 @@ class UsageTotals(BaseModel):
 
 
 @router.get("/me/limits")
-async def get_my_limits(
-    user: CurrentUser, parts: PartsDep, slurm: SlurmLimitsDep
-) -> PersonLimitsOut:
-    """What I may use, whose limits these are, and what I use now."""
-    found = await limit_views.of_person(parts, slurm, user.username)
-    return person_out(found, await together_of(parts, found.limits), slurm=False)
+async def get_my_limits(user: CurrentUser, parts: PartsDep, slurm: SlurmLimitsDep) -> MyLimitsOut:
+    """Return the caller's effective limits, their sources, and the present usage."""
+    found = await limit_views.load_user_limits(parts, slurm, user.username)
+    shown = person_out(found, await load_group_totals(parts, found.limits), slurm=False)
+    problem = await user_accounts.explain_missing(parts, user.username)
+    return MyLimitsOut(**shown.model_dump(), problem=problem)
 
 
 @router.get("/groups/{group}/limits")
 async def get_group_limits(
     group: GroupName, _reader: GroupReader, parts: PartsDep
 ) -> GroupLimitsOut:
-    """What a group has, and what of it its members may and do use."""
-    found = await limit_views.of_group(parts, group)
+    """Return a group's limits, and its members' limits and usage."""
+    found = await limit_views.load_group_limits(parts, group)
     return GroupLimitsOut(
         group=group,
         account=account_of(parts.settings, group),
@@ -142,18 +148,18 @@ async def put_member_limit(
     slurm: SlurmLimitsDep,
     by: ByDep,
 ) -> LimitSet:
-    """Set a member's own limit: never more than the group has, nor than an administrator gave."""
+    """Set a member's own limit: at most the group's, and at most what an administrator set."""
     row = await limit_changes.put_as_leader(
         parts, by, group, username, body.figures(), body.version
     )
     in_time = await slurm.settle(SETTLE_S)
     state = limit_views.state_of(parts, slurm, row, ())
     if not in_time:
-        state = limit_views.SlurmState("pending", limit_views.STILL_BEING_TOLD)
+        state = limit_views.LimitSyncState("pending", limit_views.SYNC_PENDING)
     return LimitSet(limit=limit_out(row), slurm=slurm_out(state))
 
 
-# --- use ----------------------------------------------------------------------------------------
+# --- usage --------------------------------------------------------------------------------------
 
 By = Annotated[UsageBy, Query()]
 Form = Annotated[Literal["json", "csv"], Query(alias="format")]
@@ -175,8 +181,8 @@ async def get_usage(
     person: Annotated[str | None, Query(max_length=64)] = None,
     group: Annotated[str | None, Query(max_length=GROUP_NAME_LENGTH)] = None,
 ) -> UsageTotals | Response:
-    """GPU-hours and CPU-hours of everybody, or of one person or group, by month at least."""
-    return await _usage(parts, (from_, to), by, form, person, group)
+    """Return GPU-hours and CPU-hours of all users, or of one user or group, in whole months."""
+    return await _respond_usage(parts, (from_, to), by, form, person, group)
 
 
 @router.get("/groups/{group}/usage", response_model=UsageTotals, responses=CSV)
@@ -189,8 +195,8 @@ async def get_group_usage(
     by: Annotated[Literal["person", "month"], Query()] = "person",
     form: Form = "json",
 ) -> UsageTotals | Response:
-    """What the members of a group have used."""
-    return await _usage(parts, (from_, to), by, form, None, group)
+    """Return the usage of a group's members."""
+    return await _respond_usage(parts, (from_, to), by, form, None, group)
 
 
 @router.get("/me/usage", response_model=UsageTotals, responses=CSV)
@@ -201,11 +207,11 @@ async def get_my_usage(
     to: To = None,
     form: Form = "json",
 ) -> UsageTotals | Response:
-    """What I have used, by month."""
-    return await _usage(parts, (from_, to), "month", form, user.username, None)
+    """Return the caller's usage, by month."""
+    return await _respond_usage(parts, (from_, to), "month", form, user.username, None)
 
 
-async def _usage(
+async def _respond_usage(
     parts: PartsDep,
     span: Span,
     by: UsageBy,
@@ -222,32 +228,34 @@ async def _usage(
 
 
 async def usage_totals(
-    parts: Parts, span: Span, by: UsageBy, person: str | None, group: str | None
+    parts: AppContext, span: Span, by: UsageBy, person: str | None, group: str | None
 ) -> UsageTotals:
-    """Use between two months as they were typed, this month where none was. Raises InvalidInput
-    with the field `from` or `to`."""
+    """Return the usage between two months as given in the request, by default the current month.
+
+    Raises InvalidInput with the field `from` or `to`.
+    """
     this = utcnow().date().replace(day=1)
-    last = _month("to", span[1]) or this
-    first = _month("from", span[0]) or min(last, this)
+    last = _parse_month("to", span[1]) or this
+    first = _parse_month("from", span[0]) or min(last, this)
     if first > last or use.months_back(last, MOST_MONTHS) > first:
         text = f"Choose a month before, or the same; {MOST_MONTHS} months at most."
         raise invalid_input([FieldError("from", text)])
     ask = {"person": use.by_person, "group": use.by_group, "month": use.by_month}[by]
-    totals = await ask(parts, use.Wish(first, last, person, group))
+    totals = await ask(parts, use.UsageQuery(first, last, person, group))
     if last >= this:
-        parts.changes.notify(USE)  # whoever looks again sees more
+        parts.changes.notify(USE)  # a repeated request shows newer numbers
     return UsageTotals(
         by=by,
         first=f"{first:%Y-%m}",
         last=f"{last:%Y-%m}",
-        items=[_usage_row(used) for used in totals.rows],
-        total=_usage_row(_sum(totals.rows)),
+        items=[_to_usage_row(used) for used in totals.rows],
+        total=_to_usage_row(_sum_usage(totals.rows)),
         as_of=totals.as_of,
         counted_from=totals.complete_from,
     )
 
 
-def _month(field: str, text: str | None) -> date | None:
+def _parse_month(field: str, text: str | None) -> date | None:
     if not text:
         return None
     match = MONTH.fullmatch(text)
@@ -256,7 +264,7 @@ def _month(field: str, text: str | None) -> date | None:
     return date(int(match[1]), int(match[2]), 1)
 
 
-def _usage_row(used: use.Used) -> UsageRow:
+def _to_usage_row(used: use.GpuHours) -> UsageRow:
     return UsageRow(
         name=used.name,
         gpu_hours=round(used.gpu_seconds / HOUR, 3),
@@ -265,12 +273,12 @@ def _usage_row(used: use.Used) -> UsageRow:
     )
 
 
-def _sum(rows: list[use.Used]) -> use.Used:
+def _sum_usage(rows: list[use.GpuHours]) -> use.GpuHours:
     gpu, cpu = sum(one.gpu_seconds for one in rows), sum(one.cpu_seconds for one in rows)
-    return use.Used("", gpu, cpu, sum(one.jobs for one in rows))
+    return use.GpuHours("", gpu, cpu, sum(one.jobs for one in rows))
 
 
 def usage_csv(found: UsageTotals) -> str:
-    """For spreadsheets."""
+    """Convert usage to CSV for spreadsheets."""
     rows = [(row.name, row.gpu_hours, row.cpu_hours, row.jobs) for row in found.items]
     return csv_lines([(found.by, "gpu_hours", "cpu_hours", "jobs"), *rows])

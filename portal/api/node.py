@@ -1,43 +1,49 @@
-"""What node programs call, through the cluster-facing listener, each with its own secret."""
+"""Routes that node programs call through the cluster-facing listener, each with its own secret."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import BaseModel, Field
 from starlette.requests import HTTPConnection
 
-from portal.api.bearer import bearer
-from portal.api.deps import GUARDS, ClientIp, PartsDep
+from portal.api.session_schemas import SessionOut, TensorboardOut, sessions_out, ticketed_address
 from portal.api.session_use import UseIn
 from portal.api.sessions import ExtendIn
-from portal.api.views import SessionOut, TensorboardOut, sessions_out
+from portal.api.tensorboards import TensorboardIn
+from portal.context import AppContext
 from portal.db import utcnow
 from portal.errors import Gone
 from portal.models import Session, Tensorboard
-from portal.parts import Parts
-from portal.services.sessions import extending, nodes, uses
-from portal.services.tensorboards import tensorboards
+from portal.services.sessions import extending, nodes, usage
+from portal.services.tensorboards import tensorboards, tickets
+from portal.web.bearer import bearer
+from portal.web.dependencies import GUARDS, ClientIp, PartsDep
+from portal.web.fields import DateTime
 
 router = APIRouter(prefix="/node", include_in_schema=False)
 
 
 async def session_program(session_id: str, connection: HTTPConnection, parts: PartsDep) -> Session:
-    """The node program of this session, by its secret."""
+    """Return the session of the calling node program, authenticated by its secret."""
     return await nodes.authenticated(parts, session_id, bearer(connection))
 
 
 async def tensorboard_program(
     board_id: str, connection: HTTPConnection, parts: PartsDep
 ) -> Tensorboard:
-    """The node program of this TensorBoard's present run, by its secret."""
+    """Return the TensorBoard of the calling node program, authenticated by the secret of its
+    present run.
+    """
     return await tensorboards.authenticated(parts, board_id, bearer(connection))
 
 
 async def live_session_program(
     session: Annotated[Session, Depends(session_program)],
 ) -> Session:
-    """As `session_program`, for a session that is to go on; 410 once it or its owner isn't."""
+    """Return the session as `session_program` does, if it is to continue; 410 if it or its owner is
+    not.
+    """
     nodes.check_wanted(session)
     if session.user.disabled_at is not None:
         raise Gone
@@ -51,33 +57,33 @@ OwnTensorboard = Annotated[Tensorboard, Depends(tensorboard_program)]
 WaitS = Annotated[float, Query(ge=0, le=nodes.MAX_WAIT_S)]
 
 CertificateRequest = Annotated[str, Field(max_length=4096)]
-"""PKCS #10, as PEM. Its key is all that counts of it."""
+"""A certificate request (PKCS #10, PEM). Only its public key is used."""
 
 
 class Hello(BaseModel):
-    """A node program listens; ports below 1024 are never a user's."""
+    """The first message of a node program that listens; ports below 1024 are never a user's."""
 
     port: Annotated[int, Field(ge=1024, le=65535)]
     timings: Annotated[
-        dict[Annotated[str, Field(max_length=40)], AwareDatetime], Field(max_length=20)
+        dict[Annotated[str, Field(max_length=40)], DateTime], Field(max_length=20)
     ] = {}
     csr: CertificateRequest | None = None
 
 
 class CertificateIn(BaseModel):
-    """A program whose certificate ends soon wants another."""
+    """A renewal request from a program with a certificate that expires soon."""
 
     csr: CertificateRequest
 
 
 class CertificateOut(BaseModel):
-    """PEM; None: the site has its nodes speak plain HTTP."""
+    """A certificate as PEM; None if the site's nodes use plain HTTP."""
 
     certificate: str | None
 
 
 class Report(BaseModel):
-    """Why a node program ends."""
+    """The reason why a node program ends."""
 
     event: Literal["failed", "exiting"]
     message: Annotated[str, Field(max_length=2000)] = ""
@@ -85,7 +91,9 @@ class Report(BaseModel):
 
 @router.post("/sessions/{session_id}/hello")
 async def session_hello(body: Hello, session: OwnSession, parts: PartsDep) -> CertificateOut:
-    """409 until Slurm says that the job runs; 410 once it should not."""
+    """Register a session's server. 409 until Slurm reports the job as running; 410 once it should
+    end.
+    """
     timings = {name: at.isoformat() for name, at in body.timings.items()}
     certificate = await nodes.hello(parts, session, body.port, timings, body.csr)
     return CertificateOut(certificate=certificate)
@@ -95,67 +103,89 @@ async def session_hello(body: Hello, session: OwnSession, parts: PartsDep) -> Ce
 async def certify_session(
     body: CertificateIn, session: LiveSession, parts: PartsDep
 ) -> CertificateOut:
-    """Another certificate, for a session that was given more time."""
+    """Issue another certificate, for a session that was extended."""
     return CertificateOut(certificate=await nodes.certify(parts, session, body.csr))
 
 
 @router.get("/sessions/{session_id}/server", response_model=None)
 async def session_server(session: OwnSession, parts: PartsDep, wait_s: WaitS = 20.0) -> Any:
-    """What to become, as soon as the hub has said it; 204: ask again."""
+    """Return the server's environment and arguments as soon as the hub has sent them; 204: ask
+    again.
+    """
     found = await nodes.wait_for_server(parts, session, wait_s)
     return Response(status_code=204) if found is None else found
 
 
 class PortalPages(BaseModel):
-    """Whole addresses of the portal's pages, for links from JupyterLab, which may be on another
-    host. `run_notebook` takes what fills its form in."""
+    """Absolute addresses of the portal's pages, for links from JupyterLab, which may be on another
+    host.
+
+    `run_notebook` accepts query parameters that fill its form.
+    """
 
     session: str
     tensorboard: str
     run_notebook: str
+    start_again: str
 
 
 class Facts(BaseModel):
-    """What a session's own JupyterLab shows of it. `now` is the portal's clock, by which the
-    browser's, that may be wrong, counts down."""
+    """The session's data for its own JupyterLab.
+
+    `now` is the portal's clock, so that a countdown does not depend on the browser's clock, which
+    may be wrong.
+    """
 
     now: datetime
     session: SessionOut
     pages: PortalPages
 
 
+class FramedTensorboardOut(TensorboardOut):
+    """A session's TensorBoard. `frame_url`: its address for a frame in the owner's notebooks."""
+
+    frame_url: str
+
+
 @router.get("/sessions/{session_id}/facts")
 async def session_facts(session: LiveSession, parts: PartsDep) -> Facts:
-    """The session, for its own server to show."""
-    return await _facts(parts, session)
+    """Return the session for display by its own server."""
+    return await _build_facts(parts, session)
 
 
 @router.post("/sessions/{session_id}/extend")
 async def extend_session(
     body: ExtendIn, session: LiveSession, parts: PartsDep, ip: ClientIp
 ) -> Facts:
-    """More time, asked for in the session itself."""
+    """Extend the session at the request of the session itself."""
     owner = session.user
     extended = await extending.extend(parts, owner, session, body.minutes, ip=ip, by="jupyterlab")
-    return await _facts(parts, extended)
+    return await _build_facts(parts, extended)
 
 
 @router.put("/sessions/{session_id}/tensorboard")
-async def start_tensorboard(session: LiveSession, parts: PartsDep, ip: ClientIp) -> TensorboardOut:
-    """The session's TensorBoard, started if it doesn't run."""
-    board = await tensorboards.want(parts, session, session.user, None, ip)
-    return TensorboardOut.of(board, parts.settings)
+async def start_tensorboard(
+    session: LiveSession, parts: PartsDep, ip: ClientIp, body: TensorboardIn | None = None
+) -> FramedTensorboardOut:
+    """Start the session's TensorBoard if it is not running; another folder restarts it."""
+    logdir = body.logdir if body else None
+    board = await tensorboards.want(parts, session, session.user, logdir, ip)
+    ticket = tickets.issue_frame_ticket(parts.settings, session.user_id, board.id)
+    return FramedTensorboardOut(
+        **TensorboardOut.of(board).model_dump(),
+        frame_url=ticketed_address(parts.settings, session.user.username, board.id, ticket),
+    )
 
 
 @router.post("/sessions/{session_id}/use")
-async def tell_use(body: UseIn, session: LiveSession, parts: PartsDep) -> dict[str, float]:
-    """What the session has used since it began; in how many seconds to tell again."""
+async def report_usage(body: UseIn, session: LiveSession, parts: PartsDep) -> dict[str, float]:
+    """Record the session's usage since its start; return in how many seconds to report again."""
     series = body.model_dump(exclude={"idle_s"})
-    again = await uses.take(parts, session, series, body.idle_s)
+    again = await usage.save_report(parts, session, series, body.idle_s)
     return {"again_s": again.total_seconds()}
 
 
-async def _facts(parts: Parts, session: Session) -> Facts:
+async def _build_facts(parts: AppContext, session: Session) -> Facts:
     portal = parts.settings.public_url
     page = f"{portal}/sessions/{session.id}"
     return Facts(
@@ -165,20 +195,21 @@ async def _facts(parts: Parts, session: Session) -> Facts:
             session=page,
             tensorboard=f"{page}/tensorboard",
             run_notebook=f"{portal}/jobs/new",
+            start_again=f"{portal}/start-again/{session.name}",
         ),
     )
 
 
 @router.post("/sessions/{session_id}/report", status_code=204)
 async def session_report(body: Report, session: OwnSession, parts: PartsDep) -> Response:
-    """The program's last words."""
+    """Record the reason why the program ends."""
     await nodes.report(parts, session, body.event, body.message)
     return Response(status_code=204)
 
 
 @router.post("/tensorboards/{board_id}/hello")
 async def tensorboard_hello(body: Hello, board: OwnTensorboard, parts: PartsDep) -> CertificateOut:
-    """As for a session."""
+    """Register a TensorBoard, as for a session."""
     certificate = await tensorboards.hello(parts, board, body.port, body.csr)
     return CertificateOut(certificate=certificate)
 
@@ -187,7 +218,7 @@ async def tensorboard_hello(body: Hello, board: OwnTensorboard, parts: PartsDep)
 async def certify_tensorboard(
     body: CertificateIn, board: OwnTensorboard, parts: PartsDep
 ) -> CertificateOut:
-    """As for a session."""
+    """Issue another certificate, as for a session."""
     return CertificateOut(certificate=await tensorboards.certify(parts, board, body.csr))
 
 
@@ -195,14 +226,16 @@ async def certify_tensorboard(
 async def tensorboard_wanted(
     board: OwnTensorboard, parts: PartsDep, wait_s: WaitS = 20.0
 ) -> Response:
-    """204 after a while: go on and ask again; 410: end."""
+    """Return 204 after a while: continue and ask again; 410: end."""
     await tensorboards.wait_while_wanted(parts, board, wait_s)
     return Response(status_code=204)
 
 
 @router.post("/tensorboards/{board_id}/report", status_code=204)
 async def tensorboard_report(body: Report, board: OwnTensorboard, parts: PartsDep) -> Response:
-    """The program's last words."""
+    """Record the reason why the program ends."""
     if body.event == "failed":
         await tensorboards.failed(parts, board, body.message)
+    else:
+        await tensorboards.leaves(parts, board)
     return Response(status_code=204)

@@ -1,24 +1,24 @@
-"""What the caller has installed into an environment."""
+"""Routes of the packages that the caller has installed into an environment."""
 
 from datetime import datetime
 from uuid import UUID
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import ClientIp, CurrentUser, FilesDep, PartsDep, SessionsUser
+from portal.context import AppContext
 from portal.errors import NotFound
-from portal.parts import Parts
-from portal.services.files import changing, packages
-from spawner.catalog import Environment
+from portal.services.files import operations, packages
+from portal.web.dependencies import ClientIp, FilesDep, FilesUser, PartsDep, SessionsUser
+from spawner.catalog.environment import Environment
 
 router = APIRouter(tags=["environments"])
 
-MOST_TOLD = 5
+MAX_REMOVED_SHOWN = 5
 
 
 class PackageOut(BaseModel):
-    """A package; `version` is null where its folder doesn't say."""
+    """A package; `version` is null if its folder does not contain it."""
 
     name: str
     version: str | None
@@ -26,17 +26,19 @@ class PackageOut(BaseModel):
 
 
 class RemovedOut(BaseModel):
-    """Packages that were removed together and lie in the trash."""
+    """Packages that were removed together and are in the trash."""
 
     id: str
     removed_at: datetime
 
 
 class PackagesOut(BaseModel):
-    """By name; `complete` is false where there is more than was looked at. `removed` can be brought
-    back: the newest, the last one first; `removed_complete` is false where the trash holds too much
-    to be looked through. `folder` is where they lie; every kernel and job in this environment finds
-    them there."""
+    """Installed packages by name.
+
+    `complete` is false if there are more than were read. `removed` can be restored: the newest
+    first; `removed_complete` is false if the trash holds too much to be searched. `folder` contains
+    the packages; every kernel and job in this environment uses it.
+    """
 
     folder: str
     items: list[PackageOut]
@@ -46,44 +48,69 @@ class PackagesOut(BaseModel):
 
 
 class BringBackIn(BaseModel):
-    """Which of the removed ones."""
+    """The removed packages to restore."""
 
     model_config = ConfigDict(extra="forbid")
 
     id: UUID
 
 
+class RemoveIn(BaseModel):
+    """A package to remove, by its listed name."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    package: str = Field(min_length=1, max_length=200)
+
+
 @router.get("/environments/{name}/packages")
-async def own_packages(
-    name: str, user: CurrentUser, parts: PartsDep, files: FilesDep
-) -> PackagesOut:
-    """What the caller has installed into an environment."""
-    return await _told(files, user.username, _environment(parts, name))
+async def own_packages(name: str, user: FilesUser, parts: PartsDep, files: FilesDep) -> PackagesOut:
+    """Return the packages that the caller has installed into an environment."""
+    return await _list_packages(files, user.username, _find_environment(parts, name))
 
 
 @router.post("/environments/{name}/packages/reset")
 async def reset_packages(
     name: str, user: SessionsUser, parts: PartsDep, files: FilesDep, ip: ClientIp
 ) -> PackagesOut:
-    """Take all of them out of the environment; they lie in the trash until they are brought back or
-    too old. Kernels that run go on with what they have loaded."""
-    environment = _environment(parts, name)
+    """Remove all packages from the environment; they stay in the trash until they are restored or
+    expire.
+
+    Running kernels keep what they have loaded.
+    """
+    environment = _find_environment(parts, name)
     gone = await packages.reset(files, user.username, environment)
-    await changing.note_gone(parts.db, user, gone, count=1, permanent=False, ip=ip)
-    return await _told(files, user.username, environment)
+    await operations.note_gone(parts.db, user, gone, count=1, permanent=False, ip=ip)
+    return await _list_packages(files, user.username, environment)
+
+
+@router.post("/environments/{name}/packages/remove")
+async def remove_package(
+    name: str, body: RemoveIn, user: SessionsUser, parts: PartsDep, files: FilesDep, ip: ClientIp
+) -> PackagesOut:
+    """Delete one package; a Python package's files are deleted permanently, and pip can install it
+    again.
+
+    Its dependencies stay. Running kernels keep what they have loaded.
+    """
+    environment = _find_environment(parts, name)
+    gone = await packages.remove(files, user.username, environment, body.package)
+    permanent = environment.language == "python"
+    await operations.note_gone(parts.db, user, gone, count=1, permanent=permanent, ip=ip)
+    return await _list_packages(files, user.username, environment)
 
 
 @router.post("/environments/{name}/packages/restore")
 async def restore_packages(
     name: str, body: BringBackIn, user: SessionsUser, parts: PartsDep, files: FilesDep
 ) -> PackagesOut:
-    """Bring removed ones back; 409 where packages were installed since."""
-    environment = _environment(parts, name)
+    """Restore removed packages; 409 if packages were installed since."""
+    environment = _find_environment(parts, name)
     await packages.bring_back(files, user.username, environment, str(body.id))
-    return await _told(files, user.username, environment)
+    return await _list_packages(files, user.username, environment)
 
 
-async def _told(files: FilesDep, username: str, environment: Environment) -> PackagesOut:
+async def _list_packages(files: FilesDep, username: str, environment: Environment) -> PackagesOut:
     found = await packages.installed(files, username, environment)
     return PackagesOut(
         folder=found.folder,
@@ -93,14 +120,17 @@ async def _told(files: FilesDep, username: str, environment: Environment) -> Pac
         ],
         complete=found.complete,
         removed=[
-            RemovedOut(id=one.id, removed_at=one.deleted_at) for one in found.removed[:MOST_TOLD]
+            RemovedOut(id=one.id, removed_at=one.deleted_at)
+            for one in found.removed[:MAX_REMOVED_SHOWN]
         ],
         removed_complete=found.removed_complete,
     )
 
 
-def _environment(parts: Parts, name: str) -> Environment:
-    """Also one that can't be used now: what was installed into it is there."""
+def _find_environment(parts: AppContext, name: str) -> Environment:
+    """Return the environment, even one that cannot be used now: its installed packages still
+    exist.
+    """
     found = parts.catalog.environments.get(name)
     if found is None:
         raise NotFound("There is no environment of this name.")

@@ -1,25 +1,29 @@
-"""What the caller has chosen for themselves: favourites, language, what to be told and how; and
-whether e-mails reach them."""
+"""Routes of the caller's preferences: favorites, language, notifications; and their e-mail
+status.
+"""
 
 from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from portal.api.deps import CurrentUser, CurrentWebSession, DatabaseDep, PartsDep
-from portal.said import Language
-from portal.services.mail import sending
-from portal.services.people import preferences
-from portal.services.people.preferences import MAX_FAVOURITES
+from portal.i18n.translation import Language
+from portal.services.identity import preferences
+from portal.services.identity.preferences import MAX_FAVOURITES
+from portal.services.mail import sender as sending
+from portal.web.dependencies import CurrentUser, CurrentWebSession, DatabaseDep, PartsDep
+from portal.web.fields import Line
 
 router = APIRouter(tags=["preferences"])
 
-EnvironmentName = Annotated[str, Field(min_length=1, max_length=100)]
+EnvironmentName = Annotated[Line, Field(min_length=1, max_length=100)]
 
 
-class Told(BaseModel):
-    """Of what someone is told: a session is ready, a job has ended, time runs out."""
+class EventNotices(BaseModel):
+    """The events of which a user is notified: a session is ready, a job has ended, time is running
+    out.
+    """
 
     session_started: bool
     job_ended: bool
@@ -27,12 +31,12 @@ class Told(BaseModel):
 
 
 class NotifyOut(BaseModel):
-    browser: Told
-    email: Told
+    browser: EventNotices
+    email: EventNotices
 
 
 class PreferencesOut(BaseModel):
-    """The caller's preferences. `language` null: as the browser says."""
+    """The caller's preferences. `language` null: the browser's."""
 
     favourite_environments: list[str]
     language: Language | None
@@ -40,8 +44,11 @@ class PreferencesOut(BaseModel):
 
 
 class MailOut(BaseModel):
-    """How it is with the caller's e-mails. `configured`: this portal can send some; `address` is
-    where they go, as the directory says. `problem` is what the newest one met that wasn't sent."""
+    """The status of the caller's e-mails.
+
+    `configured`: this portal can send e-mail; `address` is the recipient from the directory.
+    `problem` is the error of the newest e-mail that was not sent.
+    """
 
     configured: bool
     address: str | None
@@ -51,25 +58,28 @@ class MailOut(BaseModel):
     problem_at: datetime | None
 
 
-class _Wish(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class TellIn(_Wish):
-    """What to change of it; what is absent stays."""
+class TellIn(_StrictModel):
+    """Changes to notifications; omitted fields stay."""
 
-    session_started: bool = False
-    job_ended: bool = False
-    time_short: bool = False
+    session_started: StrictBool = False
+    job_ended: StrictBool = False
+    time_short: StrictBool = False
 
 
-class NotifyIn(_Wish):
+class NotifyIn(_StrictModel):
     browser: TellIn = TellIn()
     email: TellIn = TellIn()
 
 
-class PreferencesIn(_Wish):
-    """What to change; what is absent stays. The favourites are the whole list, in its order."""
+class PreferencesIn(_StrictModel):
+    """Changes to preferences; omitted fields stay.
+
+    The favorites are the whole list, in its order.
+    """
 
     favourite_environments: Annotated[list[EnvironmentName], Field(max_length=MAX_FAVOURITES)] = []
     language: Language | None = None
@@ -78,30 +88,32 @@ class PreferencesIn(_Wish):
 
 @router.get("/me/preferences")
 async def get_preferences(user: CurrentUser, database: DatabaseDep) -> PreferencesOut:
-    """What the caller has chosen, and the defaults where they haven't."""
-    return _shown(await preferences.of(database, user.id))
+    """Return the caller's preferences, with defaults for those not chosen."""
+    return _to_out(await preferences.load_preferences(database, user.id))
 
 
 @router.patch("/me/preferences")
 async def change_preferences(
     body: PreferencesIn, user: CurrentUser, database: DatabaseDep
 ) -> PreferencesOut:
-    """Change some of them; the answer has them all."""
-    wish = body.model_dump(exclude_unset=True)
-    return _shown(await preferences.change(database, user.id, wish))
+    """Change some preferences; the response has all of them."""
+    changes = body.model_dump(exclude_unset=True)
+    return _to_out(await preferences.change(database, user.id, changes))
 
 
 @router.get("/me/mail")
 async def my_mail(user: CurrentUser, parts: PartsDep) -> MailOut:
-    """Whether and where e-mails reach the caller."""
-    return MailOut(**vars(await sending.standing(parts, user)))
+    """Return whether e-mails reach the caller, and at which address."""
+    return MailOut(**vars(await sending.load_delivery_state(parts, user)))
 
 
 @router.post("/me/mail/test", status_code=204)
 async def send_test_mail(session: CurrentWebSession, parts: PartsDep) -> None:
-    """Send the caller a test e-mail, one a minute; answered once the mail server has taken it."""
+    """Send the caller a test e-mail, at most one a minute; answered once the mail server has
+    accepted it.
+    """
     await sending.send_trial(parts, session.user)
 
 
-def _shown(found: preferences.Preferences) -> PreferencesOut:
+def _to_out(found: preferences.Preferences) -> PreferencesOut:
     return PreferencesOut.model_validate(found.model_dump())

@@ -1,4 +1,6 @@
-"""One's second factor: set up, renewed, turned off; and reset by an administrator."""
+"""Routes of the caller's second factor: set up, renew, turn off; and its reset by an
+administrator.
+"""
 
 from datetime import datetime
 from typing import Annotated
@@ -7,24 +9,27 @@ import segno
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel
 
-from portal.api.deps import (
+from portal.api.login import CallerDep, CodeIn
+from portal.services.auth import second_factor
+from portal.web.dependencies import (
+    ConfirmedAdmin,
     DatabaseDep,
     EnrollingSession,
-    FreshAdmin,
     FreshEnrolling,
     FreshPassword,
     SettingsDep,
 )
-from portal.api.login import CallerDep, CodeIn
-from portal.services.login import second_factor
 
 router = APIRouter(tags=["second factor"])
 NO_STORE = "no-store"
 
 
 class SecondFactorOut(BaseModel):
-    """Where the caller stands. `required`: their role can't do without. `reset_at`: when an
-    administrator took it away, for thirty days or until they have set up another."""
+    """The state of the caller's second factor.
+
+    `required`: their role requires one. `reset_at`: when an administrator removed it, for thirty
+    days or until another is set up.
+    """
 
     username: str
     enrolled_at: datetime | None
@@ -34,8 +39,11 @@ class SecondFactorOut(BaseModel):
 
 
 class EnrolmentOut(BaseModel):
-    """What an authenticator app is given: `qr` is an image as a data address, `secret` the same to
-    be typed. It counts once a code has come back."""
+    """The data for an authenticator app: `qr` is an image as a data URL, `secret` the same for
+    typing.
+
+    It counts once a code has been confirmed.
+    """
 
     secret: str
     uri: str
@@ -43,7 +51,7 @@ class EnrolmentOut(BaseModel):
 
 
 class RecoveryCodes(BaseModel):
-    """Shown this once. Each replaces the app's code once."""
+    """Recovery codes, shown only this once. Each replaces one code of the app."""
 
     codes: list[str]
 
@@ -52,7 +60,7 @@ class RecoveryCodes(BaseModel):
 async def get_second_factor(
     session: EnrollingSession, database: DatabaseDep, settings: SettingsDep
 ) -> SecondFactorOut:
-    """The caller's second factor."""
+    """Return the caller's second factor."""
     found = await second_factor.status(database, settings, session.user)
     return SecondFactorOut(
         username=session.user.username,
@@ -67,10 +75,10 @@ async def get_second_factor(
 async def begin_enrolment(
     session: FreshEnrolling, response: Response, database: DatabaseDep, settings: SettingsDep
 ) -> EnrolmentOut:
-    """A new secret for an authenticator app; an earlier one that was never confirmed is void."""
-    found = await second_factor.begin(database, settings, session.user)
+    """Create a secret for an authenticator app; an earlier unconfirmed one becomes void."""
+    found = await second_factor.begin_enrolment(database, settings, session.user)
     response.headers["Cache-Control"] = NO_STORE
-    # dark on white whatever the page's colours are: many cameras read nothing else
+    # Dark on white in every theme of the page: many cameras read nothing else.
     qr = segno.make(found.uri, error="m").svg_data_uri(
         scale=5, border=4, dark="#000", light="#fff", encode_minimal=True
     )
@@ -86,8 +94,9 @@ async def confirm_enrolment(
     settings: SettingsDep,
     caller: CallerDep,
 ) -> RecoveryCodes:
-    """The app's first code: the second factor counts from now on, and other browsers are logged
-    out."""
+    """Confirm the app's first code: the second factor counts from now on, and other browsers are
+    logged out.
+    """
     codes = await second_factor.confirm(database, settings, session, body.code, caller)
     response.headers["Cache-Control"] = NO_STORE
     return RecoveryCodes(codes=codes)
@@ -102,7 +111,7 @@ async def renew_recovery_codes(
     settings: SettingsDep,
     caller: CallerDep,
 ) -> RecoveryCodes:
-    """Ten new recovery codes; the old ones are void."""
+    """Create ten new recovery codes; the old ones become void."""
     codes = await second_factor.renew_codes(database, settings, user, body.code, caller)
     response.headers["Cache-Control"] = NO_STORE
     return RecoveryCodes(codes=codes)
@@ -116,8 +125,10 @@ async def turn_off_second_factor(
     settings: SettingsDep,
     caller: CallerDep,
 ) -> Response:
-    """Do without, or begin anew with another device. Whose role needs a second factor can then
-    only set one up."""
+    """Turn the second factor off, or start over with another device.
+
+    A user with a role that requires a second factor can then only set one up.
+    """
     await second_factor.turn_off(database, settings, user, body.code, caller)
     return Response(status_code=204)
 
@@ -125,11 +136,12 @@ async def turn_off_second_factor(
 @router.post("/admin/users/{username}/second-factor/reset", status_code=204)
 async def reset_second_factor(
     username: Annotated[str, Path(max_length=64)],
-    admin: FreshAdmin,
+    admin: ConfirmedAdmin,
     database: DatabaseDep,
     caller: CallerDep,
 ) -> Response:
-    """Take the second factor of someone away who lost it; they are logged out everywhere, and told
-    at their next login."""
+    """Remove the second factor of a user who lost it; they are logged out everywhere, and notified
+    at their next login.
+    """
     await second_factor.reset(database, admin, username, caller)
     return Response(status_code=204)

@@ -1,15 +1,15 @@
-"""What a session uses over time: told by its node program, shown to its owner."""
+"""Route of a session's usage over time, as reported by its node program."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Self
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from portal.api.deps import CurrentUser, PartsDep
-from portal.api.job_views import UsageOut
+from portal.api.job_schemas import UsageOut
 from portal.models import Session, SessionUse
-from portal.services.sessions import sessions, uses
+from portal.services.sessions import sessions, usage
+from portal.web.dependencies import CurrentUser, PartsDep
 
 router = APIRouter(tags=["sessions"])
 
@@ -17,16 +17,16 @@ MOST_POINTS = 256
 MOST_GPUS = 16
 A_YEAR_S = 366 * 86_400
 MOST_MB = 1 << 30
-"""A thousand terabytes."""
+"""In MB: 1,024 terabytes."""
 
-Megabytes = Annotated[float, Field(ge=0, le=MOST_MB, allow_inf_nan=False)]
-Busy = Annotated[float, Field(ge=0, le=65_536, allow_inf_nan=False)]
-Percent = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
+Megabytes = Annotated[float, Field(strict=True, ge=0, le=MOST_MB, allow_inf_nan=False)]
+Busy = Annotated[float, Field(strict=True, ge=0, le=65_536, allow_inf_nan=False)]
+Percent = Annotated[float, Field(strict=True, ge=0, le=100, allow_inf_nan=False)]
 Column = Field(max_length=MOST_POINTS)
 
 
 class GpuUse(BaseModel):
-    """One GPU's columns; null is what its driver didn't tell."""
+    """The columns of one GPU; null for values that its driver did not report."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -37,23 +37,27 @@ class GpuUse(BaseModel):
 
 
 class UseIn(BaseModel):
-    """Columns of equal length, a place for each point: how many seconds ago it began, and what was
-    used from there on for `step_s` seconds. Memory is the most that was held, the rest are means;
-    null is what couldn't be measured, `gpus` null: nothing tells of them. `idle_s` is for how long
-    nothing has run; null where that isn't known."""
+    """A report of usage, as columns of equal length with one value per point.
+
+    `ages_s` is how many seconds ago each point began; the values cover the `step_s` seconds from
+    there. Memory is the maximum, the rest are means; null is a failed measurement, `gpus` null: no
+    data about GPUs. `idle_s` is for how long nothing has run; null if unknown. `killed_s` is how
+    long ago a process was last killed because the session ran out of memory.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
-    ages_s: Annotated[list[Annotated[int, Field(ge=0, le=A_YEAR_S)]], Column]
-    step_s: Annotated[int, Field(ge=1, le=A_YEAR_S)]
+    ages_s: Annotated[list[Annotated[int, Field(strict=True, ge=0, le=A_YEAR_S)]], Column]
+    step_s: Annotated[int, Field(strict=True, ge=1, le=A_YEAR_S)]
     memory_mb: Annotated[list[Megabytes | None], Column]
     cpus: Annotated[list[Busy | None], Column]
     memory_limit_mb: Megabytes | None = None
     gpus: Annotated[list[GpuUse], Field(max_length=MOST_GPUS)] | None = None
-    idle_s: Annotated[int, Field(ge=0, le=A_YEAR_S)] | None = None
+    idle_s: Annotated[int, Field(strict=True, ge=0, le=A_YEAR_S)] | None = None
+    killed_s: Annotated[int, Field(strict=True, ge=0, le=A_YEAR_S)] | None = None
 
     @model_validator(mode="after")
-    def _even(self) -> Self:
+    def _check_columns(self) -> Self:
         columns: list[list[Any]] = [self.memory_mb, self.cpus]
         for gpu in self.gpus or ():
             columns += [gpu.use_percent, gpu.memory_mb]
@@ -65,9 +69,13 @@ class UseIn(BaseModel):
 
 
 class SessionUseOut(BaseModel):
-    """What a session has used. `at` is when each point began, in seconds since 1970; `told_at` when
-    its node told it last, null: it hasn't yet. `total` is what Slurm's accounting says after the
-    end, null until it does."""
+    """The usage of a session.
+
+    `at` is when each point began, in seconds since 1970; `told_at` the time of the last report,
+    null: none yet. `total` is from Slurm's accounting after the end, null until then.
+    `memory_killed_at`: when a process of the session, such as a notebook's kernel, was last killed
+    because the session ran out of memory.
+    """
 
     told_at: datetime | None
     step_s: int | None
@@ -76,34 +84,43 @@ class SessionUseOut(BaseModel):
     cpus: list[float | None]
     memory_limit_mb: float | None
     gpus: list[GpuUse] | None
+    memory_killed_at: datetime | None
     total: UsageOut | None
 
 
 @router.get("/sessions/{session_id}/use")
 async def session_use(session_id: str, user: CurrentUser, parts: PartsDep) -> SessionUseOut:
-    """What one of the caller's sessions uses, and has used; while somebody asks for it now and
-    then, its node tells it every ten seconds, else every half minute."""
+    """Return the usage of one of the caller's sessions.
+
+    While this is requested now and then, the node reports every ten seconds, otherwise every half
+    minute.
+    """
     session = await sessions.get(parts, user, session_id)
-    return use_out(session, await uses.look(parts, session))
+    return use_out(session, await usage.load_usage(parts, session))
 
 
-def use_out(session: Session, told: SessionUse | None) -> SessionUseOut:
-    """Both sources side by side."""
-    total = UsageOut(**session.usage) if session.usage else None
-    if told is None:
+def use_out(session: Session, report: SessionUse | None) -> SessionUseOut:
+    """Combine the node's report with Slurm's accounting."""
+    total = UsageOut.of(session.usage) if session.usage else None
+    if report is None:
         return SessionUseOut(
             told_at=None, step_s=None, at=[], memory_mb=[], cpus=[], memory_limit_mb=None,
-            gpus=None, total=total,
+            gpus=None, memory_killed_at=None, total=total,
         )  # fmt: skip
-    series = UseIn.model_validate(told.series)
-    now = told.told_at.replace(microsecond=0).astimezone(UTC).timestamp()
+    series = UseIn.model_validate(report.series)
+    now = report.told_at.replace(microsecond=0).astimezone(UTC).timestamp()
     return SessionUseOut(
-        told_at=told.told_at,
+        told_at=report.told_at,
         step_s=series.step_s,
         at=[int(now) - age for age in series.ages_s],
         memory_mb=series.memory_mb,
         cpus=series.cpus,
         memory_limit_mb=series.memory_limit_mb,
         gpus=series.gpus,
+        memory_killed_at=(
+            None
+            if series.killed_s is None
+            else report.told_at.replace(microsecond=0) - timedelta(seconds=series.killed_s)
+        ),
         total=total,
     )

@@ -1,4 +1,4 @@
-"""Sessions: start, list, look at, stop, read their logs."""
+"""Routes of sessions: start, list, read, extend, stop, and their logs."""
 
 from dataclasses import asdict
 from datetime import datetime
@@ -8,33 +8,38 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import (
+from portal.api.file_answer import Streamed
+from portal.api.logs import AS_FILE, LogPiece, PieceBytes, Stream, as_file, follow
+from portal.api.session_schemas import ResourcesIn, SessionOut, sessions_out
+from portal.context import AppContext
+from portal.errors import NotFound
+from portal.models import JobState, Session
+from portal.services.idempotency import IdempotentRequest
+from portal.services.sessions import extending, notebooks, sessions
+from portal.services.slurm.logs import CHUNK
+from portal.streaming.sse import sse_response
+from portal.web.dependencies import (
     ClientIp,
     CurrentIdentity,
     CurrentUser,
+    FilesUser,
     FreshAdmin,
     IdempotencyKey,
     PartsDep,
     Reader,
     SessionsUser,
 )
-from portal.api.file_answer import Streamed
-from portal.api.logs import AS_FILE, LogPiece, PieceBytes, Stream, as_file, follow
-from portal.api.streams import sse_response
-from portal.api.views import ResourcesIn, SessionOut, sessions_out
-from portal.errors import NotFound
-from portal.models import JobState, Session
-from portal.parts import Parts
-from portal.services.jobs.logs import CHUNK
-from portal.services.once import Once
-from portal.services.sessions import extending, notebooks, sessions
+from portal.web.fields import DateTime
 
 router = APIRouter(tags=["sessions"])
 
 
 class SessionIn(BaseModel):
-    """A session to start. `starter` is one of the environment's `starters`: it is copied into the
-    home, unless a file of its name is there, and JupyterLab opens with it."""
+    """A session to start.
+
+    `starter` is one of the environment's `starters`: it is copied into the home, unless a file of
+    its name exists, and JupyterLab opens with it.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -45,7 +50,7 @@ class SessionIn(BaseModel):
 
 
 class SessionPage(BaseModel):
-    """Sessions, newest first; `next_cursor` asks for the older ones."""
+    """Sessions, newest first; `next_cursor` is the cursor of the page with older ones."""
 
     items: list[SessionOut]
     next_cursor: str | None = None
@@ -59,14 +64,16 @@ async def start_session(
     ip: ClientIp,
     idempotency_key: IdempotencyKey = None,
 ) -> SessionOut:
-    """Start a session. What can never run is refused with the field; what must wait is queued.
+    """Start a session. A request that can never run is refused with the field; otherwise it is
+    queued.
 
-    With an Idempotency-Key the same wish comes to the same session, however often it is sent;
-    another wish under the same key is refused (409)."""
-    wish = body.model_dump()
+    With an Idempotency-Key, the same request returns the same session, however often it is sent; a
+    different request under the same key is refused (409).
+    """
+    fields = body.model_dump()
     session = await sessions.create(
-        parts, user, environment=body.environment, name=body.name, wanted=wish["resources"],
-        starter=body.starter, asked=Once.of(wish, idempotency_key), ip=ip,
+        parts, user, environment=body.environment, name=body.name, wanted=fields["resources"],
+        starter=body.starter, asked=IdempotentRequest.of(fields, idempotency_key), ip=ip,
     )  # fmt: skip
     return (await sessions_out(parts, [session]))[0]
 
@@ -76,20 +83,20 @@ async def list_sessions(
     user: CurrentUser,
     parts: PartsDep,
     state: Literal["live", "all"] = "all",
-    cursor: datetime | None = None,
+    cursor: DateTime | None = None,
 ) -> SessionPage:
-    """The caller's sessions."""
+    """Return the caller's sessions."""
     found = await sessions.page(parts, user=user, live=state == "live", before=cursor)
-    return await _page(parts, found)
+    return await _to_page(parts, found)
 
 
 @router.get("/sessions/{session_id}")
 async def get_session(session_id: str, user: CurrentUser, parts: PartsDep) -> SessionOut:
-    """One of the caller's sessions."""
+    """Return one of the caller's sessions."""
     return (await sessions_out(parts, [await sessions.get(parts, user, session_id)]))[0]
 
 
-# Whoever means to stop a session must not remove it because it has ended a moment before.
+# A client that means to stop a session must not remove it because it has ended just before.
 Removes = Annotated[
     bool, Query(description="`false`: one that has ended stays on the list (202), as it is.")
 ]
@@ -101,7 +108,7 @@ Removes = Annotated[
 async def stop_session(
     session_id: str, user: SessionsUser, parts: PartsDep, ip: ClientIp, remove: Removes = True
 ) -> Response:
-    """Stop a session (202); one that has ended is taken off the list (204)."""
+    """Stop a session (202); an ended one is removed from the list (204)."""
     session = await sessions.get(parts, user, session_id)
     if remove and session.state is JobState.ENDED:
         await sessions.remove(parts, session, by=user, ip=ip)
@@ -112,19 +119,22 @@ async def stop_session(
 
 
 class ExtendIn(BaseModel):
-    """How much time to add."""
+    """The time to add."""
 
     model_config = ConfigDict(extra="forbid")
 
-    minutes: Annotated[int, Field(ge=1, le=525_600)]
+    minutes: Annotated[int, Field(strict=True, ge=1, le=525_600)]
 
 
 @router.post("/sessions/{session_id}/extend")
 async def extend_session(
     session_id: str, body: ExtendIn, user: SessionsUser, parts: PartsDep, ip: ClientIp
 ) -> SessionOut:
-    """Give a running session more time, as far as the site, its partition, account and QOS, and
-    reservations of its node allow; 409 says why none can be added, 422 that it is too much."""
+    """Extend a running session, as far as the site, its partition, account and QOS, and
+    reservations of its node allow.
+
+    409 if it cannot be extended, 422 if the time is too long, with the reason.
+    """
     session = await sessions.get(parts, user, session_id)
     extended = await extending.extend(parts, user, session, body.minutes, ip=ip)
     return (await sessions_out(parts, [extended]))[0]
@@ -139,8 +149,9 @@ async def session_log(
     offset: int = 0,
     limit: PieceBytes = CHUNK,
 ) -> LogPiece:
-    """A piece of what a session's job printed, of at most `limit` bytes; a negative offset counts
-    from the end."""
+    """Return a piece of the output of a session's job, at most `limit` bytes; a negative offset
+    counts from the end.
+    """
     session = await sessions.get(parts, user, session_id)
     return LogPiece(**await sessions.read_log(parts, session, stream, offset, limit))
 
@@ -153,7 +164,7 @@ async def download_session_log(
     parts: PartsDep,
     stream: Stream = "stderr",
 ) -> Streamed:
-    """All that a session's job has printed by now, as a file."""
+    """Download the whole output of a session's job so far."""
     session = await sessions.get(parts, user, session_id)
     place = sessions.log_place(session, stream)
     name = f"{session.name}-{session.job_id or session.id}.{stream}.log"
@@ -169,19 +180,23 @@ async def follow_session_log(
     stream: Stream = "stderr",
     offset: Annotated[int, Query(ge=-(1 << 20))] = -16384,
 ) -> StreamingResponse:
-    """Server-sent events `log`, each a LogPiece, until the log's end."""
+    """Stream server-sent events `log`, each a LogPiece, until the log's end."""
     await sessions.get(parts, user, session_id)
 
     async def read(at: int) -> dict[str, Any]:
         session = await sessions.get(parts, user, session_id)
         return await sessions.read_log(parts, session, stream, at)
 
-    return sse_response(follow(parts, who, session_id, read, offset))
+    events = follow(parts, who, session_id, read, offset)
+    return sse_response(events, parts.log_followers.hold(user.id, who.login_id))
 
 
 class NotebookOut(BaseModel):
-    """A notebook in the owner's home. `environment` is the one to run it in: whose kernel it names,
-    or else the session's own; null if that has none."""
+    """A notebook in the owner's home.
+
+    `environment` is the one to run it in: the environment of the kernel that it names, else the
+    session's own; null if that has no kernel.
+    """
 
     path: str
     changed_at: datetime
@@ -189,18 +204,23 @@ class NotebookOut(BaseModel):
 
 
 class NotebooksOut(BaseModel):
-    """Those that were changed last, newest first. `complete` is false where the home holds more
-    than was looked at. Hidden folders and the copies that jobs made are left out."""
+    """The most recently changed notebooks, newest first.
+
+    `complete` is false if the home holds more than were examined. Hidden folders and copies made by
+    jobs are left out.
+    """
 
     items: list[NotebookOut]
     complete: bool
 
 
 @router.get("/sessions/{session_id}/notebooks")
-async def session_notebooks(session_id: str, user: CurrentUser, parts: PartsDep) -> NotebooksOut:
-    """The owner's notebooks, with what the template `notebook` needs to run them as jobs."""
+async def session_notebooks(session_id: str, user: FilesUser, parts: PartsDep) -> NotebooksOut:
+    """Return the owner's notebooks, with the data that the template `notebook` needs to run them as
+    jobs.
+    """
     session = await sessions.get(parts, user, session_id)
-    found, complete = await notebooks.of_session(parts, session)
+    found, complete = await notebooks.list_notebooks(parts, session)
     return NotebooksOut(
         items=[NotebookOut(**asdict(notebook)) for notebook in found], complete=complete
     )
@@ -211,10 +231,10 @@ async def list_all_sessions(
     _reader: Reader,
     parts: PartsDep,
     state: Literal["live", "all"] = "live",
-    cursor: datetime | None = None,
+    cursor: DateTime | None = None,
 ) -> SessionPage:
-    """Everyone's sessions, for admins."""
-    return await _page(
+    """Return all users' sessions, for administrators."""
+    return await _to_page(
         parts, await sessions.page(parts, user=None, live=state == "live", before=cursor)
     )
 
@@ -223,7 +243,7 @@ async def list_all_sessions(
 async def stop_any_session(
     session_id: str, admin: FreshAdmin, parts: PartsDep, ip: ClientIp
 ) -> SessionOut:
-    """Stop anyone's session."""
+    """Stop any user's session."""
     async with parts.db.session() as db:
         session = await db.get(Session, session_id)
     if session is None:
@@ -231,7 +251,7 @@ async def stop_any_session(
     return (await sessions_out(parts, [await sessions.stop(parts, session, by=admin, ip=ip)]))[0]
 
 
-async def _page(parts: Parts, found: list[Session]) -> SessionPage:
+async def _to_page(parts: AppContext, found: list[Session]) -> SessionPage:
     shown = found[: sessions.PAGE]
     more = len(found) > len(shown)
     cursor = shown[-1].created_at.isoformat() if more else None

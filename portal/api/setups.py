@@ -1,4 +1,6 @@
-"""Setups: what to start sessions with, saved under a name or taken from one's last sessions."""
+"""Routes of setups for starting sessions: saved under a name, or taken from the caller's last
+sessions.
+"""
 
 from datetime import datetime
 from typing import Annotated
@@ -6,21 +8,20 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import ClientIp, CurrentUser, IdempotencyKey, PartsDep, SessionsUser
-from portal.api.views import ResourcesIn, SessionOut, environment_title, sessions_out
+from portal.api.session_schemas import ResourcesIn, SessionOut, environment_title, sessions_out
+from portal.context import AppContext
 from portal.models import Setup
-from portal.parts import Parts
 from portal.services.sessions import setups
+from portal.web.dependencies import ClientIp, CurrentUser, IdempotencyKey, PartsDep, SessionsUser
+from portal.web.fields import Line
 
 router = APIRouter(tags=["setups"])
 
-Name = Annotated[str, Field(min_length=1, max_length=60)]
-EnvironmentName = Annotated[str, Field(min_length=1, max_length=100)]
+Name = Annotated[Line, Field(min_length=1, max_length=60)]
+EnvironmentName = Annotated[Line, Field(min_length=1, max_length=100)]
 
 
 class SetupIn(BaseModel):
-    """A setup to keep."""
-
     model_config = ConfigDict(extra="forbid")
 
     name: Name
@@ -29,7 +30,7 @@ class SetupIn(BaseModel):
 
 
 class SetupChange(BaseModel):
-    """What is to be different; `resources` are replaced as a whole."""
+    """Changes to a setup; `resources` are replaced as a whole."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -39,7 +40,7 @@ class SetupChange(BaseModel):
 
 
 class SetupResources(BaseModel):
-    """What is asked for; what is null comes from the environment's defaults, then the site's."""
+    """The requested resources; null means the environment's default, then the site's."""
 
     partition: str | None
     nodes: int | None
@@ -53,7 +54,7 @@ class SetupResources(BaseModel):
 
 
 class SetupOut(BaseModel):
-    """A saved setup; `problem` says why a session could not be started with it now."""
+    """A saved setup; `problem` is the reason if no session can be started with it now."""
 
     id: str
     name: str
@@ -66,7 +67,7 @@ class SetupOut(BaseModel):
 
 
 class UsedSetup(BaseModel):
-    """What one of the caller's last sessions was started with; `name` is that session's."""
+    """The setup of one of the caller's last sessions; `name` is that session's."""
 
     name: str
     environment: str
@@ -86,14 +87,15 @@ class UsedSetups(BaseModel):
 
 @router.get("/setups")
 async def list_setups(user: CurrentUser, parts: PartsDep) -> Setups:
-    """The caller's setups, those used last first."""
-    return Setups(items=[_out(parts, setup) for setup in await setups.mine(parts, user)])
+    """Return the caller's setups, the most recently used first."""
+    return Setups(items=[_to_out(parts, setup) for setup in await setups.mine(parts, user)])
 
 
 @router.get("/setups/recent")
 async def list_recent_setups(user: CurrentUser, parts: PartsDep) -> UsedSetups:
-    """What the caller's last sessions were started with, each once, the newest first; also those
-    that are off the list by now."""
+    """Return the setups of the caller's last sessions, each once, newest first; also of sessions
+    that were removed from the list.
+    """
     return UsedSetups(
         items=[
             UsedSetup(
@@ -111,23 +113,22 @@ async def list_recent_setups(user: CurrentUser, parts: PartsDep) -> UsedSetups:
 
 @router.post("/setups", status_code=201)
 async def save_setup(body: SetupIn, user: SessionsUser, parts: PartsDep) -> SetupOut:
-    """Keep a setup under a name that none of the caller's has (409)."""
+    """Save a setup under a name that the caller has not used yet (otherwise 409)."""
     saved = await setups.save(parts, user, body.name, body.environment, body.resources.model_dump())
-    return _out(parts, saved)
+    return _to_out(parts, saved)
 
 
 @router.patch("/setups/{setup_id}")
 async def change_setup(
     setup_id: str, body: SetupChange, user: SessionsUser, parts: PartsDep
 ) -> SetupOut:
-    """Rename a setup, or change what it asks for."""
+    """Rename a setup, or change its environment or resources."""
     changes = {name: value for name, value in body.model_dump().items() if value is not None}
-    return _out(parts, await setups.edit(parts, user, setup_id, changes))
+    return _to_out(parts, await setups.edit(parts, user, setup_id, changes))
 
 
 @router.delete("/setups/{setup_id}", status_code=204)
 async def delete_setup(setup_id: str, user: SessionsUser, parts: PartsDep) -> None:
-    """Forget a setup."""
     await setups.delete(parts, user, setup_id)
 
 
@@ -139,13 +140,15 @@ async def start_setup(
     ip: ClientIp,
     idempotency_key: IdempotencyKey = None,
 ) -> SessionOut:
-    """Start a session with a setup, as `POST /sessions` with what it says would. The same
-    Idempotency-Key comes to the same session, even if the setup was changed meanwhile."""
+    """Start a session from a setup, as `POST /sessions` with its content would.
+
+    The same Idempotency-Key returns the same session, even if the setup was changed in between.
+    """
     session = await setups.start(parts, user, setup_id, key=idempotency_key, ip=ip)
     return (await sessions_out(parts, [session]))[0]
 
 
-def _out(parts: Parts, setup: Setup) -> SetupOut:
+def _to_out(parts: AppContext, setup: Setup) -> SetupOut:
     return SetupOut(
         id=setup.id,
         name=setup.name,

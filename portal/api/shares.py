@@ -1,6 +1,6 @@
-"""Who else may look at the TensorBoard of a session or job: shown, given, taken back.
+"""Routes for sharing the TensorBoard of a session or job.
 
-Only the owner's, as `jobs.get` and `sessions.get` see to: to everyone else there is no such thing.
+Only for the owner, which `jobs.get` and `sessions.get` ensure: for other users it does not exist.
 """
 
 from typing import Annotated
@@ -8,11 +8,18 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from pydantic import BaseModel
 
-from portal.api.deps import ClientIp, CurrentUser, JobsUser, PartsDep, PeopleDep, SessionsUser
 from portal.services.jobs import jobs
 from portal.services.sessions import sessions
 from portal.services.tensorboards import shares
-from portal.services.tensorboards.shares import SharedWith, Whom
+from portal.services.tensorboards.shares import SharedWith, ShareTarget
+from portal.web.dependencies import (
+    ClientIp,
+    CurrentUser,
+    JobsUser,
+    PartsDep,
+    PeopleDep,
+    SessionsUser,
+)
 
 router = APIRouter(tags=["tensorboards"])
 Username = Annotated[str, Path(max_length=100)]
@@ -20,7 +27,7 @@ Group = Annotated[str, Path(max_length=400)]
 
 
 class SharesOut(BaseModel):
-    """Who besides the owner may look at a TensorBoard: people, and groups of the directory."""
+    """The users and directory groups with which a TensorBoard is shared."""
 
     shared_with: list[str]
     shared_groups: list[str]
@@ -32,8 +39,8 @@ class SharesOut(BaseModel):
 
 @router.get("/jobs/{job_id}/shares")
 async def job_shares(job_id: str, user: CurrentUser, parts: PartsDep) -> SharesOut:
-    """With whom this job's TensorBoard is shared."""
-    return SharesOut.of(await shares.of(parts, await jobs.get(parts, user, job_id)))
+    """Return the users and groups with access to this job's TensorBoard."""
+    return SharesOut.of(await shares.load_shares(parts, await jobs.get(parts, user, job_id)))
 
 
 @router.put("/jobs/{job_id}/shares/{username}")
@@ -45,18 +52,18 @@ async def share_job(
     people: PeopleDep,
     ip: ClientIp,
 ) -> SharesOut:
-    """Let someone look at this job's TensorBoard, and at nothing else."""
+    """Share this job's TensorBoard, and nothing else, with a user."""
     job = await jobs.get(parts, user, job_id)
-    return SharesOut.of(await shares.add(parts, people, job, Whom(username), by=user, ip=ip))
+    return SharesOut.of(await shares.add(parts, people, job, ShareTarget(username), by=user, ip=ip))
 
 
 @router.delete("/jobs/{job_id}/shares/{username}")
 async def unshare_job(
     job_id: str, username: Username, user: JobsUser, parts: PartsDep, ip: ClientIp
 ) -> SharesOut:
-    """Take that back: the next request of theirs is refused."""
+    """Stop sharing with a user: their next request is refused."""
     job = await jobs.get(parts, user, job_id)
-    return SharesOut.of(await shares.remove(parts, job, Whom(username), by=user, ip=ip))
+    return SharesOut.of(await shares.remove(parts, job, ShareTarget(username), by=user, ip=ip))
 
 
 @router.put("/jobs/{job_id}/shares/groups/{group:path}")
@@ -68,24 +75,28 @@ async def share_job_with_group(
     people: PeopleDep,
     ip: ClientIp,
 ) -> SharesOut:
-    """Let everyone in a group look at this job's TensorBoard; one of the caller's own groups."""
+    """Share this job's TensorBoard with the members of one of the caller's own groups."""
     job = await jobs.get(parts, user, job_id)
-    return SharesOut.of(await shares.add(parts, people, job, Whom(group=group), by=user, ip=ip))
+    return SharesOut.of(
+        await shares.add(parts, people, job, ShareTarget(group=group), by=user, ip=ip)
+    )
 
 
 @router.delete("/jobs/{job_id}/shares/groups/{group:path}")
 async def unshare_job_with_group(
     job_id: str, group: Group, user: JobsUser, parts: PartsDep, ip: ClientIp
 ) -> SharesOut:
-    """Take that back."""
+    """Stop sharing with a group."""
     job = await jobs.get(parts, user, job_id)
-    return SharesOut.of(await shares.remove(parts, job, Whom(group=group), by=user, ip=ip))
+    return SharesOut.of(await shares.remove(parts, job, ShareTarget(group=group), by=user, ip=ip))
 
 
 @router.get("/sessions/{session_id}/shares")
 async def session_shares(session_id: str, user: CurrentUser, parts: PartsDep) -> SharesOut:
-    """With whom this session's TensorBoard is shared."""
-    return SharesOut.of(await shares.of(parts, await sessions.get(parts, user, session_id)))
+    """Return the users and groups with access to this session's TensorBoard."""
+    return SharesOut.of(
+        await shares.load_shares(parts, await sessions.get(parts, user, session_id))
+    )
 
 
 @router.put("/sessions/{session_id}/shares/{username}")
@@ -97,18 +108,20 @@ async def share_session(
     people: PeopleDep,
     ip: ClientIp,
 ) -> SharesOut:
-    """Let someone look at this session's TensorBoard, and at nothing else of the session."""
+    """Share this session's TensorBoard, and nothing else of the session, with a user."""
     session = await sessions.get(parts, user, session_id)
-    return SharesOut.of(await shares.add(parts, people, session, Whom(username), by=user, ip=ip))
+    return SharesOut.of(
+        await shares.add(parts, people, session, ShareTarget(username), by=user, ip=ip)
+    )
 
 
 @router.delete("/sessions/{session_id}/shares/{username}")
 async def unshare_session(
     session_id: str, username: Username, user: SessionsUser, parts: PartsDep, ip: ClientIp
 ) -> SharesOut:
-    """Take that back: the next request of theirs is refused."""
+    """Stop sharing with a user: their next request is refused."""
     session = await sessions.get(parts, user, session_id)
-    return SharesOut.of(await shares.remove(parts, session, Whom(username), by=user, ip=ip))
+    return SharesOut.of(await shares.remove(parts, session, ShareTarget(username), by=user, ip=ip))
 
 
 @router.put("/sessions/{session_id}/shares/groups/{group:path}")
@@ -120,16 +133,18 @@ async def share_session_with_group(
     people: PeopleDep,
     ip: ClientIp,
 ) -> SharesOut:
-    """Let everyone in a group look at this session's TensorBoard; one of the caller's groups."""
+    """Share this session's TensorBoard with the members of one of the caller's own groups."""
     session = await sessions.get(parts, user, session_id)
-    whom = Whom(group=group)
-    return SharesOut.of(await shares.add(parts, people, session, whom, by=user, ip=ip))
+    target = ShareTarget(group=group)
+    return SharesOut.of(await shares.add(parts, people, session, target, by=user, ip=ip))
 
 
 @router.delete("/sessions/{session_id}/shares/groups/{group:path}")
 async def unshare_session_with_group(
     session_id: str, group: Group, user: SessionsUser, parts: PartsDep, ip: ClientIp
 ) -> SharesOut:
-    """Take that back."""
+    """Stop sharing with a group."""
     session = await sessions.get(parts, user, session_id)
-    return SharesOut.of(await shares.remove(parts, session, Whom(group=group), by=user, ip=ip))
+    return SharesOut.of(
+        await shares.remove(parts, session, ShareTarget(group=group), by=user, ip=ip)
+    )

@@ -1,4 +1,4 @@
-"""How much a job should ask for, from what its owner's last jobs of the kind really used."""
+"""Routes of resource suggestions, from the measured usage of the caller's last similar jobs."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -6,17 +6,20 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from portal.api.deps import CurrentUser, PartsDep
 from portal.services.jobs import jobs, sizing
 from portal.services.jobs.sizing_rules import Sizing
+from portal.web.dependencies import CurrentUser, PartsDep
 
 router = APIRouter(tags=["sizing"])
 EnvironmentQuery = Annotated[str | None, Query(min_length=1, max_length=100)]
 
 
 class FigureOut(BaseModel):
-    """The most that one of the runs used, what such a job asks for as it stands, and what would do:
-    null where that is near enough. `exceeded`: a run ended because what it had wasn't enough."""
+    """One resource: the most that a run used, the present request, and a suggestion.
+
+    `suggested` is null if the present request is close enough. `exceeded`: a run ended because its
+    resources were not enough.
+    """
 
     used: float
     asked: float | None
@@ -25,8 +28,10 @@ class FigureOut(BaseModel):
 
 
 class SizingOut(BaseModel):
-    """What the last `runs` jobs of the kind used, on each node: CPUs on the average, GB of memory,
-    minutes. Null: none of them says anything about it."""
+    """The usage of the last `runs` similar jobs, per node: CPUs on average, GB of memory, minutes.
+
+    Null: no data from any of them.
+    """
 
     runs: int
     cpus: FigureOut | None
@@ -38,9 +43,11 @@ class SizingOut(BaseModel):
 async def size_template(
     name: str, user: CurrentUser, parts: PartsDep, environment: EnvironmentQuery = None
 ) -> SizingOut:
-    """For a job of this template with its default resources: from the caller's last ones in the
-    same environment, with as many nodes and GPUs."""
-    return _out(await sizing.of_template(parts, user, name, environment))
+    """Return suggestions for a job of this template with its default resources.
+
+    They are based on the caller's last jobs in the same environment, with as many nodes and GPUs.
+    """
+    return _to_out(await sizing.size_template(parts, user, name, environment))
 
 
 @router.get("/scripts/sizing")
@@ -50,15 +57,17 @@ async def size_script(
     name: Annotated[str, Query(min_length=1, max_length=100)],
     environment: EnvironmentQuery = None,
 ) -> SizingOut:
-    """For a free script of this name, against what the caller's last one of that name asked for."""
-    return _out(await sizing.of_script(parts, user, name, environment))
+    """Return suggestions for a free script of this name, compared with the request of the caller's
+    last one of that name.
+    """
+    return _to_out(await sizing.size_script(parts, user, name, environment))
 
 
 @router.get("/jobs/{job_id}/sizing")
 async def size_job(job_id: str, user: CurrentUser, parts: PartsDep) -> SizingOut:
-    """For running one of the caller's jobs once more."""
-    return _out(await sizing.of_job(parts, user, await jobs.get(parts, user, job_id)))
+    """Return suggestions for repeating one of the caller's jobs."""
+    return _to_out(await sizing.size_job(parts, user, await jobs.get(parts, user, job_id)))
 
 
-def _out(found: Sizing) -> SizingOut:
+def _to_out(found: Sizing) -> SizingOut:
     return SizingOut.model_validate(asdict(found))

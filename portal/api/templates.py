@@ -1,17 +1,18 @@
-"""Templates: recipes for jobs, their parameters as JSON Schema, and the script they come to."""
+"""Routes of job templates: parameters as JSON Schema, and a preview of the rendered script."""
 
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import CurrentUser, JobsUser, PartsDep
-from portal.api.views import JobResourcesIn, ResourcesOut
+from portal.api.session_schemas import JobResourcesIn, ResourcesOut
+from portal.context import AppContext
 from portal.errors import NotFound
-from portal.parts import Parts
-from portal.services.jobs import recipes
-from portal.services.jobs.recipes import Wish
-from spawner.templates import Template
+from portal.services.jobs import prepare
+from portal.services.jobs.prepare import JobRequest
+from portal.services.slurm import launch
+from portal.web.dependencies import CurrentUser, JobsUser, PartsDep
+from spawner.catalog.template import Template
 
 NOTEBOOK = "application/x-ipynb+json"
 
@@ -19,8 +20,11 @@ router = APIRouter(tags=["templates"])
 
 
 class TemplateOut(BaseModel):
-    """One template. `array` names the list parameters that are spread over tasks. `environments`
-    says that a job may name another `environment`: "kernel", one that has a kernel."""
+    """A template.
+
+    `array` names the list parameters that are spread over tasks. `environments`: a job may name
+    another `environment`; "kernel": one with a kernel.
+    """
 
     name: str
     title: str
@@ -38,8 +42,9 @@ class TemplateOut(BaseModel):
 
 
 class TemplateDetail(TemplateOut):
-    """A template with its parameters (an object in JSON Schema 2020-12, to make a form of) and
-    the script's own text."""
+    """A template with its script and its parameters, an object in JSON Schema 2020-12 for building
+    a form.
+    """
 
     parameters: dict[str, Any]
     script: str
@@ -50,7 +55,7 @@ class Templates(BaseModel):
 
 
 class RenderIn(BaseModel):
-    """What a form says so far."""
+    """The present content of a form."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -60,8 +65,11 @@ class RenderIn(BaseModel):
 
 
 class RenderOut(BaseModel):
-    """The script as Slurm would be given it, but for the job's id, which is made when it is
-    submitted; `resources` with every default filled in; `array`: the number of tasks."""
+    """The script as it would be submitted, except for the job's id, which is generated at
+    submission.
+
+    `resources` have every default filled in; `array`: the number of tasks.
+    """
 
     script: str
     resources: ResourcesOut
@@ -71,17 +79,17 @@ class RenderOut(BaseModel):
 
 @router.get("/templates")
 async def list_templates(_user: CurrentUser, parts: PartsDep) -> Templates:
-    """All templates of this site, in the order of their names."""
+    """Return all templates of this site, sorted by name."""
     found = parts.catalog.templates.values()
-    return Templates(items=[TemplateOut(**_fields(parts, template)) for template in found])
+    return Templates(items=[TemplateOut(**_to_fields(parts, template)) for template in found])
 
 
 @router.get("/templates/{name}")
 async def get_template(name: str, _user: CurrentUser, parts: PartsDep) -> TemplateDetail:
-    """One template, with everything that a form needs."""
-    template = recipes.template(parts, name)
+    """Return one template, with everything that a form needs."""
+    template = prepare.template(parts, name)
     return TemplateDetail(
-        **_fields(parts, template), parameters=dict(template.parameters), script=template.script
+        **_to_fields(parts, template), parameters=dict(template.parameters), script=template.script
     )
 
 
@@ -91,8 +99,8 @@ async def get_template(name: str, _user: CurrentUser, parts: PartsDep) -> Templa
     responses={200: {"content": {NOTEBOOK: {}}, "description": "A notebook, to be saved."}},
 )
 async def get_starter(name: str, _user: CurrentUser, parts: PartsDep) -> Response:
-    """The notebook to begin with, under the name that `starter` has."""
-    template = recipes.template(parts, name)
+    """Return the template's starter notebook, under the name in `starter`."""
+    template = prepare.template(parts, name)
     if template.notebook is None:
         raise NotFound("This template has no notebook to begin with.")
     named = {"Content-Disposition": f'attachment; filename="{template.starter}"'}
@@ -101,15 +109,17 @@ async def get_starter(name: str, _user: CurrentUser, parts: PartsDep) -> Respons
 
 @router.post("/templates/{name}/render")
 async def render_template(name: str, body: RenderIn, user: JobsUser, parts: PartsDep) -> RenderOut:
-    """The exact script, without submitting it; refused with the same fields as submitting is."""
-    recipes.template(parts, name)
-    wish = Wish(
+    """Return the exact script without submitting it; refused with the same field errors as a
+    submission.
+    """
+    prepare.template(parts, name)
+    request = JobRequest(
         template=name,
         parameters=body.parameters,
         environment=body.environment,
         resources=body.resources.model_dump(),
     )
-    recipe = await recipes.prepare(parts, user, wish, recipes.PREVIEW)
+    recipe = await prepare.prepare(parts, user, request, prepare.PREVIEW)
     return RenderOut(
         script=recipe.rendered.script,
         resources=ResourcesOut(**recipe.kept_resources),
@@ -118,8 +128,8 @@ async def render_template(name: str, body: RenderIn, user: JobsUser, parts: Part
     )
 
 
-def _fields(parts: Parts, template: Template) -> dict[str, Any]:
-    available, reason = recipes.availability_of(parts, template)
+def _to_fields(parts: AppContext, template: Template) -> dict[str, Any]:
+    available, reason = prepare.availability_of(parts, template)
     return {
         "name": template.name,
         "title": template.title,
@@ -131,7 +141,7 @@ def _fields(parts: Parts, template: Template) -> dict[str, Any]:
         "array": list(template.array),
         "requeue": template.requeue,
         "starter": template.starter,
-        "default_resources": ResourcesOut(**recipes.defaults(parts, template)),
+        "default_resources": ResourcesOut(**launch.kept(prepare.defaults(parts, template))),
         "available": available,
         "unavailable_reason": reason,
     }

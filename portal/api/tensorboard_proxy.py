@@ -1,53 +1,83 @@
-"""/tensorboard/{id}/…: a TensorBoard's own pages, for its owner and whom it is shared with, asked
-at every request.
+"""Proxy of TensorBoards' pages at /tensorboard/{id}/{ticket}/…, for the owner and those it is
+shared with.
 
-The target and the secret come from our row alone; which headers pass is proxy.py's business.
+Each request is checked: the cookie, the row, and the ticket that the portal's page requested.
+
+The target and the key come from our row only; proxy.py decides which headers pass. The ticket is
+not sent to the node.
 """
+
+import re
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from yarl import URL
 
 from portal import errors
-from portal.api.deps import Anyone, DatabaseDep, PartsDep, PeopleDep, SettingsDep
 from portal.api.gate import HOME, Link, page
-from portal.api.language import language_of
-from portal.api.side import (
+from portal.config.settings import Settings, origin_of
+from portal.context import AppContext
+from portal.db import Database, utcnow
+from portal.i18n.translation import Language
+from portal.models import TensorboardState
+from portal.services.sessions.gate import host_port, keep
+from portal.services.slurm import certificates
+from portal.services.tensorboards import access, tensorboards
+from portal.services.tensorboards.access import TensorboardAccess
+from portal.services.tensorboards.tickets import TICKET_PATTERN, TicketUse, check_ticket
+from portal.streaming.proxy import Exchange, Forwarded, TensorboardTarget, request_headers
+from portal.web.content_host import (
     at_portal,
     content_host,
     content_origin,
     elsewhere,
-    shown,
+    read_cookie,
     to_login,
     wants_page,
 )
-from portal.db import Database, utcnow
-from portal.models import TensorboardState
-from portal.parts import Parts
-from portal.proxy import Exchange, Forwarded, request_headers
-from portal.said import Language
-from portal.services.sessions import certificates
-from portal.services.sessions.gate import host_port, keep
-from portal.services.tensorboards import tensorboards, viewers
-from portal.services.tensorboards.viewers import Board
-from portal.settings import Settings, origin_of
+from portal.web.dependencies import Anyone, DatabaseDep, PartsDep, PeopleDep, SettingsDep
+from portal.web.language import language_of
 
 router = APIRouter(include_in_schema=False)
 
 NOT_YOURS = (
     "It may belong to somebody else who doesn’t share it with you, or what it showed was removed."
 )
+NO_TICKET = (
+    "The address of a TensorBoard is good for one browser and one login. Open it from its session"
+    " or job."
+)
+_TICKET = re.compile(TICKET_PATTERN)
+_ID = re.compile(r"[0-9a-f-]{36}")
 AWAY = "TensorBoard does not answer. It may be starting or busy with a lot of data."
 
 
 @router.get("/tensorboard/{board_id}", dependencies=[Anyone])
-async def add_slash(board_id: str) -> Response:
-    """TensorBoard's own links are relative to its folder."""
-    return RedirectResponse(f"/tensorboard/{board_id}/", status_code=308)
+@router.get("/tensorboard/{board_id}/", dependencies=[Anyone])
+async def without_ticket(
+    request: Request, database: DatabaseDep, settings: SettingsDep, board_id: str
+) -> Response:
+    """Show a link to the portal's page that opens the TensorBoard, for an address without a ticket.
+
+    Not a redirect, because that would reveal its destination to another TensorBoard's page.
+    """
+    return await _refuse_without_ticket(request, database, settings, board_id)
+
+
+@router.get("/tensorboard/{board_id}/{ticket}", dependencies=[Anyone])
+async def add_slash(
+    request: Request, database: DatabaseDep, settings: SettingsDep, board_id: str, ticket: str
+) -> Response:
+    """Redirect to the path with a slash, because TensorBoard's links are relative to its folder."""
+    if not _TICKET.fullmatch(ticket):
+        return await _refuse_without_ticket(request, database, settings, board_id)
+    return RedirectResponse(f"/tensorboard/{board_id}/{ticket}/", status_code=308)
 
 
 @router.api_route(
-    "/tensorboard/{board_id}/{path:path}", methods=["GET", "HEAD", "POST"], dependencies=[Anyone]
+    "/tensorboard/{board_id}/{ticket}/{path:path}",
+    methods=["GET", "HEAD", "POST"],
+    dependencies=[Anyone],
 )
 async def forward(
     request: Request,
@@ -56,64 +86,108 @@ async def forward(
     parts: PartsDep,
     people: PeopleDep,
     board_id: str,
+    ticket: str,
 ) -> Response:
-    """A TensorBoard's answer to who may look; a page or a problem document while it has none."""
-    token, host = shown(request, settings)
-    login, board = await viewers.look(database, settings, people, token, board_id, host)
+    """Forward a viewer's request to a TensorBoard; a page or a problem document if that is
+    impossible.
+    """
+    if _registers_service_worker(request):
+        raise errors.NotFound
+    token, host = read_cookie(request, settings)
+    login, board = await access.load_access(database, settings, people, token, board_id, host)
     if login is None or not await keep(database, settings, token, login, host):
         if wants_page(request):
             return to_login(request, settings)
         raise errors.LoginRequired
-    language = await _language(request, database, login.user_id)
+    language = await _find_language(request, database, login.user_id)
     home = (at_portal(settings, host, HOME[0]), HOME[1])
     if board is None:
         if wants_page(request):
             title = "There is no TensorBoard of yours here"
             return page(title, [NOT_YOURS], language, status=404, link=home)
         raise errors.NotFound("There is no TensorBoard of yours here.")
-    # It is its owner's content whoever looks at it, and so it is at its owner's host.
-    if settings.content and host != settings.content.host_of(board.owner):
-        return elsewhere(request, settings.content.origin_of(board.owner))
+    use = check_ticket(settings, ticket, board_id, login.web_session_id, login.user_id)
+    if use is None or (use is TicketUse.FRAME and not board.own):
+        return await _refuse_without_ticket(request, database, settings, board_id)
+    # For every viewer the content is the owner's, and therefore belongs on the owner's host.
+    if settings.content and host != settings.content.tensorboards.host_of(board.owner):
+        return elsewhere(request, settings.content.tensorboards.origin_of(board.owner))
     now = utcnow()
     if board.last_request_at is None or now - board.last_request_at > tensorboards.TOUCH_EVERY:
         await tensorboards.touch(parts, board.id, now)
+    frames = settings.notebook_origin(board.owner) if use is TicketUse.FRAME else None
+    framed_by = frames or "'self'" if use is TicketUse.FRAME else None
     if board.state is not TensorboardState.RUNNING or not (board.host and board.port):
-        return _not_running(request, board, language, home)
+        return _respond_not_running(request, board, language, home, framed_by)
     target = f"{certificates.scheme(board.tls_name)}://{host_port(board.host, board.port)}"
-    exchange = await _exchange(request, parts, board, target)
+    exchange = await _build_exchange(request, parts, board, target, ticket, frames)
 
     async def allowed() -> bool:
-        found = await viewers.look(database, settings, people, token, board_id, host)
+        found = await access.load_access(database, settings, people, token, board_id, host)
         return found[0] is not None and found[1] is not None
 
-    return Forwarded(parts.http, exchange, _away(request, language, home), parts.metrics, allowed)
+    away = _respond_away(request, language, home, framed_by)
+    turn = parts.tensorboard_queue.turn(login.user_id, board.id)
+    return Forwarded(parts.tensorboard_http, exchange, away, parts.metrics, allowed, turn)
 
 
-async def _language(request: Request, database: Database, user_id: str) -> Language:
-    """Asked for where a page may have to be shown, not for each of TensorBoard's own requests."""
+def _registers_service_worker(request: Request) -> bool:
+    """Return whether the browser requests this response as a service worker.
+
+    A service worker answers its pages' requests itself, without the policy that confines them.
+    """
+    headers = request.headers
+    return "service-worker" in headers or headers.get("sec-fetch-dest") == "serviceworker"
+
+
+async def _find_language(request: Request, database: Database, user_id: str) -> Language:
+    """Return the language; looked up only for pages, not for each of TensorBoard's own requests."""
     return await language_of(request, database, user_id) if wants_page(request) else "en"
 
 
-async def _exchange(request: Request, parts: Parts, board: Board, target: str) -> Exchange:
-    prefix = f"/tensorboard/{board.id}/"
+async def _refuse_without_ticket(
+    request: Request, database: Database, settings: Settings, board_id: str
+) -> Response:
+    if not wants_page(request):
+        raise errors.NotFound(NO_TICKET)
+    language = await language_of(request, database, None)
+    path = f"/tensorboards/{board_id}" if _ID.fullmatch(board_id) else "/"
+    link = (at_portal(settings, content_host(request, settings), path), "Open it")
+    return page(
+        "Open this TensorBoard from the portal", [NO_TICKET], language, status=404, link=link
+    )
+
+
+async def _build_exchange(
+    request: Request,
+    parts: AppContext,
+    board: TensorboardAccess,
+    target: str,
+    ticket: str,
+    frames: str | None,
+) -> Exchange:
+    own, prefix = f"/tensorboard/{board.id}/", f"/tensorboard/{board.id}/{ticket}/"
     raw: bytes = request.scope["raw_path"]
     query: bytes = request.scope["query_string"]
     if not raw.startswith(prefix.encode()) or not (raw + query).isascii():
         raise errors.NotFound
-    tail = f"{raw.decode()}?{query.decode()}" if query else raw.decode()
+    path = own + raw.decode().removeprefix(prefix)
+    tail = f"{path}?{query.decode()}" if query else path
     return Exchange(
         method=request.method,
         url=URL(f"{target}{tail}", encoded=True),
-        headers=request_headers(request.scope["headers"], board.secret),
+        headers=request_headers(request.scope["headers"]),
         body=await request.body() if request.method == "POST" else b"",
-        origin=_origin(request, parts.settings),
-        prefix=prefix,
+        place=TensorboardTarget(_find_origin(request, parts.settings), prefix, own, frames),
+        guard_key=board.guard_key,
         tls=certificates.connecting(parts, board.tls_name),
     )
 
 
-def _origin(request: Request, settings: Settings) -> str:
-    """The origin the browser is at, if it is one of ours: the page is confined to it."""
+def _find_origin(request: Request, settings: Settings) -> str:
+    """Return the origin of the browser's address, if it is one of ours: the page is confined to
+    it.
+    """
     content = content_host(request, settings)
     if content is not None:
         return content_origin(settings, content)
@@ -122,7 +196,9 @@ def _origin(request: Request, settings: Settings) -> str:
     return next(here, origin_of(settings.public_url))
 
 
-def _not_running(request: Request, board: Board, language: Language, home: Link) -> Response:
+def _respond_not_running(
+    request: Request, board: TensorboardAccess, language: Language, home: Link, frames: str | None
+) -> Response:
     coming = board.state in tensorboards.LIVE
     title = "TensorBoard is starting" if coming else "This TensorBoard isn’t running"
     again = (
@@ -132,12 +208,14 @@ def _not_running(request: Request, board: Board, language: Language, home: Link)
     sentences = [text for text in (board.reason, advice) if text]
     if wants_page(request):
         again_s = 1 if coming else None
-        return page(title, sentences, language, status=424, refresh_s=again_s, link=home)
+        return page(
+            title, sentences, language, status=424, refresh_s=again_s, link=home, frames=frames
+        )
     raise errors.NotRunning(" ".join((f"{title}.", *sentences)))
 
 
-def _away(request: Request, language: Language, home: Link) -> Response:
+def _respond_away(request: Request, language: Language, home: Link, frames: str | None) -> Response:
     if wants_page(request):
         title = "TensorBoard doesn’t answer"
-        return page(title, [AWAY], language, status=503, refresh_s=3, link=home)
+        return page(title, [AWAY], language, status=503, refresh_s=3, link=home, frames=frames)
     return errors.problem_response(errors.Unavailable(AWAY, headers={"Retry-After": "3"}))

@@ -1,24 +1,31 @@
-"""TensorBoards of sessions and jobs: wanted, looked at, ended."""
+"""Routes of the TensorBoards of sessions and jobs: start, list, open, stop."""
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import ClientIp, CurrentUser, JobsUser, PartsDep, PeopleDep, SessionsUser
-from portal.api.views import TensorboardOut
-from portal.errors import NotFound
+from portal.api.session_schemas import TensorboardOut, ticketed_address
+from portal.errors import NotFound, NotRunning
 from portal.models import JobKind, JobState, TensorboardState
 from portal.services.jobs import jobs
 from portal.services.sessions import sessions
-from portal.services.tensorboards import tensorboards, viewers
-from portal.settings import Settings
+from portal.services.tensorboards import access, tensorboards, tickets
+from portal.web.dependencies import (
+    ClientIp,
+    CurrentUser,
+    CurrentWebSession,
+    JobsUser,
+    PartsDep,
+    PeopleDep,
+    SessionsUser,
+)
 
 router = APIRouter(tags=["tensorboards"])
 
 
 class TensorboardIn(BaseModel):
-    """Which folder to show; by default the one PORTAL_LOGDIR names."""
+    """The folder to show; by default the one in PORTAL_LOGDIR."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -26,11 +33,14 @@ class TensorboardIn(BaseModel):
 
 
 class SeenTensorboard(BaseModel):
-    """A TensorBoard that the caller may look at. `name` and `kind` are those of the session or job
-    it belongs to, `parent_state` how that stands; `url` is there while the TensorBoard runs.
+    """A TensorBoard that the caller may view.
 
-    Of one that somebody shares with the caller: `shared_with_you` by name, and through which
-    `shared_groups` of theirs."""
+    `name`, `kind` and `parent_state` are of the session or job it belongs to;
+    `url`, the portal's page that opens it, is present while the TensorBoard runs.
+
+    For a shared one: `shared_with_you` if it is shared by username, and `shared_groups` are the
+    caller's groups that it is shared with.
+    """
 
     id: str
     name: str
@@ -45,8 +55,8 @@ class SeenTensorboard(BaseModel):
     shared_groups: list[str]
 
     @classmethod
-    def of(cls, seen: viewers.Seen, settings: Settings) -> "SeenTensorboard":
-        board = TensorboardOut.of(seen.board, settings)
+    def of(cls, seen: access.ListedTensorboard) -> "SeenTensorboard":
+        board = TensorboardOut.of(seen.board)
         return cls(
             id=board.id,
             name=seen.name,
@@ -63,7 +73,9 @@ class SeenTensorboard(BaseModel):
 
 
 class TensorboardPage(BaseModel):
-    """TensorBoards, those of the newest session or job first; `next_cursor` asks for older ones."""
+    """TensorBoards, sorted by their session or job, newest first; `next_cursor` is for the next
+    page.
+    """
 
     items: list[SeenTensorboard]
     next_cursor: str | None = None
@@ -77,14 +89,47 @@ async def list_tensorboards(
     shared: bool = False,
     cursor: Annotated[str | None, Query(max_length=100)] = None,
 ) -> TensorboardPage:
-    """The caller's own TensorBoards or, `shared`, those that others let them look at."""
+    """Return the caller's own TensorBoards or, with `shared`, those that other users share with
+    them.
+    """
     if shared:
         await people.freshen(user.id, user.username, user.groups_at)
-    found = await viewers.page(parts.db, user, shared=shared, cursor=cursor)
-    shown = found[: viewers.PAGE]
-    more = viewers.cursor_of(shown[-1]) if len(found) > len(shown) else None
-    items = [SeenTensorboard.of(seen, parts.settings) for seen in shown]
+    found = await access.page(parts.db, user, shared=shared, cursor=cursor)
+    shown = found[: access.PAGE]
+    more = access.cursor_of(shown[-1]) if len(found) > len(shown) else None
+    items = [SeenTensorboard.of(seen) for seen in shown]
     return TensorboardPage(items=items, next_cursor=more)
+
+
+class OpenTensorboard(BaseModel):
+    """The address at which this browser can view a TensorBoard; valid for its login only."""
+
+    url: str
+
+
+@router.post("/tensorboards/{tensorboard_id}/open")
+async def open_tensorboard(
+    tensorboard_id: str,
+    _session: CurrentWebSession,
+    request: Request,
+    parts: PartsDep,
+    people: PeopleDep,
+) -> OpenTensorboard:
+    """Return the address at which this browser can view a TensorBoard: the caller's own or a shared
+    one.
+
+    While the TensorBoard starts or moves to another job, the page there shows that and opens it
+    once it runs. 424 for one that has stopped or failed.
+    """
+    settings = parts.settings
+    token = request.cookies.get(settings.cookie_name, "")
+    login, board = await access.load_access(parts.db, settings, people, token, tensorboard_id)
+    if login is None or board is None:
+        raise NotFound("There is no TensorBoard of yours here.")
+    if board.state not in tensorboards.LIVE:
+        raise NotRunning(" ".join(filter(None, ("This TensorBoard isn’t running.", board.reason))))
+    ticket = tickets.issue_ticket(settings, login.web_session_id, board.id)
+    return OpenTensorboard(url=ticketed_address(settings, board.owner, board.id, ticket))
 
 
 @router.put("/sessions/{session_id}/tensorboard")
@@ -95,29 +140,27 @@ async def start_tensorboard(
     ip: ClientIp,
     body: TensorboardIn | None = None,
 ) -> TensorboardOut:
-    """Have a TensorBoard for this session; what runs already is kept."""
+    """Start a TensorBoard for this session; a running one is kept."""
     session = await sessions.get(parts, user, session_id)
     logdir = body.logdir if body else None
-    return TensorboardOut.of(
-        await tensorboards.want(parts, session, user, logdir, ip), parts.settings
-    )
+    return TensorboardOut.of(await tensorboards.want(parts, session, user, logdir, ip))
 
 
 @router.get("/sessions/{session_id}/tensorboard")
 async def get_tensorboard(session_id: str, user: CurrentUser, parts: PartsDep) -> TensorboardOut:
-    """This session's TensorBoard."""
-    board = await tensorboards.of_parent(parts, await sessions.get(parts, user, session_id))
+    """Return this session's TensorBoard."""
+    board = await tensorboards.load_tensorboard(parts, await sessions.get(parts, user, session_id))
     if board is None:
         raise NotFound("This session has no TensorBoard yet.")
-    return TensorboardOut.of(board, parts.settings)
+    return TensorboardOut.of(board)
 
 
 @router.delete("/sessions/{session_id}/tensorboard", status_code=204)
 async def stop_tensorboard(
     session_id: str, user: SessionsUser, parts: PartsDep, ip: ClientIp
 ) -> Response:
-    """End this session's TensorBoard, if there is one."""
-    board = await tensorboards.of_parent(parts, await sessions.get(parts, user, session_id))
+    """Stop this session's TensorBoard, if there is one."""
+    board = await tensorboards.load_tensorboard(parts, await sessions.get(parts, user, session_id))
     if board is not None:
         await tensorboards.unwant(parts, board, user, ip)
     return Response(status_code=204)
@@ -131,27 +174,27 @@ async def start_job_tensorboard(
     ip: ClientIp,
     body: TensorboardIn | None = None,
 ) -> TensorboardOut:
-    """Have a TensorBoard for this job, whether it runs or has ended; what runs already is kept."""
+    """Start a TensorBoard for this job, running or ended; a running TensorBoard is kept."""
     job = await jobs.get(parts, user, job_id)
     logdir = body.logdir if body else None
-    return TensorboardOut.of(await tensorboards.want(parts, job, user, logdir, ip), parts.settings)
+    return TensorboardOut.of(await tensorboards.want(parts, job, user, logdir, ip))
 
 
 @router.get("/jobs/{job_id}/tensorboard")
 async def get_job_tensorboard(job_id: str, user: CurrentUser, parts: PartsDep) -> TensorboardOut:
-    """This job's TensorBoard."""
-    board = await tensorboards.of_parent(parts, await jobs.get(parts, user, job_id))
+    """Return this job's TensorBoard."""
+    board = await tensorboards.load_tensorboard(parts, await jobs.get(parts, user, job_id))
     if board is None:
         raise NotFound("This job has no TensorBoard yet.")
-    return TensorboardOut.of(board, parts.settings)
+    return TensorboardOut.of(board)
 
 
 @router.delete("/jobs/{job_id}/tensorboard", status_code=204)
 async def stop_job_tensorboard(
     job_id: str, user: JobsUser, parts: PartsDep, ip: ClientIp
 ) -> Response:
-    """End this job's TensorBoard, if there is one."""
-    board = await tensorboards.of_parent(parts, await jobs.get(parts, user, job_id))
+    """Stop this job's TensorBoard, if there is one."""
+    board = await tensorboards.load_tensorboard(parts, await jobs.get(parts, user, job_id))
     if board is not None:
         await tensorboards.unwant(parts, board, user, ip)
     return Response(status_code=204)

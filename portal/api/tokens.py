@@ -1,4 +1,4 @@
-"""Personal access tokens: one's own, listed, made and revoked, by a browser only."""
+"""Routes of the caller's personal access tokens: list, create, revoke; for browsers only."""
 
 from datetime import datetime
 from typing import Annotated
@@ -6,30 +6,33 @@ from typing import Annotated
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from portal.api.deps import CurrentWebSession, DatabaseDep, FreshPassword, SettingsDep
 from portal.api.login import CallerDep
 from portal.db import utcnow
 from portal.models import AccessToken
-from portal.services.login import tokens
-from portal.services.login.tokens import Scope, Wish
+from portal.services.auth import tokens
+from portal.services.auth.tokens import Scope, TokenRequest
+from portal.web.dependencies import CurrentWebSession, DatabaseDep, FreshPassword, SettingsDep
 
 router = APIRouter(tags=["tokens"])
 
 
 class TokenIn(BaseModel):
-    """A token to make. It may do what its `scopes` say: `read` everything of one's own but files,
-    change `sessions` and TensorBoards, submit and change `jobs`, read and change `files`, and
-    `admin` for administrators."""
+    """A token to create.
+
+    Its `scopes` permit: `read`, reading all of the caller's data except files; `sessions`, changing
+    sessions and TensorBoards; `jobs`, submitting and changing jobs; `files`, reading and changing
+    files; `admin`, for administrators.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=len(Scope))]
-    expires_in_days: Annotated[int, Field(ge=1, le=100_000)]
+    expires_in_days: Annotated[int, Field(strict=True, ge=1, le=100_000)]
 
 
 class TokenOut(BaseModel):
-    """A token without its text, which nobody can read again; `last_used_at` to the minute."""
+    """A token without its text, which cannot be read again; `last_used_at` to the minute."""
 
     id: str
     name: str
@@ -41,13 +44,13 @@ class TokenOut(BaseModel):
 
 
 class NewToken(TokenOut):
-    """`token` is shown this once; it begins with `dsp_`."""
+    """A new token. `token` is shown only this once; it begins with `dsp_`."""
 
     token: str
 
 
 class Tokens(BaseModel):
-    """One's own tokens, the newest first, and for how many days one may be made."""
+    """The caller's tokens, newest first. `max_days` is the longest lifetime of a new one."""
 
     items: list[TokenOut]
     max_days: int
@@ -57,9 +60,11 @@ class Tokens(BaseModel):
 async def list_tokens(
     session: CurrentWebSession, database: DatabaseDep, settings: SettingsDep
 ) -> Tokens:
-    """The caller's tokens, expired ones among them for thirty days."""
+    """Return the caller's tokens, expired ones for thirty days."""
     found = await tokens.listed(database, session.user)
-    return Tokens(items=[_shown(token) for token in found], max_days=settings.access_token_max_days)
+    return Tokens(
+        items=[_to_out(token) for token in found], max_days=settings.access_token_max_days
+    )
 
 
 @router.post("/tokens", status_code=201)
@@ -71,23 +76,25 @@ async def create_token(
     settings: SettingsDep,
     caller: CallerDep,
 ) -> NewToken:
-    """Make a token. A token can't make tokens."""
-    wish = Wish(name=body.name.strip(), scopes=frozenset(body.scopes), days=body.expires_in_days)
-    token, text = await tokens.create(database, settings, user, wish, caller)
+    """Create a token. A token cannot create tokens."""
+    request = TokenRequest(
+        name=body.name.strip(), scopes=frozenset(body.scopes), days=body.expires_in_days
+    )
+    token, text = await tokens.create(database, settings, user, request, caller)
     response.headers["Cache-Control"] = "no-store"
-    return NewToken(**_shown(token).model_dump(), token=text)
+    return NewToken(**_to_out(token).model_dump(), token=text)
 
 
 @router.delete("/tokens/{token_id}", status_code=204)
 async def revoke_token(
     token_id: str, session: CurrentWebSession, database: DatabaseDep, caller: CallerDep
 ) -> Response:
-    """End a token: the next request with it is refused."""
+    """Revoke a token: the next request with it is refused."""
     await tokens.revoke(database, session.user, token_id, caller)
     return Response(status_code=204)
 
 
-def _shown(token: AccessToken) -> TokenOut:
+def _to_out(token: AccessToken) -> TokenOut:
     return TokenOut(
         id=token.id,
         name=token.name,

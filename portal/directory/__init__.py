@@ -1,19 +1,19 @@
-"""The directory: who there is, whose password is right, and changes to people and groups.
+"""The LDAP directory: lookups, password checks, and changes to users and groups.
 
-    contract                     what the rest of the portal may ask: words, protocol, errors
-    service                      that contract, in threads
-      login                      passwords, as people use them
-      reading, groups            people and groups in pages; who is in which group
-      writing, states            changes of people, in OpenLDAP
-      writing_groups             changes of groups
-        checks, numbers          what may be new, and which number it gets
-        changes                  one step after another, and what is left when one fails
+    contract                     the interface for the rest of the portal: types, protocol, errors
+    service                      implementation of that interface, in threads
+      login                      password checks and changes as the user
+      reading, groups            users and groups in pages; group membership
+      writing, states            changes to users, in OpenLDAP
+      writing_groups             changes to groups
+        checks, numbers          validation of new entries; allocation of uid and gid numbers
+        changes                  multi-step changes, and a report of a partial failure
       connections                servers, TLS, fail-over
       entries                    one entry by its name
-      mapping                    attributes to people, words to filters
-    discovery                    what a directory is like, before there are settings
+      mapping                    attributes to users, search words to filters
+    discovery                    the layout of a directory, before there are settings
 
-Only this package talks LDAP. It decides nothing about roles and knows no database.
+Only this package speaks LDAP. It decides nothing about roles and knows no database.
 """
 
 from portal.directory.contract import Directory

@@ -1,7 +1,7 @@
-"""Sending changes to one server, and saying truly what became of them.
+"""Changes sent to one server, with an accurate report of their outcome.
 
-Before anything was sent, a failure lets another server try. After that it doesn't: the error says
-what is done and what isn't, in words for the administrator who asked.
+Before anything was sent, a failure lets another server try. After that it does not: the error lists
+the finished and the uncertain steps, in a message for the administrator.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from portal.directory.connections import (
     MODIFY_REPLACE,
     REFERRAL,
     SUCCESS,
-    Link,
+    OpenConnection,
     Result,
     Servers,
     ServerTrouble,
@@ -43,21 +43,23 @@ _OCTET_STRING = 0x04
 
 Values = list[Any]
 Modifications = dict[str, list[tuple[str, Values]]]
-"""By attribute: MODIFY_ADD, MODIFY_DELETE or MODIFY_REPLACE, and values."""
+"""Per attribute: MODIFY_ADD, MODIFY_DELETE or MODIFY_REPLACE, and values."""
 
 
 @dataclass
-class Change:
-    """One change in the making, of one step or several. `done` and `pending` are halves of
-    sentences: "ada's entry was made"."""
+class DirectoryChange:
+    """A change in progress, of one or more steps.
 
-    link: Link
+    `done` and `pending` are clauses for messages, for example "ada's entry was made".
+    """
+
+    link: OpenConnection
     servers: Servers
     done: list[str] = field(default_factory=list)
     pending: str | None = None
 
     def add(self, dn: str, classes: list[str], attributes: dict[str, Any], words: str) -> int:
-        """SUCCESS, ENTRY_EXISTS or CONSTRAINT_VIOLATION."""
+        """Add an entry. Return SUCCESS, ENTRY_EXISTS or CONSTRAINT_VIOLATION."""
         present = {name: value for name, value in attributes.items() if value not in (None, "")}
         send = lambda: self.link.connection.add(dn, classes, present)  # noqa: E731
         return self._send(send, words, {ENTRY_EXISTS, CONSTRAINT_VIOLATION})
@@ -65,8 +67,11 @@ class Change:
     def modify(
         self, dn: str, changes: Modifications, words: str, fine: set[int], seen: str = ""
     ) -> int:
-        """SUCCESS or one of `fine`. With `seen`, an entryCSN, only while the entry has it still;
-        else ASSERTION_FAILED."""
+        """Modify an entry. Return SUCCESS or one of `fine`.
+
+        With `seen`, an entryCSN, the entry is modified only if it still has that value; otherwise
+        ASSERTION_FAILED is returned.
+        """
         controls = [assertion("entryCSN", seen)] if seen else None
         send = lambda: self.link.connection.modify(dn, changes, controls=controls)  # noqa: E731
         return self._send(send, words, fine | {ASSERTION_FAILED} if seen else fine)
@@ -75,11 +80,16 @@ class Change:
         return self._send(lambda: self.link.connection.delete(dn), words, fine)
 
     def asserts(self) -> bool:
-        """Whether this server compares and changes in one step."""
+        """Return whether this server supports the assertion control (RFC 4528), which compares and
+        changes in one step.
+        """
         return ASSERTION in self.servers.features(self.link).controls
 
     def send(self, act: Callable[[], Any], words: str) -> Result:
-        """Whatever the server's answer is, if it is one."""
+        """Send one operation and return the server's result, whatever it is.
+
+        Raises one of FAILURES if there is no answer.
+        """
         self.pending, self.link.changing = words, words
         act()
         result = self.link.result()
@@ -93,25 +103,25 @@ class Change:
         code = int(result["result"])
         if code == SUCCESS or code in fine:
             return code
-        raise _refusal(result)
+        raise _to_exception(result)
 
 
 @contextmanager
-def change(servers: Servers, link: Link) -> Iterator[Change]:
-    """A change as the account that writes."""
+def change(servers: Servers, link: OpenConnection) -> Iterator[DirectoryChange]:
+    """Run a change as the account that writes."""
     link.bind_writer()
-    making = Change(link, servers)
+    steps = DirectoryChange(link, servers)
     try:
-        yield making
+        yield steps
     except FAILURES as error:
-        if not making.done and making.pending is None:
+        if not steps.done and steps.pending is None:
             raise  # nothing is changed: the next server may do it
-        log.warning("a change broke off", url=link.url, cause=explain(error), done=making.done)
-        raise DirectoryUnfinished(unfinished(making.done, making.pending)) from error
+        log.warning("a change broke off", url=link.url, cause=explain(error), done=steps.done)
+        raise DirectoryUnfinished(unfinished(steps.done, steps.pending)) from error
 
 
 def unfinished(done: list[str], pending: str | None) -> str:
-    """What state remains, in a few sentences."""
+    """Return a message with the state after an interrupted change."""
     parts = ["The directory stopped answering in the middle."]
     if done:
         parts.append(f"This is done: {'; '.join(done)}.")
@@ -121,8 +131,8 @@ def unfinished(done: list[str], pending: str | None) -> str:
     return " ".join(parts)
 
 
-def _refusal(result: Result) -> Exception:
-    """What another result of a change means."""
+def _to_exception(result: Result) -> Exception:
+    """Convert any other result of a change to an exception."""
     code, message = result["result"], str(result["message"])[:200]
     if code == REFERRAL:
         return TakesNoChanges("it is a replica, which takes no changes")
@@ -137,7 +147,9 @@ def _refusal(result: Result) -> Exception:
 
 
 def assertion(attribute: str, value: str) -> tuple[str, bool, bytes]:
-    """The assertion control: the change happens only if `attribute` equals `value` then."""
+    """Return the assertion control: the change happens only if `attribute` equals `value` at that
+    time.
+    """
     content = _ber(_OCTET_STRING, attribute.encode()) + _ber(_OCTET_STRING, value.encode())
     return ASSERTION, True, _ber(_EQUALITY_MATCH, content)
 
@@ -159,12 +171,14 @@ def remove_value(attribute: str, value: str) -> Modifications:
 
 
 def replace(values: dict[str, str | None]) -> Modifications:
-    """Each attribute gets this one value; None removes it, be it there or not."""
+    """Set each attribute to this one value; None removes it, whether present or not."""
     return {
         name: [(MODIFY_REPLACE, [] if value is None else [value])] for name, value in values.items()
     }
 
 
 def swap_value(attribute: str, old: str, new: str) -> Modifications:
-    """In one step, and only if the old value is there: otherwise NO_SUCH_ATTRIBUTE."""
+    """Replace a value in one step, only if the old value is present: otherwise
+    NO_SUCH_ATTRIBUTE.
+    """
     return {attribute: [(MODIFY_DELETE, [old]), (MODIFY_ADD, [new])]}

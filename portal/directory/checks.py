@@ -1,26 +1,37 @@
-"""What may be a new person or group, before the directory is asked. Pure but for local accounts.
+"""Validation of new users and groups before the directory is contacted. Pure except for reading
+local accounts.
 
-Each finding names the field of NewPerson, Edit or NewGroup and says what would be right.
+Each error names the field of NewPerson, Edit or NewGroup and states what would be valid.
 """
 
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from portal.config.directory import MAX_NUMBER
+from portal.config.settings import USERNAME_PATTERN, Settings
 from portal.directory.contract import MAX_PASSWORD_LENGTH, Edit, NewGroup, NewPerson
 from portal.errors import FieldError
-from portal.settings import USERNAME_PATTERN, Settings
-from portal.settings_directory import MAX_NUMBER
 
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # ldap3 uses pyasn1's older names
+    from ldap3.core.exceptions import LDAPException
+    from ldap3.protocol.sasl.sasl import sasl_prep
+
+UNUSABLE = (
+    "A password can't contain control characters, unknown characters, or text that mixes writing "
+    "directions. Choose another one."
+)
 MAX_NAME = 100
 MAX_DISPLAY_NAME = 200
 MAX_MAIL = 320
 MAX_PATH = 255
 MAX_DESCRIPTION = 1000
-# "nobody" to some system or other, and -1 and -2 in sixteen bits
-_NOBODYS = frozenset({65533, 65534, 65535})
-# Names that mean something on many systems, whether this one has them or not.
+# Overflow uids (the account `nobody`) of various systems: -1, -2 and -3 as 16-bit numbers.
+_OVERFLOW_IDS = frozenset({65533, 65534, 65535})
+# Names with a meaning on many systems, whether this one has them or not.
 _RESERVED = frozenset(
     [
         *("root", "daemon", "bin", "sys", "adm", "nobody", "nogroup", "operator", "sudo", "wheel"),
@@ -34,28 +45,34 @@ _SYSTEM_FOLDERS = frozenset(
         *("root", "run", "sbin", "sys", "tmp", "usr", "var"),
     ]
 )
-_MAIL = re.compile(r"[!-~]+@[A-Za-z0-9.-]+")
-_PATH = re.compile(r"/[!-~]*")
+_MAIL_PATTERN = re.compile(r"(?![=+@-])[!-~]+@[A-Za-z0-9.-]+")
+_PATH_PATTERN = re.compile(r"/[!-~]*")
+_FORMULA_PREFIXES = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 
 @dataclass(frozen=True)
 class Local:
-    """Accounts and groups of the system itself: on every machine they win over the directory's."""
+    """Accounts and groups of the local system: on every machine they take precedence over the
+    directory's.
+    """
 
     names: frozenset[str]
     numbers: frozenset[int]
 
 
 def local_accounts(file: Path = Path("/etc/passwd")) -> Local:
-    return _local(file)
+    return _read_accounts(file)
 
 
 def local_groups(file: Path = Path("/etc/group")) -> Local:
-    return _local(file)
+    return _read_accounts(file)
 
 
-def _local(file: Path) -> Local:
-    """Names and numbers in a file of passwd's form; raises OSError when there is none."""
+def _read_accounts(file: Path) -> Local:
+    """Read names and numbers from a file in passwd's format.
+
+    Raises OSError if it cannot be read.
+    """
     lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     fields = [line.split(":") for line in lines]
     whole = [parts for parts in fields if len(parts) > 2 and parts[2].isdecimal()]
@@ -65,16 +82,18 @@ def _local(file: Path) -> Local:
 
 
 def new_person(new: NewPerson, settings: Settings, local: Local) -> list[FieldError]:
-    """Everything that is wrong with it by itself."""
-    found = list(_name("username", new.username, local))
-    found += _text("given_name", new.given_name, MAX_NAME, may_be_empty=True)
-    found += _text("surname", new.surname, MAX_NAME)
-    found += _text("display_name", new.display_name, MAX_DISPLAY_NAME, may_be_empty=True)
-    found += _mail(new.email or "")
-    found += _uid(new.uid, settings, local)
-    found += _primary_gid(new.gid, settings)
-    found += _home(new.home, settings)
-    found += _path("shell", new.shell)
+    """Return all errors that can be found without the directory."""
+    found = list(_check_name("username", new.username, local))
+    found += _check_person_name("given_name", new.given_name, MAX_NAME, may_be_empty=True)
+    found += _check_person_name("surname", new.surname, MAX_NAME)
+    found += _check_person_name(
+        "display_name", new.display_name, MAX_DISPLAY_NAME, may_be_empty=True
+    )
+    found += _check_mail(new.email or "")
+    found += _check_uid(new.uid, settings, local)
+    found += _check_primary_gid(new.gid, settings)
+    found += _check_home(new.home, settings)
+    found += _check_path("shell", new.shell)
     found += password(new.password)
     return found
 
@@ -82,26 +101,26 @@ def new_person(new: NewPerson, settings: Settings, local: Local) -> list[FieldEr
 def edit(change: Edit, settings: Settings) -> list[FieldError]:
     found: list[FieldError] = []
     if change.given_name is not None:
-        found += _text("given_name", change.given_name, MAX_NAME, may_be_empty=True)
+        found += _check_person_name("given_name", change.given_name, MAX_NAME, may_be_empty=True)
     if change.surname is not None:
-        found += _text("surname", change.surname, MAX_NAME)
+        found += _check_person_name("surname", change.surname, MAX_NAME)
     if change.display_name is not None:
-        found += _text("display_name", change.display_name, MAX_DISPLAY_NAME)
-    found += _mail(change.email or "")
-    found += _primary_gid(change.gid, settings)
-    found += _home(change.home, settings)
-    found += _path("shell", change.shell)
+        found += _check_person_name("display_name", change.display_name, MAX_DISPLAY_NAME)
+    found += _check_mail(change.email or "")
+    found += _check_primary_gid(change.gid, settings)
+    found += _check_home(change.home, settings)
+    found += _check_path("shell", change.shell)
     return found
 
 
 def new_group(new: NewGroup, settings: Settings, local: Local) -> list[FieldError]:
-    found = list(_name("name", new.name, local))
-    found += _text("description", new.description or "", MAX_DESCRIPTION, may_be_empty=True)
+    found = list(_check_name("name", new.name, local))
+    found += _check_text("description", new.description or "", MAX_DESCRIPTION, may_be_empty=True)
     numbered = settings.ldap_group_member_attribute == "memberUid"
     if new.gid is not None and not numbered:
         found.append(FieldError("gid", "Groups of this directory (groupOfNames) have no number."))
     elif new.gid is not None:
-        found += _number("gid", new.gid, settings.min_uid, local)
+        found += _check_number("gid", new.gid, settings.min_uid, local)
     if not numbered and not new.members:
         found.append(FieldError("members", "A group of this directory can't be empty: name one."))
     return found
@@ -110,13 +129,27 @@ def new_group(new: NewGroup, settings: Settings, local: Local) -> list[FieldErro
 def password(text: str | None) -> list[FieldError]:
     if text is None:
         return []
-    if not 0 < len(text) <= MAX_PASSWORD_LENGTH or "\0" in text:
+    if not 0 < len(text) <= MAX_PASSWORD_LENGTH:
         message = f"A password has between 1 and {MAX_PASSWORD_LENGTH} characters."
         return [FieldError("password", message)]
-    return []
+    return [] if is_password(text) else [FieldError("password", UNUSABLE)]
 
 
-def _name(field: str, name: str, local: Local) -> Iterator[FieldError]:
+def is_password(text: str) -> bool:
+    """Return whether the text can be sent as a password.
+
+    SASLprep (RFC 4013) rejects control characters and text that mixes writing directions.
+    """
+    if not 0 < len(text) <= MAX_PASSWORD_LENGTH:
+        return False
+    try:
+        sasl_prep(text)  # type: ignore[no-untyped-call]
+    except LDAPException:
+        return False
+    return True
+
+
+def _check_name(field: str, name: str, local: Local) -> Iterator[FieldError]:
     if not re.fullmatch(USERNAME_PATTERN, name):
         yield FieldError(
             field,
@@ -127,7 +160,7 @@ def _name(field: str, name: str, local: Local) -> Iterator[FieldError]:
         yield FieldError(field, f"{name} is a name of the system itself; choose another one.")
 
 
-def _text(
+def _check_text(
     field: str, text: str, length: int, *, may_be_empty: bool = False
 ) -> Iterator[FieldError]:
     if not text.strip() and not may_be_empty:
@@ -138,22 +171,39 @@ def _text(
         yield FieldError(field, "This must be one line, without spaces around it.")
 
 
-def _mail(text: str) -> Iterator[FieldError]:
-    if text and (len(text) > MAX_MAIL or not _MAIL.fullmatch(text)):
+def _check_person_name(
+    field: str, text: str, length: int, *, may_be_empty: bool = False
+) -> Iterator[FieldError]:
+    """Check a name.
+
+    Spreadsheet formulas are rejected because user lists are opened in spreadsheets, also by tools
+    that do not defuse formulas.
+    """
+    yield from _check_text(field, text, length, may_be_empty=may_be_empty)
+    if text.startswith(_FORMULA_PREFIXES):
+        yield FieldError(field, "A name can't begin with = + - or @, as spreadsheet formulas do.")
+
+
+def _check_mail(text: str) -> Iterator[FieldError]:
+    if text and (len(text) > MAX_MAIL or not _MAIL_PATTERN.fullmatch(text)):
         yield FieldError("email", "This must be a mail address such as ada@example.org.")
 
 
-def _path(field: str, path: str | None) -> Iterator[FieldError]:
+def _check_path(field: str, path: str | None) -> Iterator[FieldError]:
     if path is None:
         return
-    whole = _PATH.fullmatch(path) and ":" not in path and len(path) <= MAX_PATH
+    whole = _PATH_PATTERN.fullmatch(path) and ":" not in path and len(path) <= MAX_PATH
     if not whole or str(PurePosixPath(path)) != path or ".." in path.split("/") or path == "/":
         yield FieldError(field, "This must be a whole path such as /home/ada, without spaces.")
 
 
-def _home(path: str | None, settings: Settings) -> Iterator[FieldError]:
-    """A home directory's owner may do all with it, and deleting a person may delete it."""
-    wrong = list(_path("home", path))
+def _check_home(path: str | None, settings: Settings) -> Iterator[FieldError]:
+    """Check a home directory.
+
+    Its owner may do anything in it, and deleting a user may delete it, so system folders are
+    rejected.
+    """
+    wrong = list(_check_path("home", path))
     yield from wrong
     if path is None or wrong:
         return
@@ -163,21 +213,21 @@ def _home(path: str | None, settings: Settings) -> Iterator[FieldError]:
         yield FieldError("home", f"{path} is a folder of the system's; choose one of the person's.")
 
 
-def _uid(uid: int | None, settings: Settings, local: Local) -> Iterator[FieldError]:
+def _check_uid(uid: int | None, settings: Settings, local: Local) -> Iterator[FieldError]:
     if uid is not None:
-        yield from _number("uid", uid, settings.min_uid, local)
+        yield from _check_number("uid", uid, settings.min_uid, local)
 
 
-def _number(field: str, number: int, least: int, local: Local) -> Iterator[FieldError]:
+def _check_number(field: str, number: int, least: int, local: Local) -> Iterator[FieldError]:
     if number < least:
         yield FieldError(field, f"Numbers below {least} are the system's own.")
-    elif number > MAX_NUMBER or number in _NOBODYS:
+    elif number > MAX_NUMBER or number in _OVERFLOW_IDS:
         yield FieldError(field, f"This number can't be used; choose one up to {MAX_NUMBER}.")
     elif number in local.numbers:
         yield FieldError(field, "This number is one of the system itself; choose another one.")
 
 
-def _primary_gid(gid: int | None, settings: Settings) -> Iterator[FieldError]:
-    """A system group may be everybody's primary one only where the settings say so."""
+def _check_primary_gid(gid: int | None, settings: Settings) -> Iterator[FieldError]:
+    """Check a primary group number: a system group is allowed only if the settings name it."""
     if gid is not None and gid != settings.ldap_primary_gid:
-        yield from _number("gid", gid, settings.min_uid, Local(frozenset(), frozenset()))
+        yield from _check_number("gid", gid, settings.min_uid, Local(frozenset(), frozenset()))

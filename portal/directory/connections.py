@@ -1,8 +1,8 @@
-"""Connections to the directory's servers: encrypted, verified, kept open, and to another in time.
+"""Connections to the directory's servers: encrypted, verified, kept open, with fail-over.
 
-ldap3 blocks, so all of this runs in threads. A connection that is kept has an identity, which
-`Link` keeps account of: whoever takes one binds before anything else. A read is tried on the next
-server when one fails; a change that was sent to a server never is.
+ldap3 blocks, so all of this runs in threads. A kept connection is bound to an identity, which
+`OpenConnection` tracks: every user of a connection binds before anything else. A failed read is
+tried on the next server; a change that was sent to a server never is.
 """
 
 import math
@@ -18,11 +18,11 @@ from typing import Any, TypeVar
 
 import structlog
 
+from portal.config.settings import Settings
 from portal.directory.contract import ServerHealth
 from portal.directory.mapping import Entry, texts
 from portal.errors import DirectoryUnavailable, DirectoryUnfinished, PortalError
-from portal.settings import Settings
-from spawner.measured import Measure, measured, unmeasured
+from spawner.timing import Measure, measured, unmeasured
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # ldap3 uses pyasn1's older names
@@ -47,9 +47,11 @@ T = TypeVar("T")
 
 AVOID_DEAD_SERVER_S = 30.0
 MAX_IDLE = 8
-"""Connections kept open to one server."""
+"""Maximum number of idle connections per server."""
 KEEP_S = 300.0
-"""How long a connection may be used: a new password or certificate counts after that."""
+"""Maximum age of a connection in seconds: a changed password or certificate takes effect after
+that.
+"""
 REMEMBER_FEATURES_S = 600.0
 
 SUCCESS = 0
@@ -63,11 +65,11 @@ Result = dict[str, Any]
 
 
 class ServerTrouble(Exception):
-    """This server can't serve now; another may."""
+    """This server cannot serve now; another may."""
 
 
 class TakesNoChanges(ServerTrouble):
-    """This server is a replica: it answers, but another one has to make the change."""
+    """This server is a replica: it answers, but another server has to make the change."""
 
 
 FAILURES = (LDAPException, OSError, ServerTrouble)
@@ -75,7 +77,7 @@ FAILURES = (LDAPException, OSError, ServerTrouble)
 
 @dataclass(frozen=True)
 class Features:
-    """What a server says it can do, in its root entry."""
+    """The features that a server advertises in its root entry."""
 
     controls: frozenset[str]
     capabilities: frozenset[str]
@@ -83,7 +85,7 @@ class Features:
 
 @dataclass(frozen=True)
 class Batch:
-    """The entries of one page. `cookie` b"" at the end; `cut`: the server keeps the rest."""
+    """The entries of one page. `cookie` is b"" at the end; `cut`: the server withholds the rest."""
 
     entries: list[Entry]
     cookie: bytes
@@ -91,11 +93,12 @@ class Batch:
 
 
 @dataclass
-class Link:
-    """One open connection. ldap3's own errors mean that the server didn't answer.
+class OpenConnection:
+    """An open connection. ldap3's own errors mean that the server did not answer.
 
-    `bound` is the DN that was bound last, "" for anonymously, None for nobody in particular;
-    `held` keeps it with its taker; `changing` is what was sent to be changed and not answered.
+    `bound` is the DN of the last bind, "" for an anonymous one, None if there is none in effect.
+    `held` keeps the connection with its current user. `changing` describes a change that was sent
+    and not yet answered.
     """
 
     url: str
@@ -106,19 +109,21 @@ class Link:
     held: bool = False
     changing: str | None = None
 
-    def bind_reader(self, *, anew: bool = False) -> None:
-        """Bind as the account that searches; without one, anonymously."""
+    def bind_reader(self, *, force: bool = False) -> None:
+        """Bind as the account that searches; anonymously if there is none."""
         settings = self.settings
-        self._bind_own(settings.ldap_bind_dn, settings.ldap_bind_password, anew=anew)
+        self._bind_service_account(settings.ldap_bind_dn, settings.ldap_bind_password, force=force)
 
     def bind_writer(self) -> None:
         """Bind as the account that changes things."""
         settings = self.settings
-        self._bind_own(settings.ldap_write_dn, settings.ldap_write_password, anew=False)
+        self._bind_service_account(
+            settings.ldap_write_dn, settings.ldap_write_password, force=False
+        )
 
-    def _bind_own(self, dn: str | None, password: str | None, *, anew: bool) -> None:
+    def _bind_service_account(self, dn: str | None, password: str | None, *, force: bool) -> None:
         wanted = dn if dn is not None and password is not None else ""
-        if self.bound == wanted and not anew:
+        if self.bound == wanted and not force:
             return
         self.bound = None
         with speaking_ldap():
@@ -135,7 +140,7 @@ class Link:
         self.bound = wanted
 
     def try_bind(self, dn: str, password: str, controls: list[Any]) -> Result:
-        """Bind with somebody's password; the answer, be it what it may."""
+        """Bind with a user's password and return the result, whatever it is."""
         self.bound = None
         self.connection.rebind(dn, password, read_server_info=False, controls=controls)
         return self.result()
@@ -143,14 +148,14 @@ class Link:
     def search(
         self, base: str, query: str, scope: Any, attributes: list[str], *, size_limit: int
     ) -> list[Entry]:
-        """Up to `size_limit` entries; none where the base doesn't exist."""
+        """Return up to `size_limit` entries; none if the base does not exist."""
         self.connection.search(base, query, scope, attributes=attributes, size_limit=size_limit)
-        return self._entries({SUCCESS, NO_SUCH_OBJECT, SIZE_LIMIT_EXCEEDED})
+        return self._read_entries({SUCCESS, NO_SUCH_OBJECT, SIZE_LIMIT_EXCEEDED})
 
     def search_page(
         self, base: str, query: str, attributes: list[str], size: int, cookie: bytes
     ) -> Batch:
-        """One page of simple paged results (RFC 2696), everything below `base`."""
+        """Return one page of simple paged results (RFC 2696) of everything below `base`."""
         self.connection.search(
             base,
             query,
@@ -161,14 +166,14 @@ class Link:
             paged_cookie=cookie or None,
         )
         cut = {SIZE_LIMIT_EXCEEDED, ADMIN_LIMIT_EXCEEDED}
-        entries = self._entries({SUCCESS, NO_SUCH_OBJECT, *cut})
+        entries = self._read_entries({SUCCESS, NO_SUCH_OBJECT, *cut})
         result = self.result()
         if result["result"] != SUCCESS:
             return Batch(entries, b"", cut=result["result"] in cut)
         control = (result.get("controls") or {}).get(PAGED)
         return Batch(entries, control["value"]["cookie"] if control else b"", cut=False)
 
-    def _entries(self, fine: set[int]) -> list[Entry]:
+    def _read_entries(self, fine: set[int]) -> list[Entry]:
         result = self.result()
         if result["result"] not in fine:
             raise ServerTrouble(f"search: {result['description']} {result['message']}".strip())
@@ -181,11 +186,13 @@ class Link:
 
     def close(self) -> None:
         self.connection.strategy.close()
-        if self.connection.socket is not None:  # ldap3 forgets the one that failed to connect
+        if self.connection.socket is not None:  # ldap3 forgets a socket that failed to connect
             self.connection.socket.close()
 
     def usable(self) -> bool:
-        """Whether it may still be used: something to read means that the server has hung up."""
+        """Return whether the connection can be reused: readable data means that the server has hung
+        up.
+        """
         if time.monotonic() - self.opened > KEEP_S or self.connection.closed:
             return False
         poll = select.poll()
@@ -195,28 +202,33 @@ class Link:
 
 @dataclass(frozen=True)
 class Servers:
-    """All servers of the directory; called in threads. `measure` hears of each question."""
+    """All servers of the directory; methods are called in threads.
+
+    `measure` is called for each request.
+    """
 
     settings: Settings
     measure: Measure = unmeasured
     _dead_until: dict[str, float] = field(default_factory=dict)
-    _idle: dict[str, list[Link]] = field(default_factory=dict)
+    _idle: dict[str, list[OpenConnection]] = field(default_factory=dict)
     _features: dict[str, tuple[float, Features]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _closed: threading.Event = field(default_factory=threading.Event)
 
-    def use(self, act: Callable[[Link], T], *, only: str | None = None) -> T:
-        """What `act` returns on the first server that serves; one that didn't is tried last.
-        `only` names one server.
+    def use(self, act: Callable[[OpenConnection], T], *, only: str | None = None) -> T:
+        """Return the result of `act` on the first server that serves; recently failed ones are
+        tried last.
 
-        A connection that was kept and fails says nothing of its server: `act` gets a new one.
-        Raises DirectoryUnavailable; DirectoryUnfinished comes from `act` itself.
+        `only` restricts the call to one server.
+
+        A failure on a kept connection does not count against its server: `act` gets a new
+        connection. Raises DirectoryUnavailable; DirectoryUnfinished comes from `act` itself.
         """
         causes = []
-        for url in [only] if only else self._in_order():
+        for url in [only] if only else self._order_urls():
             try:
                 with measured(self.measure, url, (LDAPException, OSError, DirectoryUnfinished)):
-                    result = self._on(url, act)
+                    result = self._run_on(url, act)
             except TakesNoChanges as error:
                 causes.append(f"{url}: {error}")
             except FAILURES as error:
@@ -229,19 +241,19 @@ class Servers:
                 return result
         raise DirectoryUnavailable("; ".join(causes))
 
-    def _on(self, url: str, act: Callable[[Link], T]) -> T:
-        kept = self._take(url)
+    def _run_on(self, url: str, act: Callable[[OpenConnection], T]) -> T:
+        kept = self._take_idle(url)
         if kept is not None:
             try:
-                return self._with(kept, act)
+                return self._run_with(kept, act)
             except TakesNoChanges:
                 raise
             except FAILURES as error:
                 log.info("a kept directory connection failed", url=url, cause=explain(error))
                 self.forget(url)
-        return self._with(open_link(url, self.settings), act)
+        return self._run_with(open_link(url, self.settings), act)
 
-    def _with(self, link: Link, act: Callable[[Link], T]) -> T:
+    def _run_with(self, link: OpenConnection, act: Callable[[OpenConnection], T]) -> T:
         try:
             result = act(link)
         except PortalError:
@@ -254,7 +266,7 @@ class Servers:
             self.give_back(link)
         return result
 
-    def _take(self, url: str) -> Link | None:
+    def _take_idle(self, url: str) -> OpenConnection | None:
         while True:
             with self._lock:
                 idle = self._idle.get(url)
@@ -263,9 +275,12 @@ class Servers:
                 return link
             link.close()
 
-    def give_back(self, link: Link) -> None:
-        """Keep a connection for the next one, if there aren't enough. A thread may come to its end
-        after everything was closed: who waited for it was cancelled."""
+    def give_back(self, link: OpenConnection) -> None:
+        """Keep a connection for reuse, unless enough are kept.
+
+        After `close` it is closed instead: a thread may finish later, when the task that waited for
+        it was cancelled.
+        """
         link.held = False
         if link.changing is None:
             with self._lock:
@@ -288,8 +303,8 @@ class Servers:
         for url in list(self._idle):
             self.forget(url)
 
-    def features(self, link: Link) -> Features:
-        """What the server of this link can do; asked once in a while."""
+    def features(self, link: OpenConnection) -> Features:
+        """Return the features of the link's server, cached for REMEMBER_FEATURES_S."""
         known = self._features.get(link.url)
         if known is not None and known[0] > time.monotonic():
             return known[1]
@@ -301,7 +316,7 @@ class Servers:
         return features
 
     def health(self, url: str) -> ServerHealth:
-        """A new connection to one server, and the portal's accounts' binds on it."""
+        """Open a new connection to one server and bind the portal's accounts on it."""
         began = time.monotonic()
         try:
             link = open_link(url, self.settings)
@@ -315,15 +330,16 @@ class Servers:
             return ServerHealth(url, explain(error))
         return ServerHealth(url, None, round((time.monotonic() - began) * 1000))
 
-    def _in_order(self) -> list[str]:
+    def _order_urls(self) -> list[str]:
         now = time.monotonic()
         return sorted(self.settings.ldap_urls, key=lambda url: self._dead_until.get(url, 0.0) > now)
 
 
 @contextmanager
-def changing(link: Link, unknown: str) -> Iterator[None]:
-    """Around what changes something: with no answer nobody knows whether it did, and `unknown` is
-    the sentence that says so. No other server is tried then."""
+def changing(link: OpenConnection, unknown: str) -> Iterator[None]:
+    """Guard a change: without an answer its outcome is unknown, so raise DirectoryUnfinished with
+    `unknown` as the message. No other server is tried then.
+    """
     link.changing = unknown
     try:
         yield
@@ -334,7 +350,7 @@ def changing(link: Link, unknown: str) -> Iterator[None]:
 
 
 def explain(error: Exception) -> str:
-    """Why a server couldn't be used, for logs and `portal check`."""
+    """Return why a server could not be used, for logs and `portal check`."""
     text = str(error)[:300]
     if "certificate" in text.lower():
         return f"its certificate doesn't verify ({text})"
@@ -345,7 +361,9 @@ def explain(error: Exception) -> str:
 
 @contextmanager
 def speaking_ldap() -> Iterator[None]:
-    """The first words with a server: what isn't LDAP makes ldap3's decoder stumble in many ways."""
+    """Translate the errors of ldap3's decoder, which fails in many ways on data that is not
+    LDAP.
+    """
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, PyAsn1Error) as error:
@@ -353,7 +371,9 @@ def speaking_ldap() -> Iterator[None]:
 
 
 class _VerifyingTls(Tls):
-    """ldap3's TLS with Python's own host name check, which knows addresses and current rules."""
+    """ldap3's TLS with Python's own host name check, which supports IP addresses and current
+    rules.
+    """
 
     def __init__(self, context: ssl.SSLContext) -> None:
         super().__init__(validate=context.verify_mode)
@@ -367,19 +387,19 @@ class _VerifyingTls(Tls):
         )
 
 
-def open_link(url: str, settings: Settings) -> Link:
-    """A new, encrypted connection, nobody bound on it. Raises one of FAILURES."""
-    tls = _VerifyingTls(_tls_context(settings))
+def open_link(url: str, settings: Settings) -> OpenConnection:
+    """Open a new, encrypted connection without a bind. Raises one of FAILURES."""
+    tls = _VerifyingTls(_create_tls_context(settings))
     server = Server(url, get_info=NONE, connect_timeout=settings.ldap_timeout_s, tls=tls)
     connection = Connection(
         server,
         auto_referrals=False,
         check_names=False,
         raise_exceptions=False,
-        # ldap3 hands this to the kernel as whole seconds
+        # ldap3 passes this to the kernel as whole seconds.
         receive_timeout=math.ceil(settings.ldap_timeout_s),
     )
-    link = Link(url, connection, settings, opened=time.monotonic())
+    link = OpenConnection(url, connection, settings, opened=time.monotonic())
     try:
         with speaking_ldap():
             connection.open(read_server_info=False)
@@ -391,7 +411,7 @@ def open_link(url: str, settings: Settings) -> Link:
     return link
 
 
-def _tls_context(settings: Settings) -> ssl.SSLContext:
+def _create_tls_context(settings: Settings) -> ssl.SSLContext:
     cafile = str(settings.ldap_ca_file) if settings.ldap_ca_file else None
     context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH, cafile=cafile)
     if not settings.ldap_verify_certificate:

@@ -1,8 +1,8 @@
-"""What the rest of the portal knows of the directory: its words, its errors, one protocol.
+"""The interface of the directory for the rest of the portal: types, errors, one protocol.
 
-Names are LDAP's own: a person is an entry of class posixAccount or a like one, a group one of class
-posixGroup or groupOfNames. Nothing here talks LDAP. Every method of `Directory` may also raise
-`errors.DirectoryUnavailable`: no server answered as it should, and nothing was changed.
+Terms are LDAP's own: a person is an entry of class posixAccount or similar, a group one of class
+posixGroup or groupOfNames. Nothing here speaks LDAP. Every method of `Directory` may also raise
+`errors.DirectoryUnavailable`: no server answered correctly, and nothing was changed.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -13,20 +13,22 @@ from typing import Protocol
 MAX_PASSWORD_LENGTH = 1024
 MAX_USERNAME_LENGTH = 256
 MAX_GROUPS = 1000
-"""Groups of one person that are looked at."""
+"""Maximum number of a user's groups that are read."""
 MAX_PAGE = 500
-"""People or groups in one page; Active Directory gives no more than 1,000 at once."""
+"""Maximum number of people or groups in one page; Active Directory returns at most 1,000 at
+once.
+"""
 MAX_QUERY_LENGTH = 200
 
 
 @dataclass(frozen=True)
-class Person:
-    """An entry of the directory. `uid` and `gid` are its numbers, None where it has none.
+class DirectoryUser:
+    """A user's entry in the directory. `uid` and `gid` are its numbers, None where it has none.
 
-    `groups`: names of the groups found for it; empty in pages and in `find_many`, which don't look.
-    `locked`: the directory refuses its password, after wrong ones or by an administrator.
-    `disabled`: switched off for ssh too. `must_change`: its password is good for one change only.
-    `version`: what an edit hands back, so that it can't undo somebody else's.
+    `groups`: names of the user's groups; empty in pages and in `find_many`, which do not read them.
+    `locked`: the directory refuses the password, after wrong ones or by an administrator.
+    `disabled`: switched off for ssh too. `must_change`: the password is valid for one change only.
+    `version`: passed back by an edit, so that it cannot overwrite another administrator's change.
     """
 
     username: str
@@ -47,10 +49,13 @@ class Person:
 
 
 @dataclass(frozen=True)
-class Group:
-    """A group. `members`: usernames of those who are in it themselves; empty in pages. `groups`:
-    names of groups within it, whose members are in it too where `ldap_nested_groups` says so.
-    `size`: in pages how many the group names itself, None where that can't be seen cheaply."""
+class DirectoryGroup:
+    """A group.
+
+    `members`: usernames of its direct members; empty in pages. `groups`: names of the groups within
+    it, whose members belong to it too if `ldap_nested_groups` is set. `size`: in pages, the number
+    of members that the entry names; None where that is expensive to read.
+    """
 
     name: str
     dn: str
@@ -63,10 +68,13 @@ class Group:
 
 @dataclass(frozen=True)
 class NewPerson:
-    """Who is to be created. What is None comes from the settings: numbers from their ranges, the
-    home from `ldap_home_template`. With neither `gid` nor `ldap_primary_gid` the person gets a
-    group of their own, of the same name and number. `display_name` "" is both names together.
-    `password` None lets the directory's answer hold a made one."""
+    """A user to be created.
+
+    None means a value from the settings: numbers from their ranges, the home from
+    `ldap_home_template`. With neither `gid` nor `ldap_primary_gid` the user gets a group of their
+    own, of the same name and number. `display_name` "" is the given name and surname. With
+    `password` None a generated one is returned.
+    """
 
     username: str
     given_name: str
@@ -83,8 +91,10 @@ class NewPerson:
 
 @dataclass(frozen=True)
 class Edit:
-    """What is to change about a person; None leaves it. `email` "" removes it. A uid never
-    changes: files belong to it."""
+    """Changes to a user; None leaves a field unchanged. `email` "" removes it.
+
+    A uid never changes, because files belong to it.
+    """
 
     given_name: str | None = None
     surname: str | None = None
@@ -97,8 +107,11 @@ class Edit:
 
 @dataclass(frozen=True)
 class NewGroup:
-    """`gid` None takes a number from `ldap_gid_range`. A groupOfNames is never empty: `members`
-    must name someone there."""
+    """A group to be created.
+
+    `gid` None takes a number from `ldap_gid_range`. A groupOfNames is never empty, so there
+    `members` must name at least one user.
+    """
 
     name: str
     gid: int | None = None
@@ -108,42 +121,48 @@ class NewGroup:
 
 @dataclass(frozen=True)
 class OneTimePassword:
-    """A password just set, for the administrator to hand over; kept nowhere. `must_change`: the
-    directory insists on another one at the next login; False where it has no password policy."""
+    """A password just set, for the administrator to hand over; stored nowhere.
+
+    `must_change`: the directory requires a new one at the next login; False where it has no
+    password policy.
+    """
 
     password: str = field(repr=False)
     must_change: bool = True
 
 
 @dataclass(frozen=True)
-class Created:
-    """A person as the directory has them now, and their first password."""
+class CreatedUser:
+    """A new user as the directory has them now, and their first password."""
 
-    person: Person
+    person: DirectoryUser
     password: OneTimePassword
 
 
 @dataclass(frozen=True)
 class PeoplePage:
-    """Some people, in the directory's own order. `cursor` gives the next ones; None at the end.
-    `incomplete`: a sentence where the directory keeps the rest to itself."""
+    """A page of users, in the directory's own order.
 
-    people: tuple[Person, ...]
+    `cursor` returns the next page; None at the end. `incomplete`: a message if the directory
+    withholds the rest.
+    """
+
+    people: tuple[DirectoryUser, ...]
     cursor: str | None = None
     incomplete: str | None = None
 
 
 @dataclass(frozen=True)
 class GroupsPage:
-    """Some groups, without their members; otherwise as `PeoplePage`."""
+    """A page of groups, without their members; otherwise as `PeoplePage`."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[DirectoryGroup, ...]
     cursor: str | None = None
     incomplete: str | None = None
 
 
 class Ability(StrEnum):
-    """What may or may not be possible in this directory, each a button of the pages."""
+    """An operation that a directory may or may not support; each is a button of the pages."""
 
     CREATE = "create"
     EDIT = "edit"
@@ -156,8 +175,11 @@ class Ability(StrEnum):
 
 @dataclass(frozen=True)
 class Capabilities:
-    """`missing`: for each ability that is absent, a sentence that says why. What isn't in it can
-    be done. `kind` is the setting `ldap_directory`."""
+    """The operations that the directory supports.
+
+    `missing`: for each unsupported ability, a message with the reason. All others are supported.
+    `kind` is the setting `ldap_directory`.
+    """
 
     kind: str
     missing: Mapping[Ability, str]
@@ -168,8 +190,10 @@ class Capabilities:
 
 @dataclass(frozen=True)
 class ServerHealth:
-    """One server of the directory; `cause` says what is wrong, None when nothing is. `took_ms` is
-    how long it took to say so."""
+    """The health of one server of the directory; `cause` is the error, None if there is none.
+
+    `took_ms` is the duration of the check.
+    """
 
     url: str
     cause: str | None
@@ -177,155 +201,186 @@ class ServerHealth:
 
 
 class Login(Protocol):
-    """Passwords, as people themselves use them."""
+    """Password checks and changes, as the user."""
 
-    async def authenticate(self, username: str, password: str, *, one_time: bool = False) -> Person:
-        """The person this username and password belong to.
+    async def authenticate(
+        self, username: str, password: str, *, one_time: bool = False
+    ) -> DirectoryUser:
+        """Return the person with this username and password.
 
         Raises WrongCredentials (AccountLocked, PasswordExpired). Nothing is sent to a server for
-        what can't be right: an empty password would be an anonymous bind. `one_time`: a password
-        that is right and good for one change only is no error where the portal can make that
-        change. `must_change` of the answer is what this login said, not the entry.
+        impossible input: an empty password would be an anonymous bind. `one_time`: a correct
+        password that is valid for one change only is no error where the portal can make that
+        change. `must_change` of the result comes from this login, not from the entry.
         """
         ...
 
     async def change_password(self, username: str, current: str, new: str) -> None:
-        """Set a new password as the person, by the password modify operation (RFC 3062).
+        """Set a new password as the user, by the password modify operation (RFC 3062).
 
-        Raises InvalidInput with the directory's reason, and what `authenticate` raises.
+        Raises InvalidInput with the directory's reason, and the errors of `authenticate`.
         """
         ...
 
 
 class Reading(Protocol):
-    """Looking, as the account `ldap_bind_dn`."""
+    """Lookups, as the account `ldap_bind_dn`."""
 
     @property
     def finds(self) -> bool:
-        """Whether people can be found without their password: not where a template makes the DN,
-        for there each is looked up as themselves. Nothing else of `Reading` and `Writing` works
-        there; each raises Conflict (DirectoryReadOnly)."""
-        ...
+        """Return whether users can be looked up without their password.
 
-    async def find(self, username: str) -> Person | None:
-        """Someone with their groups; None if there is nobody, or more than one, of that name."""
-        ...
-
-    async def find_many(self, usernames: Sequence[str]) -> dict[str, Person]:
-        """Those of these who exist, by username, without groups; in as few searches as can be."""
-        ...
-
-    async def page(self, query: str = "", cursor: str | None = None, limit: int = 50) -> PeoplePage:
-        """People whose username, name or mail hold every word of `query`; everyone for "".
-
-        At most `limit` ≤ MAX_PAGE of them are in memory. A cursor holds over restarts and in
-        another process, though going on is slower there. InvalidInput for one that is none.
+        Not with `ldap_user_dn_template`, because there each user is looked up as themselves.
+        Nothing else of `Reading` and `Writing` works there; each method raises Conflict
+        (DirectoryReadOnly).
         """
         ...
 
-    def everyone(self) -> AsyncIterator[Person]:
-        """All people, read in pages, without groups. Raises DirectoryUnavailable in the middle
-        when the directory stops answering or keeps the rest to itself: a part is never taken for
-        the whole."""
+    async def find(self, username: str) -> DirectoryUser | None:
+        """Return a user with their groups; None if there is no entry, or more than one, of that
+        name.
+        """
+        ...
+
+    async def find_many(self, usernames: Sequence[str]) -> dict[str, DirectoryUser]:
+        """Return the existing users among these, by username, without groups, in as few searches as
+        possible.
+        """
+        ...
+
+    async def page(self, query: str = "", cursor: str | None = None, limit: int = 50) -> PeoplePage:
+        """Return users whose username, name or mail contain every word of `query`; all for "".
+
+        At most `limit` ≤ MAX_PAGE of them are in memory. A cursor survives restarts and works in
+        another process, though continuing is slower there. Raises InvalidInput for an invalid
+        cursor.
+        """
+        ...
+
+    def everyone(self) -> AsyncIterator[DirectoryUser]:
+        """Iterate over all users, read in pages, without groups.
+
+        Raises DirectoryUnavailable in the middle if the directory stops answering or withholds the
+        rest: a part is never taken for the whole.
+        """
         ...
 
     async def groups(
         self, query: str = "", cursor: str | None = None, limit: int = 50
     ) -> GroupsPage:
-        """Groups whose name or description hold every word of `query`."""
+        """Return groups whose name or description contain every word of `query`."""
         ...
 
-    async def group(self, name: str) -> Group | None:
-        """One group with its own members and the groups within it."""
+    async def group(self, name: str) -> DirectoryGroup | None:
+        """Return a group with its direct members and the groups within it."""
+        ...
+
+    async def group_name(self, gid: int) -> str | None:
+        """Return the name of the group with this number, None where there is none."""
         ...
 
     async def members(self, name: str) -> frozenset[str]:
-        """Usernames of all who are in a group, with `ldap_nested_groups` through groups within it
-        too, however they are nested. NotFound if there is no such group."""
+        """Return the usernames of all members of a group.
+
+        With `ldap_nested_groups` also through groups within it, at any depth. Raises NotFound if
+        there is no such group.
+        """
         ...
 
     async def capabilities(self) -> Capabilities:
-        """What can be done here, and why the rest can't."""
+        """Return the supported operations, and the reasons why the others are not supported."""
         ...
 
     async def health(self) -> list[ServerHealth]:
-        """Each server tried on its own: connection, certificate, and binds of the portal's
-        accounts, that which writes too."""
+        """Check each server separately: connection, certificate, and binds of the portal's
+        accounts, including the one that writes.
+        """
         ...
 
     async def answers(self) -> None:
-        """Raise DirectoryUnavailable unless some server serves."""
+        """Raise DirectoryUnavailable unless at least one server serves."""
         ...
 
 
 class Writing(Protocol):
-    """Changing, as the account `ldap_write_dn`.
+    """Changes, as the account `ldap_write_dn`.
 
-    Everything here may raise
-      DirectoryReadOnly   409: this can't be done in this directory; the sentence says why
-      InvalidInput        422: names the field, as of NewPerson, Edit, NewGroup
-      NotFound            404: no such person or group
-      DirectoryUnfinished 503: the directory stopped answering in the middle; the sentence says
-                          what is done and what isn't
-    and may be repeated: what is already so is not an error, except creating what exists.
+    Every method may raise
+      DirectoryReadOnly   409: this directory does not support it; the message has the reason
+      InvalidInput        422: names the field, as in NewPerson, Edit, NewGroup
+      NotFound            404: no such user or group
+      DirectoryUnfinished 503: the directory stopped answering in the middle; the message lists
+                          the steps that are done and those that are not
+    and may be repeated: a change that is already in effect is not an error, except creating an
+    entry that exists.
     """
 
-    async def create(self, new: NewPerson) -> Created:
-        """A person with numbers that nobody has, a one-time password and the named groups.
+    async def create(self, new: NewPerson) -> CreatedUser:
+        """Create a user with unused numbers, a one-time password and the named groups.
 
-        Names and numbers that exist, or that UNIX or Slurm refuse, are field errors; so are
-        groups that don't exist.
+        Names and numbers that exist, or that UNIX or Slurm refuse, are field errors; so are groups
+        that do not exist.
         """
         ...
 
-    async def edit(self, username: str, edit: Edit, version: str) -> Person:
-        """The person afterwards. DirectoryChanged (409) if the entry isn't any more what it was
-        when `version` was read; "" asks for no such check."""
+    async def edit(self, username: str, edit: Edit, version: str) -> DirectoryUser:
+        """Return the user after the edit.
+
+        Raises DirectoryChanged (409) if the entry has changed since `version` was read; "" skips
+        this check.
+        """
         ...
 
     async def delete(self, username: str) -> bool:
-        """Remove the person from every group, then their own group and the entry. Whether there
-        was one. Conflict when they are the last member of a groupOfNames: nothing is changed."""
+        """Remove the user from every group, then their own group and the entry. Return whether
+        there was one.
+
+        Raises Conflict if they are the last member of a groupOfNames: nothing is changed then.
+        """
         ...
 
     async def set_password(self, username: str, password: str | None = None) -> OneTimePassword:
-        """Set a one-time password, a made one for None; InvalidInput with the policy's reason."""
+        """Set a one-time password, a generated one for None.
+
+        Raises InvalidInput with the policy's reason.
+        """
         ...
 
     async def lock(self, username: str) -> None:
-        """Refuse the password until `unlock`. ssh keys go on working: see `disable`."""
+        """Refuse the password until `unlock`. ssh keys keep working: see `disable`."""
         ...
 
     async def unlock(self, username: str) -> None:
-        """End a lock, be it an administrator's or that after too many wrong passwords. Conflict
-        for someone who is disabled."""
+        """End a lock, by an administrator or after too many wrong passwords.
+
+        Raises Conflict for a disabled user.
+        """
         ...
 
     async def disable(self, username: str) -> None:
-        """Refuse password, ssh keys and all: locked, and a login shell that ends at once. The
-        entry remembers the shell that was."""
+        """Refuse password, ssh keys and everything else: lock, and set a login shell that exits at
+        once. The entry stores the previous shell.
+        """
         ...
 
     async def enable(self, username: str) -> None:
-        """Undo `disable`; the shell is the one from before."""
+        """Undo `disable` and restore the previous shell."""
         ...
 
-    async def create_group(self, new: NewGroup) -> Group: ...
+    async def create_group(self, new: NewGroup) -> DirectoryGroup: ...
 
     async def delete_group(self, name: str) -> bool:
-        """Whether there was one. Conflict while it is somebody's primary group."""
+        """Return whether there was one. Raises Conflict while it is a user's primary group."""
         ...
 
     async def add_member(self, group: str, username: str) -> None: ...
 
     async def remove_member(self, group: str, username: str) -> None:
-        """Conflict for the last member of a groupOfNames, which can't be empty."""
+        """Raise Conflict for the last member of a groupOfNames, which cannot be empty."""
         ...
 
 
 class Directory(Login, Reading, Writing, Protocol):
-    """The directory as the portal uses it; `open_directory(settings)` makes one."""
+    """The directory as the portal uses it; `open_directory(settings)` creates one."""
 
-    def close(self) -> None:
-        """Close the connections that are kept open."""
-        ...
+    def close(self) -> None: ...

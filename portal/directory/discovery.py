@@ -1,5 +1,7 @@
-"""What kind of directory a server is, and where in it people and groups are: for `portal init`,
-before there are settings. A bounded look, without changing anything.
+"""Discovery of a directory's kind, and of where its users and groups are, for `portal init`, which
+runs before there are settings.
+
+Reads a bounded number of entries and changes nothing.
 """
 
 import asyncio
@@ -9,17 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from portal.config.settings import Settings
 from portal.directory.connections import (
     BASE,
     FAILURES,
     SUBTREE,
-    Link,
+    OpenConnection,
     ServerTrouble,
     explain,
     open_link,
 )
 from portal.directory.mapping import texts
-from portal.settings import Settings
 
 Kind = Literal["openldap", "active-directory", "freeipa", "other"]
 ACTIVE_DIRECTORY = "1.2.840.113556.1.4.800"
@@ -42,7 +44,7 @@ MEMBERS = ("memberUid", "member", "uniqueMember")
 
 @dataclass(frozen=True)
 class Address:
-    """How the server is asked. `bind_dn` None: anonymously."""
+    """The address of the server and the account for the searches. `bind_dn` None: anonymous."""
 
     url: str
     start_tls: bool = True
@@ -53,7 +55,7 @@ class Address:
 
 @dataclass(frozen=True)
 class GroupFound:
-    """A group by its name, and how many members its entry names."""
+    """A group's name, and the number of members that its entry names."""
 
     name: str
     members: int
@@ -61,7 +63,10 @@ class GroupFound:
 
 @dataclass(frozen=True)
 class DirectoryFound:
-    """`people` and `groups` count what was looked at, at most LOOK_AT of each."""
+    """The result of a discovery.
+
+    `people` and `groups` are from at most LOOK_AT entries of each kind.
+    """
 
     kind: Kind
     suffix: str | None
@@ -73,17 +78,20 @@ class DirectoryFound:
     lowest_uid: int | None
 
 
-class NotFound(Exception):
-    """One sentence: why nothing could be found out."""
+class DiscoveryFailed(Exception):
+    """A discovery failed; the message is one sentence with the reason."""
 
 
 async def discover(address: Address, base: str | None) -> DirectoryFound:
-    """Raises NotFound. `base` is where to look; without it, what the server says."""
+    """Inspect a directory.
+
+    Raises NotFound. `base` is where to search; by default the server's suffix.
+    """
     return await asyncio.to_thread(_discover, address, base)
 
 
 def _discover(address: Address, base: str | None) -> DirectoryFound:
-    # What the rest of the portal needs of its settings isn't there yet.
+    # The settings that the rest of the portal needs do not exist yet.
     settings = Settings.model_construct(
         ldap_urls=[address.url],
         ldap_start_tls=address.start_tls,
@@ -95,14 +103,14 @@ def _discover(address: Address, base: str | None) -> DirectoryFound:
         link = open_link(address.url, settings)
         try:
             link.bind_reader()
-            return _look(link, base)
+            return _inspect(link, base)
         finally:
             link.close()
     except (*FAILURES, ValueError) as error:
-        raise NotFound(f"{address.url}: {explain(error)}") from error
+        raise DiscoveryFailed(f"{address.url}: {explain(error)}") from error
 
 
-def _look(link: Link, base: str | None) -> DirectoryFound:
+def _inspect(link: OpenConnection, base: str | None) -> DirectoryFound:
     entries = link.search("", "(objectClass=*)", BASE, list(ROOT), size_limit=1)
     if not entries:
         raise ServerTrouble("it doesn't show its root entry")
@@ -120,7 +128,7 @@ def _look(link: Link, base: str | None) -> DirectoryFound:
 
 
 def kind_of(root: dict[str, Any]) -> Kind:
-    """By what the server's root entry says."""
+    """Return the kind of directory according to the server's root entry."""
     if ACTIVE_DIRECTORY in texts(root, "supportedCapabilities"):
         return "active-directory"
     if texts(root, "ipaDomainLevel"):
@@ -131,7 +139,9 @@ def kind_of(root: dict[str, Any]) -> Kind:
 
 
 def suffix_of(root: dict[str, Any]) -> str | None:
-    """The tree's top: what the server calls the default, or the first that holds people."""
+    """Return the tree's top: the server's default naming context, or the first one that is not an
+    internal tree.
+    """
     named = [*texts(root, "defaultNamingContext"), *texts(root, "namingContexts")]
     trees = [dn for dn in named if not dn.lower().startswith(("cn=", "o=ipaca"))]
     return next(iter(trees), None)
@@ -140,7 +150,7 @@ def suffix_of(root: dict[str, Any]) -> str | None:
 def found(
     kind: Kind, suffix: str, people: Iterable[dict[str, Any]], groups: Iterable[dict[str, Any]]
 ) -> DirectoryFound:
-    """Pure: what the entries say together."""
+    """Summarize the entries. Pure."""
     people, groups = list(people), list(groups)
     uids = [int(text) for one in people for text in texts(one, "uidNumber") if text.isdecimal()]
     used = Counter(name for one in groups for name in MEMBERS if texts(one, name))
@@ -152,8 +162,8 @@ def found(
     return DirectoryFound(
         kind,
         suffix,
-        _common(str(one["dn"]) for one in people),
-        _common(str(one["dn"]) for one in groups),
+        _find_common_parent(str(one["dn"]) for one in people),
+        _find_common_parent(str(one["dn"]) for one in groups),
         len(people),
         tuple(sorted(named, key=lambda group: group.name)),
         used.most_common(1)[0][0] if used else None,
@@ -161,11 +171,11 @@ def found(
     )
 
 
-def _common(names: Iterable[str]) -> str | None:
-    """The entry below which all of these are. Commas within a name are escaped in a DN."""
+def _find_common_parent(names: Iterable[str]) -> str | None:
+    """Return the lowest common parent of these DNs. Commas within a name are escaped in a DN."""
     common: list[str] | None = None
     for name in names:
-        above = list(reversed(_parts(name)[1:]))
+        above = list(reversed(_split_dn(name)[1:]))
         if common is None:
             common = above
             continue
@@ -176,7 +186,7 @@ def _common(names: Iterable[str]) -> str | None:
     return ",".join(reversed(common)) if common else None
 
 
-def _parts(name: str) -> list[str]:
+def _split_dn(name: str) -> list[str]:
     parts, current, escaped = list[str](), "", False
     for char in name:
         if char == "," and not escaped:

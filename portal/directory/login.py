@@ -1,4 +1,4 @@
-"""Passwords, as people use them: is it right, whose is it, and a new one in its place."""
+"""Password checks and password changes, as the user."""
 
 import secrets
 import warnings
@@ -8,21 +8,32 @@ from dataclasses import replace
 
 import structlog
 
+from portal.config.directory import LOCKED_FOR_GOOD
 from portal.directory import groups
 from portal.directory.connections import (
     BASE,
     NO_SUCH_OBJECT,
     SUBTREE,
     SUCCESS,
-    Link,
+    OpenConnection,
     Result,
     Servers,
     ServerTrouble,
     changing,
 )
-from portal.directory.contract import Person
+from portal.directory.contract import DirectoryUser
 from portal.directory.entries import one
 from portal.directory.mapping import LOCKED, Entry, Mapping, first
+from portal.directory.password_policy import (
+    CONTROL_OID,
+    REQUEST_CONTROL,
+    PolicyError,
+    active_directory_error,
+    change_refusal,
+    decode_control,
+    decode_grace,
+    is_closed_account,
+)
 from portal.errors import (
     AccountDisabled,
     AccountLocked,
@@ -31,16 +42,6 @@ from portal.errors import (
     PasswordExpired,
     WrongCredentials,
 )
-from portal.ppolicy import (
-    CONTROL_OID,
-    REQUEST_CONTROL,
-    PolicyError,
-    active_directory_error,
-    change_refusal,
-    decode_control,
-    decode_grace,
-)
-from portal.settings_directory import LOCKED_FOR_GOOD
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # ldap3 uses pyasn1's older names
@@ -50,20 +51,25 @@ log = structlog.get_logger(__name__)
 
 _INVALID_CREDENTIALS = 49
 _UNWILLING = 53
-# Results of a bind that speak about the account, whatever the password was.
-_NOT_THIS_ACCOUNT = frozenset({_INVALID_CREDENTIALS, NO_SUCH_OBJECT, 48, 34, _UNWILLING})
-# Results of a new password that speak about the password, or whose it is.
+# Results of a bind that are about the account, whatever the password was. 19 is a limit of failed
+# logins (389 Directory Server).
+_NOT_THIS_ACCOUNT = frozenset({_INVALID_CREDENTIALS, NO_SUCH_OBJECT, 48, 34, 19, _UNWILLING})
+# Results of a new password that are about the password or the account.
 REFUSALS = frozenset({19, _UNWILLING, 50})
 
 
 def authenticate(
-    servers: Servers, link: Link, username: str, password: str, *, one_time: bool = False
-) -> Person:
-    """The person, by a bind with the password. Raises WrongCredentials and its kin."""
+    servers: Servers, link: OpenConnection, username: str, password: str, *, one_time: bool = False
+) -> DirectoryUser:
+    """Return the user, after a bind with the password.
+
+    Raises WrongCredentials and its subclasses.
+    """
     settings, mapping = link.settings, Mapping(link.settings)
     must_change = False
     if settings.ldap_user_dn_template is not None:
-        # Until it is changed such a password opens nothing here, not even the person's own entry.
+        # Until it is changed, a one-time password opens nothing here, not even the user's own
+        # entry.
         dn = settings.ldap_user_dn_template.format(username=escape_rdn(username))
         _bind_person(link, dn, password)
         attributes = mapping.person_attributes
@@ -71,10 +77,11 @@ def authenticate(
     else:
         entry = find_entry(link, username)
         if entry is None:
-            # As much work as for someone who exists, so that time tells nobody who does.
+            # The same work as for an existing user, so that timing does not reveal which users
+            # exist.
             _bind_person(link, f"cn={secrets.token_hex(8)},{settings.ldap_user_base}", "-")
             raise WrongCredentials
-        with _locked_as(mapping, entry, username):
+        with _explain_lock(mapping, entry, username):
             must_change = _bind_person(link, entry["dn"], password, may_be_expired=one_time)
         link.bind_reader()
     if entry is None:
@@ -83,20 +90,22 @@ def authenticate(
     return replace(person, must_change=must_change)
 
 
-def find(servers: Servers, link: Link, username: str) -> Person | None:
+def find(servers: Servers, link: OpenConnection, username: str) -> DirectoryUser | None:
     entry = find_entry(link, username)
     return person_with_groups(servers, link, entry, username) if entry is not None else None
 
 
-def person_with_groups(servers: Servers, link: Link, entry: Entry, typed: str) -> Person:
-    """As whoever is bound on the link sees them."""
+def person_with_groups(
+    servers: Servers, link: OpenConnection, entry: Entry, typed: str
+) -> DirectoryUser:
+    """Return the user with groups, as visible to the account that is bound on the link."""
     mapping = Mapping(link.settings)
     username = mapping.person(entry, typed).username
-    return mapping.person(entry, typed, groups.of(servers, link, username, entry["dn"]))
+    return mapping.person(entry, typed, groups.load_groups(servers, link, username, entry["dn"]))
 
 
-def change_password(link: Link, username: str, current: str, new: str) -> None:
-    """As the person themselves, by the password modify operation."""
+def change_password(link: OpenConnection, username: str, current: str, new: str) -> None:
+    """Change the password as the user, by the password modify operation."""
     template, mapping = link.settings.ldap_user_dn_template, Mapping(link.settings)
     if template is not None:
         dn = template.format(username=escape_rdn(username))
@@ -106,7 +115,7 @@ def change_password(link: Link, username: str, current: str, new: str) -> None:
         if entry is None:
             raise WrongCredentials
         dn = entry["dn"]
-        with _locked_as(mapping, entry, username):
+        with _explain_lock(mapping, entry, username):
             _bind_person(link, dn, current, may_be_expired=True)
     with changing(link, "Your password may have been changed or not: try to log in with both."):
         link.connection.extend.standard.modify_password(
@@ -121,8 +130,8 @@ def change_password(link: Link, username: str, current: str, new: str) -> None:
     raise InvalidInput(sentence, errors=[FieldError("new_password", sentence)])
 
 
-def find_entry(link: Link, username: str) -> Entry | None:
-    """The entry of that username, as the account that searches sees it."""
+def find_entry(link: OpenConnection, username: str) -> Entry | None:
+    """Return the entry of that username, as visible to the account that searches."""
     link.bind_reader()
     mapping = Mapping(link.settings)
     base = link.settings.ldap_user_base or ""
@@ -136,18 +145,22 @@ def policy_error(result: Result) -> PolicyError | None:
 
 
 def grace_left(result: Result) -> int:
-    """How many more logins an expired password is good for; 0 for one that hasn't expired."""
+    """Return how many more logins an expired password is valid for; 0 for one that has not
+    expired.
+    """
     control = (result.get("controls") or {}).get(CONTROL_OID)
     value = control.get("value") if control else None
     return decode_grace(value) if isinstance(value, bytes) else 0
 
 
 @contextmanager
-def _locked_as(mapping: Mapping, entry: Entry, username: str) -> Iterator[None]:
-    """Why an account is locked, as far as its entry says: only that it is came with the refusal."""
+def _explain_lock(mapping: Mapping, entry: Entry, username: str) -> Iterator[None]:
+    """Refine AccountLocked with the reason from the entry, because the refusal itself has none."""
     try:
         yield
     except AccountLocked as error:
+        if error.password_was_right:
+            raise
         if mapping.person(entry, username).disabled:
             raise AccountDisabled from error
         if first(entry, LOCKED) == LOCKED_FOR_GOOD:
@@ -157,14 +170,21 @@ def _locked_as(mapping: Mapping, entry: Entry, username: str) -> Iterator[None]:
         raise
 
 
-def _bind_person(link: Link, dn: str, password: str, *, may_be_expired: bool = False) -> bool:
-    """Check the password by binding with it; the control tells a locked account apart. Whether it
-    is right and must be changed now, which is an error unless it `may_be_expired`: one that was
-    reset, or one that has expired and opens the door a few times more."""
+def _bind_person(
+    link: OpenConnection, dn: str, password: str, *, may_be_expired: bool = False
+) -> bool:
+    """Check the password with a bind. Return whether it is correct and must be changed now.
+
+    The password policy control distinguishes a locked account. Unless `may_be_expired`, a password
+    that was reset is an error. An expired password with grace logins left counts as one that must
+    be changed.
+    """
     result = link.try_bind(dn, password, [REQUEST_CONTROL])
     policy = policy_error(result)
     if policy is None:
         policy = active_directory_error(str(result["message"]))
+    if is_closed_account(str(result["message"])):
+        raise AccountDisabled(password_was_right=True)
     if policy is PolicyError.ACCOUNT_LOCKED:
         raise AccountLocked(
             "This account is locked in the directory, usually after too many wrong passwords. "
@@ -182,5 +202,5 @@ def _bind_person(link: Link, dn: str, password: str, *, may_be_expired: bool = F
         raise WrongCredentials
     if not right:
         raise ServerTrouble(f"login: {result['description']}")
-    # With none left a change would be refused as well, for it takes another login.
+    # With no grace login left a change would be refused as well, because it takes another login.
     return policy is PolicyError.CHANGE_AFTER_RESET or grace_left(result) > 0

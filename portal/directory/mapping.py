@@ -1,4 +1,5 @@
-"""From the directory's attributes to people and groups, and from words to filters. Pure.
+"""Conversion of the directory's attributes to users and groups, and of search words to filters.
+Pure.
 
 Every text that comes from outside passes through `escaped` before it is part of a filter.
 """
@@ -10,20 +11,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from portal.directory.contract import MAX_QUERY_LENGTH, Group, Person
+from portal.config.directory import LOCKED_FOR_GOOD
+from portal.config.settings import Settings
+from portal.directory.contract import MAX_QUERY_LENGTH, DirectoryGroup, DirectoryUser
 from portal.errors import FieldError, invalid_input
-from portal.settings import Settings
-from portal.settings_directory import LOCKED_FOR_GOOD
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # ldap3 uses pyasn1's older names
     from ldap3.utils.conv import escape_filter_chars
 
 IN_CHAIN = "1.2.840.113556.1.4.1941"
-"""Active Directory's rule that follows groups within groups, LDAP_MATCHING_RULE_IN_CHAIN."""
+"""Active Directory's matching rule that follows nested groups, LDAP_MATCHING_RULE_IN_CHAIN."""
 
 Entry = dict[str, Any]
-"""A searchResEntry as ldap3 gives it."""
+"""A searchResEntry in ldap3's form."""
 
 DN_MEMBERS, NAME_MEMBERS = ("member", "uniqueMember"), "memberUid"
 GIVEN_NAME, SURNAME, DESCRIPTION = "givenName", "sn", "description"
@@ -38,7 +39,7 @@ def escaped(text: str) -> str:
 
 @dataclass(frozen=True)
 class Mapping:
-    """What this directory calls things, by the settings."""
+    """The attribute names and filters of this directory, from the settings."""
 
     settings: Settings
 
@@ -70,14 +71,17 @@ class Mapping:
             DESCRIPTION,
         ]
 
-    def person(self, entry: Entry, typed: str, groups: Iterable[str] = ()) -> Person:
-        """`typed` stands in for the username where the entry has none."""
+    def person(self, entry: Entry, typed: str, groups: Iterable[str] = ()) -> DirectoryUser:
+        """Convert an entry to a Person.
+
+        `typed` stands in for the username where the entry has none.
+        """
         settings = self.settings
         username = (first(entry, settings.ldap_username_attribute) or typed).lower()
         names = (first(entry, name) for name in settings.ldap_name_attributes)
         shell = first(entry, settings.ldap_shell_attribute)
-        locked, disabled, must_change = self._state(entry, shell)
-        return Person(
+        locked, disabled, must_change = self._read_state(entry, shell)
+        return DirectoryUser(
             username=username,
             dn=entry["dn"],
             display_name=next((name for name in names if name), username)[:200],
@@ -92,12 +96,14 @@ class Mapping:
             locked=locked,
             disabled=disabled,
             must_change=must_change,
-            version=self._version(entry),
+            version=self._hash_version(entry),
         )
 
-    def _version(self, entry: Entry) -> str:
-        """What an editor may change, in short. Not entryCSN, for that changes with each wrong
-        password too."""
+    def _hash_version(self, entry: Entry) -> str:
+        """Return a hash of the fields that an editor may change.
+
+        entryCSN is not used because it also changes with each wrong password.
+        """
         settings = self.settings
         names = [
             *settings.ldap_name_attributes,
@@ -111,8 +117,10 @@ class Mapping:
         content = json.dumps([sorted(texts(entry, name)) for name in names])
         return hashlib.sha256(content.encode()).hexdigest()[:20]
 
-    def _state(self, entry: Entry, shell: str | None) -> tuple[bool, bool, bool]:
-        """Locked, disabled, must change their password: each kind has its own way to say so."""
+    def _read_state(self, entry: Entry, shell: str | None) -> tuple[bool, bool, bool]:
+        """Return (locked, disabled, must change the password); each kind of directory stores these
+        differently.
+        """
         settings = self.settings
         if settings.ldap_directory == "active-directory":
             flags = number(entry, "userAccountControl") or 0
@@ -125,9 +133,9 @@ class Mapping:
         disabled = shell == settings.ldap_disabled_shell and locked_at == LOCKED_FOR_GOOD
         return locked_at is not None, disabled, (first(entry, RESET) or "").upper() == "TRUE"
 
-    def group(self, entry: Entry) -> Group:
+    def group(self, entry: Entry) -> DirectoryGroup:
         settings = self.settings
-        return Group(
+        return DirectoryGroup(
             name=first(entry, settings.ldap_group_name_attribute) or "",
             dn=entry["dn"],
             gid=number(entry, settings.ldap_gid_attribute),
@@ -136,12 +144,17 @@ class Mapping:
 
     @property
     def named_members(self) -> tuple[str, ...]:
-        """Where a group of this directory names who is in it; nowhere where people name their
-        groups, for there a long group doesn't give all of them at once."""
+        """Return the attributes in which groups list their members.
+
+        Empty where users list their groups (`ldap_member_of_attribute`), because there a large
+        group does not return all members at once.
+        """
         return () if self.settings.ldap_member_of_attribute else (NAME_MEMBERS, *DN_MEMBERS)
 
-    def sized_group(self, entry: Entry) -> Group:
-        """As `group`, of an entry read with `named_members`: how many it names."""
+    def sized_group(self, entry: Entry) -> DirectoryGroup:
+        """Convert an entry read with `named_members` as `group` does, with the number of its
+        members.
+        """
         names = self.named_members
         size = len({text for name in names for text in texts(entry, name)}) if names else None
         return replace(self.group(entry), size=size)
@@ -152,25 +165,29 @@ class Mapping:
         return self.settings.ldap_user_filter.format(username=escaped(username))
 
     def people(self, query: str = "") -> str:
-        """People whose name, username or mail hold every word of `query`; everyone for none."""
+        """Return a filter for users whose name, username or mail contain every word of `query`; all
+        for "".
+        """
         settings = self.settings
         names = [
             settings.ldap_username_attribute,
             *settings.ldap_name_attributes,
             settings.ldap_mail_attribute,
         ]
-        return conjunction([settings.ldap_user_filter.format(username="*"), *_words(query, names)])
+        return conjunction(
+            [settings.ldap_user_filter.format(username="*"), *_word_filters(query, names)]
+        )
 
     def all_groups(self, query: str = "") -> str:
         names = [self.settings.ldap_group_name_attribute, DESCRIPTION]
-        return conjunction([self.settings.ldap_groups_filter, *_words(query, names)])
+        return conjunction([self.settings.ldap_groups_filter, *_word_filters(query, names)])
 
     def one_group(self, name: str) -> str:
         attribute = self.settings.ldap_group_name_attribute
         return conjunction([self.settings.ldap_groups_filter, equals(attribute, name)])
 
     def groups_of(self, username: str, dn: str) -> str:
-        """The groups that name this person themselves."""
+        """Return a filter for the groups that list this user directly."""
         return self.settings.ldap_group_filter.format(username=escaped(username), dn=escaped(dn))
 
 
@@ -188,7 +205,9 @@ def any_of(attribute: str, values: Iterable[str]) -> str:
 
 
 def in_chain(attribute: str, dn: str) -> str:
-    """Entries that `attribute` leads from to `dn`, at once or through groups within groups."""
+    """Return a filter for entries from which `attribute` leads to `dn`, directly or through nested
+    groups.
+    """
     return f"({attribute}:{IN_CHAIN}:={escaped(dn)})"
 
 
@@ -196,8 +215,8 @@ def conjunction(filters: list[str]) -> str:
     return filters[0] if len(filters) == 1 else f"(&{''.join(filters)})"
 
 
-def _words(query: str, attributes: list[str]) -> list[str]:
-    """A filter for each word: one of these attributes holds it."""
+def _word_filters(query: str, attributes: list[str]) -> list[str]:
+    """Return a filter for each word: one of these attributes contains it."""
     words = query.split()
     if len(query) > MAX_QUERY_LENGTH or len(words) > MAX_WORDS or not query.isprintable():
         message = f"Search for at most {MAX_WORDS} words, {MAX_QUERY_LENGTH} characters together."
@@ -209,7 +228,7 @@ def _words(query: str, attributes: list[str]) -> list[str]:
 
 
 def texts(entry: Entry, attribute: str) -> list[str]:
-    """The values of an attribute, as text; names of attributes ignore case."""
+    """Return the values of an attribute, as text; attribute names ignore case."""
     wanted = attribute.lower()
     for name, values in entry["raw_attributes"].items():
         if name.lower() == wanted:
@@ -218,6 +237,6 @@ def texts(entry: Entry, attribute: str) -> list[str]:
 
 
 def first(entry: Entry, attribute: str) -> str | None:
-    """The first value of an attribute, as text."""
+    """Return the first value of an attribute, as text."""
     values = texts(entry, attribute)
     return values[0] if values else None

@@ -1,9 +1,10 @@
-"""uid and gid numbers: each is given out once, also to several portals at the same time.
+"""Allocation of uid and gid numbers: each is given out once, also with several portals at the same
+time.
 
-An entry of the directory counts, one for each range: its serialNumber is the next number. Whoever
-wants one removes the value they saw and adds the one after in a single modification, which the
-server makes for one of them only. Numbers in use are stepped over. A number that was given out
-isn't given again when its person is gone: their files may still be there.
+One entry of the directory per range is the counter: its serialNumber is the next number. To take a
+number, remove the value that was read and add the following one in a single modification, which the
+server accepts from one client only. Numbers in use are skipped. A number is not reused after its
+user is deleted: their files may still be there.
 """
 
 from collections.abc import Callable
@@ -11,45 +12,51 @@ from collections.abc import Callable
 from portal.directory.changes import (
     ENTRY_EXISTS,
     NO_SUCH_ATTRIBUTE,
-    Change,
+    DirectoryChange,
     swap_value,
 )
-from portal.directory.connections import BASE, SUBTREE, SUCCESS, Link
+from portal.directory.connections import BASE, SUBTREE, SUCCESS, OpenConnection
 from portal.directory.groups import AT_ONCE
 from portal.directory.mapping import any_of, conjunction, number
 from portal.errors import Conflict
 
 COUNTER = "serialNumber"
 COUNTER_CLASSES = ["device"]
-_TRIES = 100
+_MAX_ATTEMPTS = 100
 
 
-def allot(change: Change, span: tuple[int, int], taken: Callable[[list[int]], set[int]]) -> int:
-    """A number of this range that isn't `taken` and that nobody else is given.
+def allot(
+    change: DirectoryChange, span: tuple[int, int], taken: Callable[[list[int]], set[int]]
+) -> int:
+    """Allocate a number of this range that is not `taken`.
 
     Raises Conflict when the range is used up.
     """
     dn = counter_dn(change.link, span)
-    for _ in range(_TRIES):
-        following = _read(change, dn, span)
-        free = _free(span, following, taken)
+    for _ in range(_MAX_ATTEMPTS):
+        following = _read_counter(change, dn, span)
+        free = _find_free(span, following, taken)
         step = swap_value(COUNTER, str(following), str(free + 1))
-        if change.modify(dn, step, _WORDS, {NO_SUCH_ATTRIBUTE}) == SUCCESS:
-            change.done.remove(_WORDS)  # of no interest to anybody
+        if change.modify(dn, step, _STEP, {NO_SUCH_ATTRIBUTE}) == SUCCESS:
+            # an internal step; not part of the report to the administrator
+            change.done.remove(_STEP)
             return free
     raise Conflict("Too many people and groups are being made at the same time. Please try again.")
 
 
-_WORDS = "a number was set aside"
+_STEP = "a number was set aside"
 
 
-def counter_dn(link: Link, span: tuple[int, int]) -> str:
-    """The entry that counts for this range."""
+def counter_dn(link: OpenConnection, span: tuple[int, int]) -> str:
+    """Return the DN of the entry that is the counter of this range."""
     return f"cn=portal-numbers-{span[0]}-{span[1]},{link.settings.ldap_numbers_place}"
 
 
-def _read(change: Change, dn: str, span: tuple[int, int]) -> int:
-    """Where the counter stands; it is made at the first time, by one of those who need it."""
+def _read_counter(change: DirectoryChange, dn: str, span: tuple[int, int]) -> int:
+    """Return the counter's next number.
+
+    The counter is created on first use, by one of the clients.
+    """
     for entry in change.link.search(dn, "(objectClass=*)", BASE, [COUNTER], size_limit=1):
         following = number(entry, COUNTER)
         if following is None:
@@ -60,13 +67,13 @@ def _read(change: Change, dn: str, span: tuple[int, int]) -> int:
     words = f"the entry {dn} was made"
     if change.add(dn, COUNTER_CLASSES, attributes, words) not in {SUCCESS, ENTRY_EXISTS}:
         raise Conflict(f"The directory refused the entry that counts numbers, {dn}.")
-    return _read(change, dn, span)
+    return _read_counter(change, dn, span)
 
 
 _DESCRIPTION = "The next number that the portal gives out; never set it back"
 
 
-def _free(span: tuple[int, int], start: int, taken: Callable[[list[int]], set[int]]) -> int:
+def _find_free(span: tuple[int, int], start: int, taken: Callable[[list[int]], set[int]]) -> int:
     last = span[1]
     for first in range(max(start, span[0]), last + 1, AT_ONCE):
         some = list(range(first, min(first + AT_ONCE, last + 1)))
@@ -80,33 +87,35 @@ def _free(span: tuple[int, int], start: int, taken: Callable[[list[int]], set[in
     )
 
 
-def uids_in_use(link: Link, numbers: list[int]) -> set[int]:
-    """Those of these numbers that people have."""
+def uids_in_use(link: OpenConnection, numbers: list[int]) -> set[int]:
+    """Return the numbers among these that users have."""
     settings = link.settings
-    return _in_use(link, settings.ldap_user_base, settings.ldap_uid_attribute, numbers)
+    return _find_in_use(link, settings.ldap_user_base, settings.ldap_uid_attribute, numbers)
 
 
-def gids_in_use(link: Link, numbers: list[int]) -> set[int]:
-    """Those of these numbers that groups have."""
+def gids_in_use(link: OpenConnection, numbers: list[int]) -> set[int]:
+    """Return the numbers among these that groups have."""
     settings = link.settings
-    return _in_use(link, settings.ldap_group_base, settings.ldap_gid_attribute, numbers, "group")
+    return _find_in_use(
+        link, settings.ldap_group_base, settings.ldap_gid_attribute, numbers, "group"
+    )
 
 
-def _in_use(
-    link: Link, base: str | None, attribute: str, numbers: list[int], kind: str = ""
+def _find_in_use(
+    link: OpenConnection, base: str | None, attribute: str, numbers: list[int], kind: str = ""
 ) -> set[int]:
     if base is None:
         return set()
     query = any_of(attribute, map(str, numbers))
     if kind == "group":
         query = conjunction([link.settings.ldap_groups_filter, query])
-    # asked with room to spare: a number that several have must not hide another one
+    # The limit leaves room: a number that several entries have must not hide another one.
     entries = link.search(base, query, SUBTREE, [attribute], size_limit=4 * AT_ONCE)
     found = {number(entry, attribute) for entry in entries}
     return {one for one in found if one is not None}
 
 
-def owners(link: Link, base: str, query: str) -> list[str]:
-    """DNs of up to three entries that match."""
+def owners(link: OpenConnection, base: str, query: str) -> list[str]:
+    """Return the DNs of up to three matching entries."""
     entries = link.search(base, query, SUBTREE, ["1.1"], size_limit=3)
     return [entry["dn"] for entry in entries]

@@ -1,9 +1,9 @@
-"""People and groups in pages, by simple paged results (RFC 2696), with a search word or without.
+"""Users and groups in pages, by simple paged results (RFC 2696), with or without a search word.
 
-The place in a list is the server's own and lives as long as a connection, so the connection is
-kept for a while between two pages. A cursor also says which entry was last: where the connection is
-gone, or in another process, the list is read again up to there, a page in memory at a time. The
-order of two servers may differ, so a list goes on where it began.
+The position in a list is kept by the server for as long as the connection, so the connection is
+kept for a while between two pages. A cursor also holds the DN of the last entry: if the connection
+is gone, or in another process, the list is read again up to there, with one page in memory at a
+time. The order may differ between servers, so a list continues on the server where it began.
 """
 
 import hashlib
@@ -16,15 +16,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from portal.directory.connections import FAILURES, SUBTREE, Link, Servers
-from portal.directory.contract import MAX_PAGE, Person
+from portal.directory.connections import FAILURES, SUBTREE, OpenConnection, Servers
+from portal.directory.contract import MAX_PAGE, DirectoryUser
 from portal.directory.groups import AT_ONCE, batches
 from portal.directory.mapping import Entry, Mapping, any_of, conjunction
 from portal.errors import DirectoryUnavailable, FieldError, InvalidInput, invalid_input
 
 KEEP_PLACE_S = 60.0
 MAX_PLACES = 4
-"""Connections kept for lists in the middle of being read."""
+"""Maximum number of connections kept for lists in progress."""
 INCOMPLETE = (
     "The directory doesn't give the rest of this list to the portal's account: raise its size "
     "limit for that account, or search for a word."
@@ -33,7 +33,7 @@ INCOMPLETE = (
 
 @dataclass(frozen=True)
 class Question:
-    """What a list holds: entries below `base` that match, and their attributes."""
+    """The contents of a list: matching entries below `base`, and their attributes."""
 
     base: str
     query: str
@@ -46,7 +46,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Slice:
-    """Entries of a list; `cursor` None at its end, `cut` where the server keeps the rest."""
+    """Entries of a list; `cursor` is None at its end, `cut` if the server withholds the rest."""
 
     entries: list[Entry]
     cursor: str | None
@@ -54,8 +54,8 @@ class Slice:
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where a list was left: what a cursor holds."""
+class _Position:
+    """The position in a list, encoded in a cursor."""
 
     token: str
     question: str
@@ -65,51 +65,56 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Kept:
-    link: Link
+    link: OpenConnection
     cookie: bytes
     since: float
 
 
 @dataclass(frozen=True)
 class Lists:
-    """Lists that are being read; its methods are called in threads."""
+    """Lists in progress; methods are called in threads."""
 
     servers: Servers
     _kept: dict[str, _Kept] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def page(self, question: Question, cursor: str | None, limit: int) -> Slice:
-        """The next up to `limit` entries. Raises InvalidInput for a cursor that is none here."""
+        """Return up to `limit` next entries.
+
+        Raises InvalidInput for a cursor that is not valid here.
+        """
         if not 1 <= limit <= MAX_PAGE:
             message = f"This must be between 1 and {MAX_PAGE}."
             raise invalid_input([FieldError("limit", message)])
         if cursor is None:
             return self.servers.use(lambda link: self._begin(link, question, limit))
-        place = _read(cursor)
+        place = _decode_cursor(cursor)
         if place.question != question.digest:
             _refuse()
         kept = self._pop(place.token)
         if kept is not None:
             try:
-                return self._go_on(kept.link, question, kept.cookie, limit)
+                return self._continue(kept.link, question, kept.cookie, limit)
             except FAILURES:
                 kept.link.close()
         return self._resume(question, place, limit)
 
-    def _begin(self, link: Link, question: Question, limit: int) -> Slice:
+    def _begin(self, link: OpenConnection, question: Question, limit: int) -> Slice:
         link.bind_reader()
-        return self._go_on(link, question, b"", limit)
+        return self._continue(link, question, b"", limit)
 
-    def _go_on(self, link: Link, question: Question, cookie: bytes, limit: int) -> Slice:
+    def _continue(
+        self, link: OpenConnection, question: Question, cookie: bytes, limit: int
+    ) -> Slice:
         attributes = list(question.attributes)
         while True:
             batch = link.search_page(question.base, question.query, attributes, limit, cookie)
             if batch.entries or not batch.cookie:
-                return self._slice(link, question, batch.entries, batch.cookie, cut=batch.cut)
+                return self._to_slice(link, question, batch.entries, batch.cookie, cut=batch.cut)
             cookie = batch.cookie
 
-    def _resume(self, question: Question, place: _Place, limit: int) -> Slice:
-        """Read the list again up to the place, on the server where it began."""
+    def _resume(self, question: Question, place: _Position, limit: int) -> Slice:
+        """Read the list again up to the position, on the server where it began."""
         urls = self.servers.settings.ldap_urls
         url = next((url for url in urls if _short_hash(url) == place.server), None)
         if url is None:
@@ -121,9 +126,9 @@ class Lists:
         except DirectoryUnavailable as error:
             if len(urls) == 1:
                 raise
-            raise _refusal() from error
+            raise _to_refusal() from error
 
-    def _skip(self, link: Link, question: Question, last: str, limit: int) -> Slice:
+    def _skip(self, link: OpenConnection, question: Question, last: str, limit: int) -> Slice:
         link.bind_reader()
         attributes, cookie = list(question.attributes), b""
         while True:
@@ -133,24 +138,30 @@ class Lists:
             if places:
                 rest = batch.entries[places[0] + 1 :]
                 if rest or not cookie:
-                    return self._slice(link, question, rest, cookie, cut=batch.cut)
-                return self._go_on(link, question, cookie, limit)
+                    return self._to_slice(link, question, rest, cookie, cut=batch.cut)
+                return self._continue(link, question, cookie, limit)
             if not cookie:
                 _refuse()
 
-    def _slice(
-        self, link: Link, question: Question, entries: list[Entry], cookie: bytes, *, cut: bool
+    def _to_slice(
+        self,
+        link: OpenConnection,
+        question: Question,
+        entries: list[Entry],
+        cookie: bytes,
+        *,
+        cut: bool,
     ) -> Slice:
         if not cookie:
             if link.held:
                 self.servers.give_back(link)
             return Slice(entries, None, cut)
         link.held = True
-        place = _Place(
+        place = _Position(
             secrets.token_urlsafe(9), question.digest, _short_hash(link.url), entries[-1]["dn"]
         )
         self._keep(place.token, _Kept(link, cookie, time.monotonic()))
-        return Slice(entries, _write(place), cut)
+        return Slice(entries, _encode_cursor(place), cut)
 
     def _keep(self, token: str, kept: _Kept) -> None:
         now = time.monotonic()
@@ -179,11 +190,11 @@ class Lists:
             one.link.close()
 
 
-def find_many(link: Link, usernames: Sequence[str]) -> dict[str, Person]:
-    """People by username, without their groups. Names that more than one has are left out."""
+def find_many(link: OpenConnection, usernames: Sequence[str]) -> dict[str, DirectoryUser]:
+    """Return users by username, without their groups. Names with several entries are left out."""
     link.bind_reader()
     settings, mapping = link.settings, Mapping(link.settings)
-    found: dict[str, Person] = {}
+    found: dict[str, DirectoryUser] = {}
     twice: set[str] = set()
     for some in batches(sorted({name.lower() for name in usernames})):
         named = any_of(settings.ldap_username_attribute, some)
@@ -202,25 +213,25 @@ def _short_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _write(place: _Place) -> str:
+def _encode_cursor(place: _Position) -> str:
     parts = [place.token, place.question, place.server, place.last]
     return urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
 
 
-def _read(cursor: str) -> _Place:
+def _decode_cursor(cursor: str) -> _Position:
     try:
         parts = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except ValueError as error:
-        raise _refusal() from error
+        raise _to_refusal() from error
     if not isinstance(parts, list) or len(parts) != 4 or not all(isinstance(p, str) for p in parts):
         _refuse()
-    return _Place(*parts)
+    return _Position(*parts)
 
 
-def _refusal() -> InvalidInput:
+def _to_refusal() -> InvalidInput:
     message = "This list can't be continued here; start again from its beginning."
     return invalid_input([FieldError("cursor", message)])
 
 
 def _refuse() -> NoReturn:
-    raise _refusal()
+    raise _to_refusal()

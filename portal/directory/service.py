@@ -1,4 +1,4 @@
-"""The directory as the portal uses it: the contract, kept by ldap3 in a few threads."""
+"""The implementation of the directory contract, with ldap3 in a few threads."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
@@ -7,35 +7,37 @@ from typing import TypeVar
 import anyio
 import anyio.to_thread
 
+from portal.config.settings import Settings
 from portal.directory import groups, login, reading, states, writing, writing_groups
-from portal.directory.connections import Link, Servers
+from portal.directory.checks import UNUSABLE, is_password
+from portal.directory.connections import OpenConnection, Servers
 from portal.directory.contract import (
     MAX_PAGE,
-    MAX_PASSWORD_LENGTH,
     MAX_USERNAME_LENGTH,
     Ability,
     Capabilities,
-    Created,
+    CreatedUser,
+    DirectoryGroup,
+    DirectoryUser,
     Edit,
-    Group,
     GroupsPage,
     NewGroup,
     NewPerson,
     OneTimePassword,
     PeoplePage,
-    Person,
     ServerHealth,
 )
+from portal.directory.lockout import Lockout, read_lockouts
 from portal.directory.mapping import Mapping
 from portal.errors import (
     DirectoryReadOnly,
     DirectoryUnavailable,
+    FieldError,
     InvalidInput,
     NotFound,
     WrongCredentials,
 )
-from portal.settings import Settings
-from spawner.measured import Measure, unmeasured
+from spawner.timing import Measure, unmeasured
 
 T = TypeVar("T")
 
@@ -51,7 +53,7 @@ _NEEDS_POLICY = (Ability.LOCK, Ability.DISABLE)
 
 @dataclass(frozen=True)
 class LdapDirectory:
-    """`contract.Directory`; one instance per application, closed at its end."""
+    """`contract.Directory`; one instance per application, closed at shutdown."""
 
     settings: Settings
     servers: Servers
@@ -66,21 +68,25 @@ class LdapDirectory:
 
     # --- logging in ---------------------------------------------------------------------------
 
-    async def authenticate(self, username: str, password: str, *, one_time: bool = False) -> Person:
-        if not 0 < len(password) <= MAX_PASSWORD_LENGTH or "\0" in password:
+    async def authenticate(
+        self, username: str, password: str, *, one_time: bool = False
+    ) -> DirectoryUser:
+        if not is_password(password):
             raise WrongCredentials
         if not 0 < len(username) <= MAX_USERNAME_LENGTH or not username.isprintable():
             raise WrongCredentials
-        return await self._use(
+        return await self._run(
             lambda link: login.authenticate(
                 self.servers, link, username, password, one_time=one_time
             )
         )
 
     async def change_password(self, username: str, current: str, new: str) -> None:
-        if not current or not new or max(len(current), len(new)) > MAX_PASSWORD_LENGTH:
+        if not is_password(current):
             raise WrongCredentials
-        await self._use(lambda link: login.change_password(link, username, current, new))
+        if not is_password(new):
+            raise InvalidInput(UNUSABLE, errors=[FieldError("new_password", UNUSABLE)])
+        await self._run(lambda link: login.change_password(link, username, current, new))
 
     # --- reading ------------------------------------------------------------------------------
 
@@ -88,27 +94,27 @@ class LdapDirectory:
     def finds(self) -> bool:
         return self.settings.ldap_user_dn_template is None
 
-    async def find(self, username: str) -> Person | None:
+    async def find(self, username: str) -> DirectoryUser | None:
         if not 0 < len(username) <= MAX_USERNAME_LENGTH or not username.isprintable():
             return None
-        return await self._read(lambda link: login.find(self.servers, link, username))
+        return await self._run_as_reader(lambda link: login.find(self.servers, link, username))
 
-    async def find_many(self, usernames: Sequence[str]) -> dict[str, Person]:
-        return await self._read(lambda link: reading.find_many(link, usernames))
+    async def find_many(self, usernames: Sequence[str]) -> dict[str, DirectoryUser]:
+        return await self._run_as_reader(lambda link: reading.find_many(link, usernames))
 
     async def page(self, query: str = "", cursor: str | None = None, limit: int = 50) -> PeoplePage:
-        self._must_find()
+        self._require_lookup()
         mapping = Mapping(self.settings)
         question = reading.Question(
             self.settings.ldap_user_base or "",
             mapping.people(query),
             tuple(mapping.person_attributes),
         )
-        found = await self._in_thread(lambda: self.lists.page(question, cursor, limit))
+        found = await self._run_in_thread(lambda: self.lists.page(question, cursor, limit))
         people = tuple(mapping.person(entry, "") for entry in found.entries)
         return PeoplePage(people, found.cursor, reading.INCOMPLETE if found.cut else None)
 
-    async def everyone(self) -> AsyncIterator[Person]:
+    async def everyone(self) -> AsyncIterator[DirectoryUser]:
         cursor: str | None = None
         while True:
             try:
@@ -126,88 +132,95 @@ class LdapDirectory:
     async def groups(
         self, query: str = "", cursor: str | None = None, limit: int = 50
     ) -> GroupsPage:
-        self._must_find()
+        self._require_lookup()
         mapping = Mapping(self.settings)
         base = self.settings.ldap_group_base
         if base is None:
             return GroupsPage(())
         attributes = (*mapping.group_attributes, *mapping.named_members)
         question = reading.Question(base, mapping.all_groups(query), attributes)
-        found = await self._in_thread(lambda: self.lists.page(question, cursor, limit))
+        found = await self._run_in_thread(lambda: self.lists.page(question, cursor, limit))
         some = tuple(mapping.sized_group(entry) for entry in found.entries)
         return GroupsPage(some, found.cursor, reading.INCOMPLETE if found.cut else None)
 
-    async def group(self, name: str) -> Group | None:
+    async def group(self, name: str) -> DirectoryGroup | None:
         if not name.isprintable():
             return None
-        return await self._read(lambda link: groups.group(link, name))
+        return await self._run_as_reader(lambda link: groups.group(link, name))
+
+    async def group_name(self, gid: int) -> str | None:
+        return await self._run_as_reader(lambda link: groups.name_of_number(link, gid))
 
     async def members(self, name: str) -> frozenset[str]:
-        found = await self._read(lambda link: groups.members(self.servers, link, name))
+        found = await self._run_as_reader(lambda link: groups.members(self.servers, link, name))
         if found is None:
             raise NotFound(f"There is no group {name[:64]} in the directory.")
         return found
 
     async def capabilities(self) -> Capabilities:
         kind = self.settings.ldap_directory
-        missing = dict.fromkeys(Ability, self._read_only) if self._read_only else {}
+        missing = dict.fromkeys(Ability, self._read_only_reason) if self._read_only_reason else {}
         if not missing:
             if self.settings.ldap_group_base is None:
                 missing[Ability.GROUPS] = "The portal isn't told where groups are: ldap_group_base."
-            if not await self._read(lambda link: writing.has_policy(self.servers, link)):
+            if not await self._run_as_reader(lambda link: writing.has_policy(self.servers, link)):
                 missing.update(dict.fromkeys(_NEEDS_POLICY, _NO_POLICY))
         return Capabilities(kind, missing)
 
     async def health(self) -> list[ServerHealth]:
         urls = self.settings.ldap_urls
-        return await self._in_thread(lambda: [self.servers.health(url) for url in urls])
+        return await self._run_in_thread(lambda: [self.servers.health(url) for url in urls])
+
+    async def lockouts(self) -> list[Lockout]:
+        """Return the policies that lock accounts, as far as they are visible to the portal."""
+        return await self._run(read_lockouts)
 
     async def answers(self) -> None:
-        await self._use(lambda link: link.bind_reader(anew=True))
+        await self._run(lambda link: link.bind_reader(force=True))
 
     # --- writing ------------------------------------------------------------------------------
 
-    async def create(self, new: NewPerson) -> Created:
-        return await self._write(Ability.CREATE, writing.create, new)
+    async def create(self, new: NewPerson) -> CreatedUser:
+        return await self._run_as_writer(Ability.CREATE, writing.create, new)
 
-    async def edit(self, username: str, edit: Edit, version: str) -> Person:
-        return await self._write(Ability.EDIT, writing.edit, username, edit, version)
+    async def edit(self, username: str, edit: Edit, version: str) -> DirectoryUser:
+        return await self._run_as_writer(Ability.EDIT, writing.edit, username, edit, version)
 
     async def delete(self, username: str) -> bool:
-        return await self._write(Ability.DELETE, writing.delete, username)
+        return await self._run_as_writer(Ability.DELETE, writing.delete, username)
 
     async def set_password(self, username: str, password: str | None = None) -> OneTimePassword:
-        return await self._write(Ability.PASSWORD, writing.set_password, username, password)
+        return await self._run_as_writer(Ability.PASSWORD, writing.set_password, username, password)
 
     async def lock(self, username: str) -> None:
-        await self._write(Ability.LOCK, states.lock, username)
+        await self._run_as_writer(Ability.LOCK, states.lock, username)
 
     async def unlock(self, username: str) -> None:
-        await self._write(Ability.LOCK, states.unlock, username)
+        await self._run_as_writer(Ability.LOCK, states.unlock, username)
 
     async def disable(self, username: str) -> None:
-        await self._write(Ability.DISABLE, states.disable, username)
+        await self._run_as_writer(Ability.DISABLE, states.disable, username)
 
     async def enable(self, username: str) -> None:
-        await self._write(Ability.DISABLE, states.enable, username)
+        await self._run_as_writer(Ability.DISABLE, states.enable, username)
 
-    async def create_group(self, new: NewGroup) -> Group:
-        return await self._write(Ability.GROUPS, writing_groups.create_group, new)
+    async def create_group(self, new: NewGroup) -> DirectoryGroup:
+        return await self._run_as_writer(Ability.GROUPS, writing_groups.create_group, new)
 
     async def delete_group(self, name: str) -> bool:
-        return await self._write(Ability.GROUPS, writing_groups.delete_group, name)
+        return await self._run_as_writer(Ability.GROUPS, writing_groups.delete_group, name)
 
     async def add_member(self, group: str, username: str) -> None:
-        await self._write(Ability.GROUPS, writing_groups.add_member, group, username)
+        await self._run_as_writer(Ability.GROUPS, writing_groups.add_member, group, username)
 
     async def remove_member(self, group: str, username: str) -> None:
-        await self._write(Ability.GROUPS, writing_groups.remove_member, group, username)
+        await self._run_as_writer(Ability.GROUPS, writing_groups.remove_member, group, username)
 
     # --- in threads ---------------------------------------------------------------------------
 
     @property
-    def _read_only(self) -> str | None:
-        """Why nothing can be changed here; None where something can."""
+    def _read_only_reason(self) -> str | None:
+        """Return why nothing can be changed in this directory; None if it can be."""
         settings = self.settings
         if settings.ldap_directory != "openldap":
             return (
@@ -221,32 +234,32 @@ class LdapDirectory:
             )
         return None
 
-    def _must_find(self) -> None:
+    def _require_lookup(self) -> None:
         if not self.finds:
             raise DirectoryReadOnly(
                 "The portal can't look people up here: it logs them in by ldap_user_dn_template."
             )
 
-    async def _write(self, ability: Ability, act: Callable[..., T], *what: object) -> T:
+    async def _run_as_writer(self, ability: Ability, act: Callable[..., T], *what: object) -> T:
         missing = (await self.capabilities()).missing.get(ability)
         if missing:
             raise DirectoryReadOnly(missing)
-        return await self._use(lambda link: act(self.servers, link, *what))
+        return await self._run(lambda link: act(self.servers, link, *what))
 
-    async def _read(self, act: Callable[[Link], T]) -> T:
-        """As the account that searches."""
-        self._must_find()
+    async def _run_as_reader(self, act: Callable[[OpenConnection], T]) -> T:
+        """Run `act` as the account that searches."""
+        self._require_lookup()
 
-        def as_reader(link: Link) -> T:
+        def as_reader(link: OpenConnection) -> T:
             link.bind_reader()
             return act(link)
 
-        return await self._use(as_reader)
+        return await self._run(as_reader)
 
-    async def _use(self, act: Callable[[Link], T]) -> T:
-        return await self._in_thread(lambda: self.servers.use(act))
+    async def _run(self, act: Callable[[OpenConnection], T]) -> T:
+        return await self._run_in_thread(lambda: self.servers.use(act))
 
-    async def _in_thread(self, work: Callable[[], T]) -> T:
+    async def _run_in_thread(self, work: Callable[[], T]) -> T:
         return await anyio.to_thread.run_sync(work, limiter=self._limiter)
 
 
@@ -257,6 +270,9 @@ _NO_POLICY = (
 
 
 def open_directory(settings: Settings, measure: Measure = unmeasured) -> LdapDirectory:
-    """Connects at the first question. `measure` hears of each, by the server's URL."""
+    """Return a directory that connects on its first request.
+
+    `measure` is called for each request, with the server's URL.
+    """
     servers = Servers(settings, measure)
     return LdapDirectory(settings, servers, reading.Lists(servers))

@@ -1,7 +1,7 @@
-"""People: made, edited, removed, and given one-time passwords, in OpenLDAP.
+"""Creation, editing and deletion of users, and one-time passwords, in OpenLDAP.
 
-Every function works on one server as the account that writes. Steps are ordered so that what is
-left by a failure in the middle lets nobody in: a person without a password, one in fewer groups.
+Every function works on one server as the account that writes. Steps are ordered so that a failure
+in the middle grants no access: it leaves a user without a password, or one in fewer groups.
 """
 
 import secrets
@@ -13,7 +13,7 @@ from portal.directory import checks, groups, numbers, writing_groups
 from portal.directory.changes import (
     CONSTRAINT_VIOLATION,
     ENTRY_EXISTS,
-    Change,
+    DirectoryChange,
     Modifications,
     change,
     replace,
@@ -22,10 +22,10 @@ from portal.directory.connections import (
     NO_SUCH_OBJECT,
     SUBTREE,
     SUCCESS,
-    Link,
+    OpenConnection,
     Servers,
 )
-from portal.directory.contract import Created, Edit, NewPerson, OneTimePassword, Person
+from portal.directory.contract import CreatedUser, DirectoryUser, Edit, NewPerson, OneTimePassword
 from portal.directory.entries import entry_of, for_change
 from portal.directory.login import REFUSALS, find, policy_error
 from portal.directory.mapping import (
@@ -38,6 +38,12 @@ from portal.directory.mapping import (
     equals,
     first,
 )
+from portal.directory.password_policy import (
+    CONTROL_OID,
+    REQUEST_CONTROL,
+    PolicyError,
+    change_refusal,
+)
 from portal.errors import (
     Conflict,
     DirectoryChanged,
@@ -47,73 +53,72 @@ from portal.errors import (
     PortalError,
     invalid_input,
 )
-from portal.ppolicy import CONTROL_OID, REQUEST_CONTROL, PolicyError, change_refusal
 
 log = structlog.get_logger(__name__)
 
 CLASSES = ["inetOrgPerson", "posixAccount"]
-# without what is easily mistaken for something else when it is read out or copied by hand
+# Without characters that are easily mistaken for others when read out or copied by hand.
 _ALPHABET = "abcdefghjkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 _PASSWORD_PARTS, _PASSWORD_PART_LENGTH = 4, 4
-_TRIES = 5
+_MAX_ATTEMPTS = 5
 
 
 # --- creating -------------------------------------------------------------------------------------
 
 
-def create(servers: Servers, link: Link, new: NewPerson) -> Created:
-    with change(servers, link) as making:
+def create(servers: Servers, link: OpenConnection, new: NewPerson) -> CreatedUser:
+    with change(servers, link) as steps:
         _check_new(link, new)
-        for _ in range(_TRIES):
-            uid = _uid_for(making, new)
-            dn = _add_person(making, new, uid)
+        for _ in range(_MAX_ATTEMPTS):
+            uid = _choose_uid(steps, new)
+            dn = _add_person(steps, new, uid)
             if dn is not None:
                 break
         else:
             raise Conflict("Others are taking the same numbers at the moment. Please try again.")
         try:
             for name in sorted(new.groups):
-                writing_groups.join(making, name, new.username, dn)
-            password = _set_password(making, dn, new.username, new.password)
+                writing_groups.join(steps, name, new.username, dn)
+            password = _set_password(steps, dn, new.username, new.password)
         except PortalError:
-            _take_back(making, new.username, dn)
+            _roll_back(steps, new.username, dn)
             raise
-        return Created(_person(making, new.username), password)
+        return CreatedUser(_find_changed(steps, new.username), password)
 
 
-def _check_new(link: Link, new: NewPerson) -> None:
-    """Raise InvalidInput with everything that stands against this person."""
+def _check_new(link: OpenConnection, new: NewPerson) -> None:
+    """Raise InvalidInput with all conflicts of this user with the directory."""
     settings = link.settings
     found = checks.new_person(new, settings, checks.local_accounts())
     if not any(error.field == "username" for error in found):
-        found += _name_is_taken(link, new)
+        found += _check_name_free(link, new)
     if new.uid is not None and not any(error.field == "uid" for error in found):
         if numbers.uids_in_use(link, [new.uid]):
             found.append(FieldError("uid", f"Somebody has the number {new.uid} already."))
-        elif _own_group(link, new) and numbers.gids_in_use(link, [new.uid]):
+        elif _gets_own_group(link, new) and numbers.gids_in_use(link, [new.uid]):
             found.append(FieldError("uid", f"A group has the number {new.uid} already."))
     if new.gid is not None and not any(error.field == "gid" for error in found):
-        found += _gid_is_wrong(link, new.gid)
+        found += _check_gid(link, new.gid)
     if new.home is not None and not any(error.field == "home" for error in found):
-        found += _home_is_anothers(link, new.home)
+        found += _check_home_free(link, new.home)
     unknown = sorted(new.groups - groups.existing(link, sorted(new.groups)))
     found += [FieldError("groups", f"There is no group {name[:64]}.") for name in unknown]
     if found:
         raise invalid_input(found)
 
 
-def _name_is_taken(link: Link, new: NewPerson) -> Iterable[FieldError]:
+def _check_name_free(link: OpenConnection, new: NewPerson) -> Iterable[FieldError]:
     base = link.settings.ldap_user_base or ""
     if numbers.owners(link, base, Mapping(link.settings).one_person(new.username)):
         yield FieldError("username", f"There is somebody called {new.username} already.")
-    elif _own_group(link, new) and groups.entry_of(link, new.username, []) is not None:
+    elif _gets_own_group(link, new) and groups.entry_of(link, new.username, []) is not None:
         yield FieldError(
             "username",
             f"There is a group called {new.username} already, and everybody gets one of their own.",
         )
 
 
-def _gid_is_wrong(link: Link, gid: int) -> Iterable[FieldError]:
+def _check_gid(link: OpenConnection, gid: int) -> Iterable[FieldError]:
     if gid == link.settings.ldap_primary_gid:
         return
     if not numbers.gids_in_use(link, [gid]):
@@ -125,7 +130,7 @@ def _gid_is_wrong(link: Link, gid: int) -> Iterable[FieldError]:
             yield FieldError("gid", message)
 
 
-def _home_is_anothers(link: Link, home: str, username: str = "") -> Iterable[FieldError]:
+def _check_home_free(link: OpenConnection, home: str, username: str = "") -> Iterable[FieldError]:
     settings, mapping = link.settings, Mapping(link.settings)
     query = conjunction([mapping.people(), equals(settings.ldap_home_attribute, home)])
     base, names = settings.ldap_user_base or "", mapping.person_attributes
@@ -136,32 +141,35 @@ def _home_is_anothers(link: Link, home: str, username: str = "") -> Iterable[Fie
             return
 
 
-def _own_group(link: Link, new: NewPerson) -> bool:
+def _gets_own_group(link: OpenConnection, new: NewPerson) -> bool:
     return new.gid is None and link.settings.ldap_primary_gid is None
 
 
-def _uid_for(making: Change, new: NewPerson) -> int:
+def _choose_uid(steps: DirectoryChange, new: NewPerson) -> int:
     if new.uid is not None:
         return new.uid
-    link, local = making.link, checks.local_accounts().numbers
-    own_group = _own_group(link, new)
+    link, local = steps.link, checks.local_accounts().numbers
+    own_group = _gets_own_group(link, new)
 
     def taken(some: list[int]) -> set[int]:
         used = numbers.uids_in_use(link, some) | (local & set(some))
         return used | numbers.gids_in_use(link, some) if own_group else used
 
-    return numbers.allot(making, link.settings.ldap_uid_range, taken)
+    return numbers.allot(steps, link.settings.ldap_uid_range, taken)
 
 
-def _add_person(making: Change, new: NewPerson, uid: int) -> str | None:
-    """The entry and, where people have them, its own group; None when someone else took the
-    number at the same moment, and another one may do. Raises InvalidInput for what can't be so."""
-    link, settings = making.link, making.link.settings
-    own_group = _own_group(link, new)
+def _add_person(steps: DirectoryChange, new: NewPerson, uid: int) -> str | None:
+    """Add the entry and, if users have one, its own group.
+
+    Return None if another client took the number at the same moment and another number may do.
+    Raises InvalidInput for input that cannot succeed.
+    """
+    link, settings = steps.link, steps.link.settings
+    own_group = _gets_own_group(link, new)
     gid = uid if own_group else new.gid or settings.ldap_primary_gid or uid
     dn = f"{settings.ldap_username_attribute}={new.username},{settings.ldap_people_base}"
-    attributes = _attributes(link, new, uid, gid)
-    added = making.add(dn, CLASSES, attributes, f"the entry of {new.username} was made")
+    attributes = _to_attributes(link, new, uid, gid)
+    added = steps.add(dn, CLASSES, attributes, f"the entry of {new.username} was made")
     if added == ENTRY_EXISTS:
         message = f"There is somebody called {new.username} already."
         raise invalid_input([FieldError("username", message)])
@@ -170,16 +178,18 @@ def _add_person(making: Change, new: NewPerson, uid: int) -> str | None:
         query = equals(settings.ldap_uid_attribute, str(uid))
         clash = len(numbers.owners(link, settings.ldap_user_base or "", query)) > 1
         if not clash and own_group:
-            clash = not writing_groups.make_own(making, new.username, gid)
+            clash = not writing_groups.make_own(steps, new.username, gid)
         if clash:
-            _take_back(making, new.username, dn)
+            _roll_back(steps, new.username, dn)
     if clash and new.uid is not None:
         message = f"Somebody or some group has the number {uid} already."
         raise invalid_input([FieldError("uid", message)])
     return None if clash else dn
 
 
-def _attributes(link: Link, new: NewPerson, uid: int, gid: int) -> dict[str, str | int | None]:
+def _to_attributes(
+    link: OpenConnection, new: NewPerson, uid: int, gid: int
+) -> dict[str, str | int | None]:
     settings = link.settings
     name = new.display_name or f"{new.given_name} {new.surname}".strip()
     return {
@@ -197,30 +207,36 @@ def _attributes(link: Link, new: NewPerson, uid: int, gid: int) -> dict[str, str
     }
 
 
-def _take_back(making: Change, username: str, dn: str) -> None:
-    """Remove an entry just made, and its own group, so that nothing is left of the attempt."""
-    writing_groups.leave_all(making, username, dn)
-    writing_groups.remove_own(making, username, dn)
-    making.delete(dn, f"the entry of {username} was removed again", {NO_SUCH_OBJECT})
-    making.done.clear()
+def _roll_back(steps: DirectoryChange, username: str, dn: str) -> None:
+    """Remove an entry just added, and its own group, so that nothing is left of the attempt."""
+    writing_groups.leave_all(steps, username, dn)
+    writing_groups.remove_own(steps, username, dn)
+    steps.delete(dn, f"the entry of {username} was removed again", {NO_SUCH_OBJECT})
+    steps.done.clear()
 
 
 # --- passwords ------------------------------------------------------------------------------------
 
 
-def set_password(servers: Servers, link: Link, username: str, text: str | None) -> OneTimePassword:
-    with change(servers, link) as making:
+def set_password(
+    servers: Servers, link: OpenConnection, username: str, text: str | None
+) -> OneTimePassword:
+    with change(servers, link) as steps:
         if found := checks.password(text):
             raise invalid_input(found)
-        return _set_password(making, entry_of(link, username)["dn"], username, text)
+        return _set_password(steps, entry_of(link, username)["dn"], username, text)
 
 
-def _set_password(making: Change, dn: str, username: str, text: str | None) -> OneTimePassword:
-    """By the password modify operation, so that the directory hashes it and its policy counts."""
-    link = making.link
+def _set_password(
+    steps: DirectoryChange, dn: str, username: str, text: str | None
+) -> OneTimePassword:
+    """Set a password by the password modify operation, so that the directory hashes it and applies
+    its policy.
+    """
+    link = steps.link
     password = text if text is not None else _make_password()
     standard = link.connection.extend.standard
-    result = making.send(
+    result = steps.send(
         lambda: standard.modify_password(dn, None, password, controls=[REQUEST_CONTROL]),
         f"{username} got a new password",
     )
@@ -230,23 +246,25 @@ def _set_password(making: Change, dn: str, username: str, text: str | None) -> O
     if result["result"] != SUCCESS:
         words = f"{result['description']} {str(result['message'])[:200]}".strip()
         raise Conflict(f"The directory refused the new password ({words}).")
-    if not has_policy(making.servers, link):
+    if not has_policy(steps.servers, link):
         return OneTimePassword(password, must_change=False)
     words = f"{username} must change the password at the next login"
-    making.modify(dn, replace({RESET: "TRUE"}), words, set())
+    steps.modify(dn, replace({RESET: "TRUE"}), words, set())
     return OneTimePassword(password, _is_one_time(link, dn, password))
 
 
-def _is_one_time(link: Link, dn: str, password: str) -> bool:
-    """Whether the directory insists on a change: not where the policy lacks pwdMustChange. For
-    somebody locked it can't be seen, and pwdReset has to do."""
+def _is_one_time(link: OpenConnection, dn: str, password: str) -> bool:
+    """Return whether the directory requires a change: not where the policy lacks pwdMustChange.
+
+    For a locked user this cannot be seen, so pwdReset counts.
+    """
     policy = policy_error(link.try_bind(dn, password, [REQUEST_CONTROL]))
     link.bind_writer()
     return policy in {PolicyError.CHANGE_AFTER_RESET, PolicyError.ACCOUNT_LOCKED}
 
 
-def has_policy(servers: Servers, link: Link) -> bool:
-    """Whether slapd's ppolicy overlay is there."""
+def has_policy(servers: Servers, link: OpenConnection) -> bool:
+    """Return whether slapd's ppolicy overlay is present."""
     return CONTROL_OID in servers.features(link).controls
 
 
@@ -261,42 +279,44 @@ def _make_password() -> str:
 # --- editing --------------------------------------------------------------------------------------
 
 
-def edit(servers: Servers, link: Link, username: str, wanted: Edit, version: str) -> Person:
-    with change(servers, link) as making:
+def edit(
+    servers: Servers, link: OpenConnection, username: str, wanted: Edit, version: str
+) -> DirectoryUser:
+    with change(servers, link) as steps:
         found = checks.edit(wanted, link.settings)
         if wanted.gid is not None and not found:
-            found += _gid_is_wrong(link, wanted.gid)
+            found += _check_gid(link, wanted.gid)
         if wanted.home is not None and not found:
-            found += _home_is_anothers(link, wanted.home, username)
+            found += _check_home_free(link, wanted.home, username)
         if found:
             raise invalid_input(found)
-        for _ in range(_TRIES):
+        for _ in range(_MAX_ATTEMPTS):
             entry = entry_of(link, username)
-            if version and version != _as_read(link, username).version:
-                raise _changed(username)
+            if version and version != _find_as_reader(link, username).version:
+                raise _to_conflict(username)
             disabled = Mapping(link.settings).person(entry, username).disabled
             if wanted.shell is not None and disabled:
                 message = f"{username} is disabled: enable them first, then choose the shell."
                 raise Conflict(message, errors=[FieldError("shell", message)])
-            modifications = _edits(link, wanted, entry["dn"])
+            modifications = _build_modifications(link, wanted, entry["dn"])
             if not modifications:
-                return _person(making, username)
-            # only if the entry still is what was just compared
-            seen = (first(entry, VERSION) or "") if making.asserts() else ""
+                return _find_changed(steps, username)
+            # Only if the entry is still the one that was compared.
+            seen = (first(entry, VERSION) or "") if steps.asserts() else ""
             words = f"the entry of {username} was edited"
-            if making.modify(entry["dn"], modifications, words, set(), seen) == SUCCESS:
-                return _person(making, username)
-        raise _changed(username)
+            if steps.modify(entry["dn"], modifications, words, set(), seen) == SUCCESS:
+                return _find_changed(steps, username)
+        raise _to_conflict(username)
 
 
-def _changed(username: str) -> DirectoryChanged:
+def _to_conflict(username: str) -> DirectoryChanged:
     return DirectoryChanged(
         f"Somebody else has changed {username} since you opened this. Look at what is there now, "
         "and make your change again."
     )
 
 
-def _edits(link: Link, wanted: Edit, dn: str) -> Modifications:
+def _build_modifications(link: OpenConnection, wanted: Edit, dn: str) -> Modifications:
     settings = link.settings
     values: dict[str, str | None] = {
         GIVEN_NAME: wanted.given_name,
@@ -307,7 +327,7 @@ def _edits(link: Link, wanted: Edit, dn: str) -> Modifications:
         settings.ldap_home_attribute: wanted.home,
         settings.ldap_shell_attribute: wanted.shell,
     }
-    if not dn.lower().startswith("cn="):  # there the entry is named by it
+    if not dn.lower().startswith("cn="):  # otherwise cn is part of the DN
         values["cn"] = wanted.display_name
     return replace({name: text or None for name, text in values.items() if text is not None})
 
@@ -315,29 +335,31 @@ def _edits(link: Link, wanted: Edit, dn: str) -> Modifications:
 # --- removing -------------------------------------------------------------------------------------
 
 
-def delete(servers: Servers, link: Link, username: str) -> bool:
-    with change(servers, link) as making:
+def delete(servers: Servers, link: OpenConnection, username: str) -> bool:
+    with change(servers, link) as steps:
         entry = for_change(link, username)
         dn = entry["dn"] if entry is not None else None
-        writing_groups.leave_all(making, username, dn)
+        writing_groups.leave_all(steps, username, dn)
         if entry is None or dn is None:
             return False
-        writing_groups.remove_own(making, username, dn)
+        writing_groups.remove_own(steps, username, dn)
         words = f"the entry of {username} was removed"
-        return making.delete(dn, words, {NO_SUCH_OBJECT}) == SUCCESS
+        return steps.delete(dn, words, {NO_SUCH_OBJECT}) == SUCCESS
 
 
-def _as_read(link: Link, username: str) -> Person:
-    """As the account that searches sees them, which may see less: whoever edits has seen that."""
+def _find_as_reader(link: OpenConnection, username: str) -> DirectoryUser:
+    """Return the user as visible to the account that searches, which may see less: the editor's
+    version comes from that view.
+    """
     link.bind_reader()
     found = Mapping(link.settings).person(entry_of(link, username), username)
     link.bind_writer()
     return found
 
 
-def _person(making: Change, username: str) -> Person:
-    """What has become of them, as the account that searches sees it."""
-    found = find(making.servers, making.link, username)
+def _find_changed(steps: DirectoryChange, username: str) -> DirectoryUser:
+    """Return the user after the change, as visible to the account that searches."""
+    found = find(steps.servers, steps.link, username)
     if found is None:
         raise NotFound(f"{username} is gone from the directory already.")
     return found

@@ -1,7 +1,7 @@
-"""Groups: made, removed, joined and left, in OpenLDAP.
+"""Creation, deletion and membership of groups, in OpenLDAP.
 
-A posixGroup names its members (memberUid) and has a number; a groupOfNames holds their DNs (member)
-and is never empty. Which one a group is, its entry says; which one is made, the settings.
+A posixGroup lists usernames (memberUid) and has a number; a groupOfNames lists DNs (member) and is
+never empty. The entry decides which one an existing group is, the settings which one is created.
 """
 
 from portal.directory import checks, groups, numbers
@@ -11,13 +11,20 @@ from portal.directory.changes import (
     ENTRY_EXISTS,
     NO_SUCH_ATTRIBUTE,
     VALUE_EXISTS,
-    Change,
+    DirectoryChange,
     add_value,
     change,
     remove_value,
 )
-from portal.directory.connections import BASE, NO_SUCH_OBJECT, SUBTREE, SUCCESS, Link, Servers
-from portal.directory.contract import MAX_GROUPS, Group, NewGroup
+from portal.directory.connections import (
+    BASE,
+    NO_SUCH_OBJECT,
+    SUBTREE,
+    SUCCESS,
+    OpenConnection,
+    Servers,
+)
+from portal.directory.contract import MAX_GROUPS, DirectoryGroup, NewGroup
 from portal.directory.mapping import (
     DESCRIPTION,
     Entry,
@@ -34,14 +41,14 @@ from portal.errors import Conflict, FieldError, NotFound, invalid_input
 POSIX, OF_NAMES = "posixGroup", "groupOfNames"
 _BY_NAME, _BY_DN = "memberUid", "member"
 _ATTRIBUTES = ["objectClass", _BY_NAME, _BY_DN]
-_TRIES = 5
+_MAX_ATTEMPTS = 5
 
 
-def create_group(servers: Servers, link: Link, new: NewGroup) -> Group:
-    with change(servers, link) as making:
+def create_group(servers: Servers, link: OpenConnection, new: NewGroup) -> DirectoryGroup:
+    with change(servers, link) as steps:
         members = _check_new(link, new)
-        for _ in range(_TRIES):
-            if _add_group(making, new, members):
+        for _ in range(_MAX_ATTEMPTS):
+            if _add_group(steps, new, members):
                 break
         else:
             raise Conflict("Others are taking the same numbers at the moment. Please try again.")
@@ -51,15 +58,15 @@ def create_group(servers: Servers, link: Link, new: NewGroup) -> Group:
         return made
 
 
-def _check_new(link: Link, new: NewGroup) -> dict[str, str]:
-    """The members' DNs by username. Raises InvalidInput with everything that is wrong."""
+def _check_new(link: OpenConnection, new: NewGroup) -> dict[str, str]:
+    """Return the members' DNs by username. Raises InvalidInput with all errors."""
     found = checks.new_group(new, link.settings, checks.local_groups())
     fields = {error.field for error in found}
     if "name" not in fields and groups.entry_of(link, new.name, []) is not None:
         found.append(FieldError("name", f"There is a group called {new.name} already."))
     if new.gid is not None and "gid" not in fields and numbers.gids_in_use(link, [new.gid]):
         found.append(FieldError("gid", f"A group has the number {new.gid} already."))
-    members = _dns(link, sorted(new.members))
+    members = _find_dns(link, sorted(new.members))
     unknown = sorted(new.members - set(members))
     found += [FieldError("members", f"There is nobody called {name[:64]}.") for name in unknown]
     if found:
@@ -67,8 +74,8 @@ def _check_new(link: Link, new: NewGroup) -> dict[str, str]:
     return members
 
 
-def _dns(link: Link, usernames: list[str]) -> dict[str, str]:
-    """DNs of people, as the account that writes sees them."""
+def _find_dns(link: OpenConnection, usernames: list[str]) -> dict[str, str]:
+    """Return the DNs of users, as visible to the account that writes."""
     settings, mapping = link.settings, Mapping(link.settings)
     found = {}
     for some in groups.batches(usernames):
@@ -80,9 +87,12 @@ def _dns(link: Link, usernames: list[str]) -> dict[str, str]:
     return found
 
 
-def _add_group(making: Change, new: NewGroup, members: dict[str, str]) -> bool:
-    """False when somebody else took the number at the same moment, and another one may do."""
-    link, settings = making.link, making.link.settings
+def _add_group(steps: DirectoryChange, new: NewGroup, members: dict[str, str]) -> bool:
+    """Add the group.
+
+    Return False if another client took the number at the same moment and another number may do.
+    """
+    link, settings = steps.link, steps.link.settings
     attributes: dict[str, object] = {DESCRIPTION: new.description}
     gid = None
     if settings.ldap_group_member_attribute == _BY_DN:
@@ -90,59 +100,59 @@ def _add_group(making: Change, new: NewGroup, members: dict[str, str]) -> bool:
         attributes[_BY_DN] = sorted(members.values())
     else:
         kind = POSIX
-        gid = new.gid if new.gid is not None else _allot_gid(making)
+        gid = new.gid if new.gid is not None else _allot_gid(steps)
         attributes |= {settings.ldap_gid_attribute: gid, _BY_NAME: sorted(members)}
-    dn = _dn(link, new.name)
+    dn = _group_dn(link, new.name)
     attributes[settings.ldap_group_name_attribute] = new.name
     present = {name: value for name, value in attributes.items() if value != []}
-    added = making.add(dn, [kind], present, f"the group {new.name} was made")
+    added = steps.add(dn, [kind], present, f"the group {new.name} was made")
     if added == ENTRY_EXISTS:
         message = f"There is a group called {new.name} already."
         raise invalid_input([FieldError("name", message)])
     clash = added == CONSTRAINT_VIOLATION
     if not clash and gid is not None and _is_shared(link, gid):
-        making.delete(dn, f"the group {new.name} was removed again", {NO_SUCH_OBJECT})
-        making.done.clear()
+        steps.delete(dn, f"the group {new.name} was removed again", {NO_SUCH_OBJECT})
+        steps.done.clear()
         clash = True
     if clash and new.gid is not None:
         raise invalid_input([FieldError("gid", f"A group has the number {gid} already.")])
     return not clash
 
 
-def _allot_gid(making: Change) -> int:
-    link, local = making.link, checks.local_groups().numbers
+def _allot_gid(steps: DirectoryChange) -> int:
+    link, local = steps.link, checks.local_groups().numbers
     return numbers.allot(
-        making,
+        steps,
         link.settings.ldap_gid_range,
         lambda some: numbers.gids_in_use(link, some) | (local & set(some)),
     )
 
 
-def _is_shared(link: Link, gid: int) -> bool:
+def _is_shared(link: OpenConnection, gid: int) -> bool:
     settings, mapping = link.settings, Mapping(link.settings)
     query = conjunction([mapping.all_groups(), equals(settings.ldap_gid_attribute, str(gid))])
     return len(numbers.owners(link, settings.ldap_group_base or "", query)) > 1
 
 
-def _dn(link: Link, name: str) -> str:
+def _group_dn(link: OpenConnection, name: str) -> str:
     settings = link.settings
     return f"{settings.ldap_group_name_attribute}={name},{settings.ldap_group_base}"
 
 
-def delete_group(servers: Servers, link: Link, name: str) -> bool:
-    with change(servers, link) as making:
+def delete_group(servers: Servers, link: OpenConnection, name: str) -> bool:
+    with change(servers, link) as steps:
         entry = groups.entry_of(link, name, _ATTRIBUTES)
         if entry is None:
             return False
         gid = number(entry, link.settings.ldap_gid_attribute)
         if gid is not None:
             _refuse_primary(link, name, gid)
-        _leave_by_dn(making, name, entry["dn"])
+        _leave_by_dn(steps, name, entry["dn"])
         words = f"the group {name} was removed"
-        return making.delete(entry["dn"], words, {NO_SUCH_OBJECT}) == SUCCESS
+        return steps.delete(entry["dn"], words, {NO_SUCH_OBJECT}) == SUCCESS
 
 
-def _refuse_primary(link: Link, name: str, gid: int) -> None:
+def _refuse_primary(link: OpenConnection, name: str, gid: int) -> None:
     settings, mapping = link.settings, Mapping(link.settings)
     query = conjunction([mapping.people(), equals(settings.ldap_gid_attribute, str(gid))])
     wanted = [settings.ldap_username_attribute]
@@ -156,89 +166,92 @@ def _refuse_primary(link: Link, name: str, gid: int) -> None:
 # --- members --------------------------------------------------------------------------------------
 
 
-def add_member(servers: Servers, link: Link, group: str, username: str) -> None:
-    with change(servers, link) as making:
+def add_member(servers: Servers, link: OpenConnection, group: str, username: str) -> None:
+    with change(servers, link) as steps:
         known = username.lower()
-        dn = _dns(link, [known]).get(known)
+        dn = _find_dns(link, [known]).get(known)
         if dn is None:
             raise NotFound(f"There is nobody called {username[:64]} in the directory.")
-        join(making, group, known, dn)
+        join(steps, group, known, dn)
 
 
-def join(making: Change, group: str, username: str, dn: str) -> None:
-    """Raises NotFound for a group that isn't there."""
-    entry = _group(making.link, group)
+def join(steps: DirectoryChange, group: str, username: str, dn: str) -> None:
+    """Add a user to a group. Raises NotFound for a group that does not exist."""
+    entry = _find_group(steps.link, group)
     by_dn = _holds_dns(entry)
     step = add_value(_BY_DN, dn) if by_dn else add_value(_BY_NAME, username)
-    making.modify(entry["dn"], step, f"the account {username} was added to {group}", {VALUE_EXISTS})
+    steps.modify(entry["dn"], step, f"the account {username} was added to {group}", {VALUE_EXISTS})
 
 
-def remove_member(servers: Servers, link: Link, group: str, username: str) -> None:
-    with change(servers, link) as making:
-        entry = _group(link, group)
+def remove_member(servers: Servers, link: OpenConnection, group: str, username: str) -> None:
+    with change(servers, link) as steps:
+        entry = _find_group(link, group)
         if not _holds_dns(entry):
             step = remove_value(_BY_NAME, username)
             words = f"the account {username} was removed from {group}"
-            making.modify(entry["dn"], step, words, {NO_SUCH_ATTRIBUTE})
+            steps.modify(entry["dn"], step, words, {NO_SUCH_ATTRIBUTE})
             return
-        dn = _dns(link, [username]).get(username) or _dn_of_gone(link, entry, username)
+        dn = _find_dns(link, [username]).get(username) or _find_stale_dn(link, entry, username)
         if dn is not None:
-            _remove_dn(making, entry, group, username, dn)
+            _remove_dn(steps, entry, group, username, dn)
 
 
-def _dn_of_gone(link: Link, entry: Entry, username: str) -> str | None:
-    """The DN by which a group still names someone who isn't in the directory any more."""
+def _find_stale_dn(link: OpenConnection, entry: Entry, username: str) -> str | None:
+    """Return the DN under which a group still lists a user who is no longer in the directory."""
     own = f"{link.settings.ldap_username_attribute}={username},".casefold()
     return next((dn for dn in texts(entry, _BY_DN) if dn.casefold().startswith(own)), None)
 
 
-def _remove_dn(making: Change, entry: Entry, group: str, name: str, dn: str) -> None:
+def _remove_dn(steps: DirectoryChange, entry: Entry, group: str, name: str, dn: str) -> None:
     words = f"the account {name} was removed from {group}"
-    code = making.modify(
+    code = steps.modify(
         entry["dn"], remove_value(_BY_DN, dn), words, {NO_SUCH_ATTRIBUTE, CLASS_VIOLATION}
     )
     if code == CLASS_VIOLATION:
-        raise Conflict(_last_one(name, [group]))
+        raise Conflict(_last_member_message(name, [group]))
 
 
-def _last_one(name: str, of: list[str]) -> str:
+def _last_member_message(name: str, of: list[str]) -> str:
     return (
         f"{name} is the last member of {', '.join(of)}, and such a group can't be empty: add "
         "somebody else first, or remove the group."
     )
 
 
-def leave_all(making: Change, username: str, dn: str | None) -> None:
-    """Take somebody out of every group. Conflict, and nothing changed, when one would be empty."""
-    link = making.link
+def leave_all(steps: DirectoryChange, username: str, dn: str | None) -> None:
+    """Remove a user from every group.
+
+    Raises Conflict, with nothing changed, if a group would be empty.
+    """
+    link = steps.link
     if link.settings.ldap_group_base is None:
         return
     if dn is not None:
-        _leave_by_dn(making, username, dn)
-    for entry in _naming(link, equals(_BY_NAME, username)):
+        _leave_by_dn(steps, username, dn)
+    for entry in _search_groups(link, equals(_BY_NAME, username)):
         group = Mapping(link.settings).group(entry).name
         words = f"the account {username} was removed from {group}"
         step = remove_value(_BY_NAME, username)
-        making.modify(entry["dn"], step, words, {NO_SUCH_ATTRIBUTE, NO_SUCH_OBJECT})
+        steps.modify(entry["dn"], step, words, {NO_SUCH_ATTRIBUTE, NO_SUCH_OBJECT})
 
 
-def _leave_by_dn(making: Change, name: str, dn: str) -> None:
-    link, mapping = making.link, Mapping(making.link.settings)
-    holding = _naming(link, equals(_BY_DN, dn))
+def _leave_by_dn(steps: DirectoryChange, name: str, dn: str) -> None:
+    link, mapping = steps.link, Mapping(steps.link.settings)
+    holding = _search_groups(link, equals(_BY_DN, dn))
     alone = [mapping.group(entry).name for entry in holding if len(texts(entry, _BY_DN)) == 1]
     if alone:
-        raise Conflict(_last_one(name, sorted(alone)))
+        raise Conflict(_last_member_message(name, sorted(alone)))
     for entry in holding:
-        _remove_dn(making, entry, mapping.group(entry).name, name, dn)
+        _remove_dn(steps, entry, mapping.group(entry).name, name, dn)
 
 
-def _naming(link: Link, query: str) -> list[Entry]:
+def _search_groups(link: OpenConnection, query: str) -> list[Entry]:
     wanted = [link.settings.ldap_group_name_attribute, _BY_DN]
     base = link.settings.ldap_group_base or ""
     return link.search(base, query, SUBTREE, wanted, size_limit=MAX_GROUPS)
 
 
-def _group(link: Link, name: str) -> Entry:
+def _find_group(link: OpenConnection, name: str) -> Entry:
     entry = groups.entry_of(link, name, _ATTRIBUTES)
     if entry is None:
         raise NotFound(f"There is no group {name[:64]} in the directory.")
@@ -252,21 +265,21 @@ def _holds_dns(entry: Entry) -> bool:
 # --- people's own groups --------------------------------------------------------------------------
 
 
-def make_own(making: Change, username: str, gid: int) -> bool:
-    """The group of one person alone; False when its number or name was taken meanwhile."""
-    link = making.link
+def make_own(steps: DirectoryChange, username: str, gid: int) -> bool:
+    """Add a user's own group; False if its number or name was taken in the meantime."""
+    link = steps.link
     attributes = {
         link.settings.ldap_group_name_attribute: username,
         link.settings.ldap_gid_attribute: gid,
     }
     words = f"the group {username} was made"
-    added = making.add(_dn(link, username), [POSIX], attributes, words)
+    added = steps.add(_group_dn(link, username), [POSIX], attributes, words)
     return added == SUCCESS and not _is_shared(link, gid)
 
 
-def remove_own(making: Change, username: str, dn: str) -> None:
-    """Remove it, if it is there, has its person's number, and nobody else is in it."""
-    link, settings = making.link, making.link.settings
+def remove_own(steps: DirectoryChange, username: str, dn: str) -> None:
+    """Remove a user's own group, if it exists, has the user's number, and has no other members."""
+    link, settings = steps.link, steps.link.settings
     if settings.ldap_group_base is None:
         return
     entry = groups.entry_of(link, username, _ATTRIBUTES)
@@ -275,4 +288,4 @@ def remove_own(making: Change, username: str, dn: str) -> None:
         return
     same = first(entry, settings.ldap_gid_attribute) == first(mine[0], settings.ldap_gid_attribute)
     if same and not set(texts(entry, _BY_NAME)) - {username}:
-        making.delete(entry["dn"], f"the group {username} was removed", {NO_SUCH_OBJECT})
+        steps.delete(entry["dn"], f"the group {username} was removed", {NO_SUCH_OBJECT})

@@ -1,17 +1,17 @@
-"""One tree of errors, one shape on the wire (RFC 9457), and the words users read.
+"""The portal's error tree, with one JSON shape on the wire (RFC 9457) and the messages users read.
 
     PortalError
       LoginRequired            401 login-required
-        InvalidToken           401 login-required, of an access token
+        InvalidToken           401 login-required, for an access token
       WrongCredentials         401 wrong-credentials
-        AccountLocked          401 wrong-credentials, another sentence
+        AccountLocked          401 wrong-credentials, with another message
           AccountDisabled      likewise
-        PasswordExpired        401 wrong-credentials, another sentence
-        WrongCode              401 wrong-code, of a second factor
+        PasswordExpired        401 wrong-credentials, with another message
+        WrongCode              401 wrong-code, for a second factor
       PasswordRequired         403 password-required
       EnrolmentRequired        403 second-factor-enrolment-required
       Forbidden                403 forbidden
-        InsufficientScope      403 insufficient-scope, of an access token
+        InsufficientScope      403 insufficient-scope, for an access token
       OriginRefused            403 origin-refused
       NotFound                 404 not-found
       MethodNotAllowed         405 method-not-allowed
@@ -21,14 +21,16 @@
         LimitReached           409 limit-reached
         DirectoryReadOnly      409 directory-read-only
         DirectoryChanged       409 directory-changed
-          ChangedMeanwhile     409 changed-meanwhile, with who it was
+          EditConflict     409 changed-meanwhile, with the author of the other change
       Gone                     410 gone
       TooLarge                 413 too-large
       InvalidInput             422 invalid-input
         SlurmRejected          422 slurm-rejected
+        Unreadable             400 invalid-input
       NotRunning               424 not-running
       TooManyAttempts          429 too-many-attempts
       TooManyQuestions         429 too-many-questions
+      TooManyRequests          429 too-many-requests, open at the same time
       Internal                 500 internal
       Unavailable              503
         DirectoryUnavailable   503 directory-unavailable
@@ -37,8 +39,8 @@
         LauncherProblem        503 launcher-unavailable
         HubUnavailable         503 hub-unavailable
 
-What can be the matter with somebody's files stands in `portal.errors.files`. This knows no database
-and no Slurm; services translate the spawner's errors into these.
+The errors about a user's files are in `portal.errors.files`. This package knows neither the
+database nor Slurm; services translate the spawner's errors into these.
 """
 
 from portal.errors.answers import (
@@ -60,7 +62,9 @@ from portal.errors.base import (
     OriginRefused,
     PortalError,
     TooLarge,
+    TooManyRequests,
     Unavailable,
+    Unreadable,
     invalid_input,
 )
 from portal.errors.cluster import (
@@ -85,11 +89,11 @@ from portal.errors.login import (
     WrongCredentials,
 )
 from portal.errors.people import (
-    ChangedMeanwhile,
     DirectoryChanged,
     DirectoryReadOnly,
     DirectoryUnavailable,
     DirectoryUnfinished,
+    EditConflict,
     HomeProblem,
     LastAdmin,
     LimitReached,
@@ -104,12 +108,12 @@ __all__ = [
     "MEDIA_TYPE",
     "AccountDisabled",
     "AccountLocked",
-    "ChangedMeanwhile",
     "Conflict",
     "DirectoryChanged",
     "DirectoryReadOnly",
     "DirectoryUnavailable",
     "DirectoryUnfinished",
+    "EditConflict",
     "EnrolmentRequired",
     "FieldError",
     "Forbidden",
@@ -137,7 +141,9 @@ __all__ = [
     "TooLarge",
     "TooManyAttempts",
     "TooManyQuestions",
+    "TooManyRequests",
     "Unavailable",
+    "Unreadable",
     "WrongCode",
     "WrongCredentials",
     "field_errors",

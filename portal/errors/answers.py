@@ -1,6 +1,6 @@
-"""Every error as the answer to a request: one shape on the wire, RFC 9457's problem document."""
+"""Conversion of every error to a response: one shape on the wire, RFC 9457's problem document."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 import structlog
@@ -31,7 +31,7 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class Problem(BaseModel):
-    """What every failed request is answered with."""
+    """The body of every error response."""
 
     type: str
     title: str
@@ -41,7 +41,7 @@ class Problem(BaseModel):
 
 
 def problem_response(error: PortalError) -> JSONResponse:
-    """The answer to a request that ended in this error; for handlers and middleware."""
+    """Return the response to a request that failed with this error, for handlers and middleware."""
     return JSONResponse(
         {
             **error.extension,
@@ -58,7 +58,9 @@ def problem_response(error: PortalError) -> JSONResponse:
 
 
 def from_http(error: HTTPException) -> PortalError:
-    """Starlette's own refusals (unknown route, wrong method, body too large) as ours."""
+    """Convert Starlette's own errors (unknown route, wrong method, body too large) to a
+    PortalError.
+    """
     known: dict[int, PortalError] = {
         401: LoginRequired(),
         403: Forbidden(),
@@ -76,9 +78,16 @@ def from_http(error: HTTPException) -> PortalError:
     return found
 
 
-def install_error_handlers(app: FastAPI, failed: Callable[[PortalError], None]) -> None:
-    """Make every error of this application a problem document. `failed` hears of those that are
-    not the caller's."""
+def install_error_handlers(
+    app: FastAPI,
+    failed: Callable[[PortalError], None],
+    allowed_methods: Callable[[str], Sequence[str]],
+) -> None:
+    """Make every error of this application a problem document.
+
+    `failed` is called with each error that is not the caller's fault (status 500 and above);
+    `allowed_methods` returns the methods of a path over all its routes.
+    """
 
     @app.exception_handler(PortalError)
     async def _portal_error(_request: Request, error: PortalError) -> JSONResponse:
@@ -93,13 +102,20 @@ def install_error_handlers(app: FastAPI, failed: Callable[[PortalError], None]) 
         return problem_response(invalid_input(field_errors(error.errors())))
 
     @app.exception_handler(HTTPException)
-    async def _http_error(_request: Request, error: HTTPException) -> JSONResponse:
-        return problem_response(from_http(error))
+    async def _http_error(request: Request, error: HTTPException) -> JSONResponse:
+        found = from_http(error)
+        if error.status_code == 405:  # the framework names the methods of one route only
+            methods = allowed_methods(request.url.path)
+            found = MethodNotAllowed(headers={"Allow": ", ".join(methods)})
+            if not methods:
+                found = NotFound()
+        return problem_response(found)
 
     @app.exception_handler(Exception)
     async def _unexpected(_request: Request, _error: Exception) -> JSONResponse:
-        # The server logs the traceback itself; the caller learns nothing of our insides.
+        # The server logs the traceback itself; the caller must not learn internals.
         error = Internal("The portal has a fault; it has been logged. Please try again.")
-        error.headers[request_id.HEADER] = request_id.current()  # the middleware is left already
+        # the middleware no longer runs here
+        error.headers[request_id.HEADER] = request_id.current()
         failed(error)
         return problem_response(error)

@@ -1,4 +1,4 @@
-"""What every error of the portal is, and the kinds that are about no part of it."""
+"""The base class of the portal's errors, and the kinds that belong to no particular part of it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 @dataclass(frozen=True)
 class FieldError:
-    """What is wrong with one field; `field` is its dotted path in the request."""
+    """A problem with one field; `field` is its dotted path in the request."""
 
     field: str
     message: str
 
 
 class PortalError(Exception):
-    """Anything the portal answers with a problem document instead of a result."""
+    """An error that is answered with a problem document instead of a result."""
 
     status: ClassVar[int] = 500
     slug: ClassVar[str] = "internal"
@@ -28,7 +28,10 @@ class PortalError(Exception):
         headers: Mapping[str, str] | None = None,
         extension: Mapping[str, Any] | None = None,
     ) -> None:
-        """`extension`: members of the problem document beside the usual ones (RFC 9457, 3.2)."""
+        """Set the response's parts.
+
+        `extension`: further members of the problem document (RFC 9457, 3.2).
+        """
         self.detail = detail or self.title
         self.errors = tuple(errors)
         self.headers = dict(headers or {})
@@ -84,6 +87,16 @@ class InvalidInput(PortalError):
     title = "Something in the request isn't right"
 
 
+class TooManyRequests(PortalError):
+    status = 429
+    slug = "too-many-requests"
+    title = "Too many requests"
+
+
+class Unreadable(InvalidInput):
+    status = 400
+
+
 class Internal(PortalError):
     title = "Something went wrong on our side"
 
@@ -95,7 +108,9 @@ class Unavailable(PortalError):
 
 
 def invalid_input(errors: Sequence[FieldError]) -> InvalidInput:
-    """An InvalidInput whose detail says how many fields to look at."""
+    """Return an InvalidInput with the message of a single error, or else the number of invalid
+    fields.
+    """
     if len(errors) == 1:
         return InvalidInput(errors[0].message, errors=errors)
     return InvalidInput(f"{len(errors)} fields need another look.", errors=errors)

@@ -1,4 +1,4 @@
-"""Slurm, the launcher, the hub, and what runs by them."""
+"""Errors of Slurm, the launcher, the hub, and running sessions."""
 
 from portal.errors.base import InvalidInput, PortalError, Unavailable
 

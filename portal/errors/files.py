@@ -1,16 +1,16 @@
-"""What can be the matter with somebody's files, as problem documents.
+"""Errors about a user's files, as problem documents.
 
 PortalError
   FileDenied               403 file-denied
   FileNotThere             404 file-not-there
   Conflict
     FileExists             409 file-exists
-    FileChanged            409 file-changed, with its version now
+    FileChanged            409 file-changed, with its current version
     FileBusy               409 file-busy
-    FileLink               409 file-link: a link stands where something is to be changed
-    NoTrash                409 no-trash: it can only be deleted for good
+    FileLink               409 file-link: the path to be changed is a symbolic link
+    NoTrash                409 no-trash: it can only be deleted permanently
     OtherFilesystem        409 other-filesystem
-    WrongOffset            409 wrong-offset, with the one that is wanted
+    WrongOffset            409 wrong-offset, with the expected one
     ChecksumDiffers        409 checksum-differs
     FileFailed             409 file-failed
   NotAFile                 422 not-a-file
@@ -18,7 +18,7 @@ PortalError
   BadName                  422 bad-name
   TooManyStreams           429 too-many-streams
   Unavailable
-    FilesAway              503 files-away: the file system doesn't answer
+    FilesAway              503 files-away: the file system does not answer
   NoSpace                  507 no-space
     QuotaExceeded          507 quota-exceeded
 """

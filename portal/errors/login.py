@@ -1,4 +1,4 @@
-"""Who somebody is, and what they may: the refusals before anything else."""
+"""Errors of authentication and authorization."""
 
 from portal.errors.base import Forbidden, PortalError
 
@@ -26,14 +26,21 @@ class WrongCredentials(PortalError):
 
 
 class AccountLocked(WrongCredentials):
+    """A locked account.
+
+    `password_was_right`: the directory reveals this state only after the correct password.
+    """
+
     title = "This account is locked"
+    password_was_right = False
 
 
 class AccountDisabled(AccountLocked):
     title = "This account is switched off"
 
-    def __init__(self) -> None:
+    def __init__(self, *, password_was_right: bool = False) -> None:
         super().__init__("This account is switched off; ask your administrators.")
+        self.password_was_right = password_was_right
 
 
 class PasswordExpired(WrongCredentials):

@@ -1,4 +1,4 @@
-"""People, their homes and limits, and the directory that knows them."""
+"""Errors about users, their homes and limits, and the directory."""
 
 from portal.errors.base import Conflict, FieldError, Unavailable
 
@@ -14,7 +14,7 @@ class HomeProblem(Conflict):
 
 
 class LimitReached(Conflict):
-    """`what` is that of which somebody has as many as they may: sessions or jobs."""
+    """A limit on the number of something is reached. `what` names it: sessions or jobs."""
 
     slug = "limit-reached"
     title = "You have as many as you may"
@@ -33,12 +33,12 @@ class DirectoryChanged(Conflict):
     title = "Somebody else has changed this meanwhile"
 
 
-class ChangedMeanwhile(DirectoryChanged):
+class EditConflict(DirectoryChanged):
     slug = "changed-meanwhile"
 
 
 class DirectoryUnavailable(Unavailable):
-    """No server of the directory answered as it should; `cause` is for logs and `portal check`."""
+    """No directory server answered correctly; `cause` is for logs and `portal check`."""
 
     slug = "directory-unavailable"
     title = "The login service can't be reached"
@@ -53,7 +53,7 @@ class DirectoryUnavailable(Unavailable):
 
 
 class DirectoryUnfinished(Unavailable):
-    """The directory stopped answering in the middle of a change; `detail` says how far it got."""
+    """The directory stopped answering in the middle of a change; `detail` describes the state."""
 
     slug = "directory-unfinished"
     title = "The directory may have made only a part of this change"

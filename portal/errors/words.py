@@ -1,4 +1,4 @@
-"""pydantic's findings about a request, in plain words. Pure."""
+"""Conversion of pydantic's validation errors to messages for users. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,8 +7,8 @@ from portal.errors.base import FieldError
 
 MAX_FIELD_ERRORS = 50
 
-# Plain words for pydantic's error types; {…} comes from the error's context.
-_WORDS = {
+# Messages by pydantic's error type; {…} comes from the error's context.
+_MESSAGES = {
     "missing": "This is required.",
     "extra_forbidden": "There is no such field.",
     "int_parsing": "This must be a whole number.",
@@ -49,12 +49,13 @@ _WORDS = {
 
 
 def field_errors(found: Sequence[Mapping[str, Any]]) -> list[FieldError]:
-    """pydantic's findings in plain words: `("body", "resources", "gpus")` → `resources.gpus`.
+    """Convert pydantic's errors to field errors: `("body", "resources", "gpus")` →
+    `resources.gpus`.
 
-    What the caller sent is never repeated.
+    The submitted values are never repeated.
     """
     return [
-        FieldError(_field_name(item["loc"], item["type"]), _words(item))
+        FieldError(_field_name(item["loc"], item["type"]), _describe(item))
         for item in found[:MAX_FIELD_ERRORS]
     ]
 
@@ -66,12 +67,12 @@ def _field_name(loc: Sequence[Any], kind: str) -> str:
     return ".".join(str(part)[:100] for part in rest)
 
 
-def _words(item: Mapping[str, Any]) -> str:
+def _describe(item: Mapping[str, Any]) -> str:
     if item["type"] == "value_error":
         return str(item["msg"]).removeprefix("Value error, ")
     if item["type"] == "string_too_short" and item["ctx"]["min_length"] == 1:
-        return _WORDS["missing"]
-    words = _WORDS.get(item["type"])
+        return _MESSAGES["missing"]
+    words = _MESSAGES.get(item["type"])
     context = {
         key: f"{value:g}" if isinstance(value, float) else value
         for key, value in item.get("ctx", {}).items()

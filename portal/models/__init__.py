@@ -1,6 +1,7 @@
-"""The tables, typed. What a row means is decided in services/ and reconcile.py, never here.
+"""The typed database tables. What a row means is decided in services/ and background/, never here.
 
-Ids are UUIDs kept as text, times are aware UTC, and nothing here needs one database's own SQL.
+Ids are UUIDs stored as text, times are timezone-aware UTC, and nothing depends on the SQL of one
+database.
 """
 
 from portal.models.base import (

@@ -1,4 +1,4 @@
-"""What all tables share: their base class, ids, and the words their columns hold."""
+"""The base class of all tables, their ids, and the enumerations that columns hold."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -9,7 +9,7 @@ from sqlalchemy import JSON, Enum, MetaData
 from sqlalchemy.orm import DeclarativeBase
 
 from portal.db import UtcDateTime
-from spawner.model import Outcome
+from spawner.slurm.model import Outcome
 
 NAMES = {
     "ix": "ix_%(column_0_N_label)s",
@@ -22,7 +22,9 @@ GROUP_NAME_LENGTH = 200
 
 
 class Role(StrEnum):
-    """What someone may do: a viewer sees what an administrator sees, and changes nothing of it."""
+    """The permissions of an account: a viewer sees what an administrator sees, but cannot change
+    it.
+    """
 
     USER = "user"
     VIEWER = "viewer"
@@ -30,14 +32,14 @@ class Role(StrEnum):
 
 
 class JobsPolicy(StrEnum):
-    """What becomes of the batch jobs of someone who is disabled; sessions always end."""
+    """The fate of a disabled user's batch jobs. Sessions always end."""
 
     CANCEL = "cancel"
     LEAVE = "leave"
 
 
 class AccountState(StrEnum):
-    """What the directory should hold someone for, as long as it hasn't been told."""
+    """The state of an account that the portal still has to write to the directory."""
 
     DISABLED = "disabled"
     ENABLED = "enabled"
@@ -45,14 +47,14 @@ class AccountState(StrEnum):
 
 
 class HalfLoginStep(StrEnum):
-    """What a login waits for whose password was right."""
+    """The step that a login still needs after the correct password."""
 
     CODE = "code"
     PASSWORD = "password"  # noqa: S105
 
 
 class HomeTask(StrEnum):
-    """What the site's own command does with a home directory."""
+    """The tasks that the site's command performs on a home directory."""
 
     CREATE = "create"
     ARCHIVE = "archive"
@@ -67,7 +69,7 @@ class HomeState(StrEnum):
 
 
 class LimitScope(StrEnum):
-    """Whom a limit is for. MEMBER: each member of a group; GROUP: its members together."""
+    """The target of a limit. MEMBER: each member of a group; GROUP: the total of its members."""
 
     DEFAULT = "default"
     MEMBER = "member"
@@ -122,8 +124,10 @@ def new_id() -> str:
     return str(uuid4())
 
 
-def _enum(kind: type[StrEnum]) -> Enum:
-    """A StrEnum as plain text, so that a new member needs no migration."""
+def _enum_column(kind: type[StrEnum]) -> Enum:
+    """Return a column type that stores a StrEnum as plain text, so that a new member needs no
+    migration.
+    """
     return Enum(
         kind,
         native_enum=False,
@@ -135,22 +139,22 @@ def _enum(kind: type[StrEnum]) -> Enum:
 
 class Base(DeclarativeBase):
     metadata = MetaData(naming_convention=NAMES)
-    type_annotation_map = {  # noqa: RUF012 - SQLAlchemy's own way to say it
+    type_annotation_map = {  # noqa: RUF012 - SQLAlchemy declares it as a mutable class attribute
         datetime: UtcDateTime(),
         dict[str, Any]: JSON(none_as_null=True),
         list[Any]: JSON(none_as_null=True),
-        Role: _enum(Role),
-        JobsPolicy: _enum(JobsPolicy),
-        AccountState: _enum(AccountState),
-        HalfLoginStep: _enum(HalfLoginStep),
-        HomeTask: _enum(HomeTask),
-        HomeState: _enum(HomeState),
-        LimitScope: _enum(LimitScope),
-        AnnouncementLevel: _enum(AnnouncementLevel),
-        JobKind: _enum(JobKind),
-        JobState: _enum(JobState),
-        Wanted: _enum(Wanted),
-        TensorboardState: _enum(TensorboardState),
-        ImportState: _enum(ImportState),
-        Outcome: _enum(Outcome),
+        Role: _enum_column(Role),
+        JobsPolicy: _enum_column(JobsPolicy),
+        AccountState: _enum_column(AccountState),
+        HalfLoginStep: _enum_column(HalfLoginStep),
+        HomeTask: _enum_column(HomeTask),
+        HomeState: _enum_column(HomeState),
+        LimitScope: _enum_column(LimitScope),
+        AnnouncementLevel: _enum_column(AnnouncementLevel),
+        JobKind: _enum_column(JobKind),
+        JobState: _enum_column(JobState),
+        Wanted: _enum_column(Wanted),
+        TensorboardState: _enum_column(TensorboardState),
+        ImportState: _enum_column(ImportState),
+        Outcome: _enum_column(Outcome),
     }

@@ -1,4 +1,4 @@
-"""What benchmark jobs have measured."""
+"""The results of benchmark jobs."""
 
 from datetime import datetime
 from typing import Any
@@ -12,13 +12,13 @@ from portal.models.jobs import BatchJob
 
 
 class BenchmarkRun(Base):
-    """The figures that one finished job of a benchmark template left; none, if what it left could
-    not be understood.
+    """The figures that one finished job of a benchmark template produced; empty if its output could
+    not be parsed.
 
-    `figures` are the job's own words, held against the template: labels, measure, unit, better and
-    value each. What it ran on (`gpu_type`, `gpus` of all nodes together, `nodes`) is Slurm's word;
-    `gpu_type` is null where there was no GPU, or GPUs of several types. The owner stands in the
-    job's row and once more here, for what is counted by people.
+    `figures` come from the job's output, checked against the template: label, measure, unit, better
+    and value of each. The hardware (`gpu_type`, `gpus` over all nodes, `nodes`) comes from Slurm;
+    `gpu_type` is null without GPUs or with GPUs of several types. `user_id` repeats the owner of
+    the job's row, for counts per user.
     """
 
     __tablename__ = "benchmark_runs"

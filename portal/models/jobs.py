@@ -1,4 +1,6 @@
-"""What runs in Slurm: sessions, jobs, TensorBoards, and with whom the last are shared."""
+"""The tables of everything that runs in Slurm: sessions, jobs and TensorBoards, and the shares of
+TensorBoards.
+"""
 
 from datetime import datetime
 from typing import Any
@@ -17,15 +19,15 @@ from portal.models.base import (
     new_id,
 )
 from portal.models.people import User
-from spawner.model import Outcome
+from spawner.slurm.model import Outcome
 
 
 class Job(Base):
-    """Anything of ours in Slurm. `state` is what is, `wanted` what should be.
+    """A Slurm job of the portal. `state` is its actual state, `wanted` the desired one.
 
-    `secret_hash` is the SHA-256 of what the node program must show; `version` guards updates: a
-    writer who read an older row gets StaleDataError instead of overwriting. `changed_at` is when
-    the row was last written, by which the reconcile loop finds it.
+    `secret_hash` is the SHA-256 of the secret that the node program must present. `version` guards
+    updates: a writer that read an older row gets StaleDataError instead of overwriting.
+    `changed_at` is the time of the last write; the reconcile loop finds changed rows by it.
     """
 
     __tablename__ = "jobs"
@@ -86,11 +88,15 @@ class Job(Base):
 
 
 class Session(Job):
-    """One JupyterLab server: to Slurm a job, to JupyterHub a named server. `opens` is what its page
-    opens with, below `base_url`, where that isn't JupyterLab's own choice. `tls_name` is the name
-    in the certificate that its server shows; a server without one is spoken to in the clear.
+    """A JupyterLab server: a job in Slurm and a named server in JupyterHub.
 
-    `idempotency_key` and `body_hash` are as a BatchJob's, for which `owner_id` stands here, too.
+    `opens` is the path below `base_url` that its page opens with, null for JupyterLab's own choice.
+    `tls_name` is the name in the certificate that the server presents; a server without one is
+    reached over plain HTTP. `ready_at` is cleared when the hub releases the server,
+    `first_ready_at` never is.
+
+    `idempotency_key` and `body_hash` work as for a BatchJob; `owner_id` is repeated here because
+    their uniqueness is per owner.
     """
 
     __tablename__ = "sessions"
@@ -109,6 +115,7 @@ class Session(Job):
     target_port: Mapped[int | None]
     tls_name: Mapped[str | None] = mapped_column(String(100))
     called_home_at: Mapped[datetime | None]
+    first_ready_at: Mapped[datetime | None]
     server_env: Mapped[dict[str, Any] | None]
     server_args: Mapped[list[Any] | None]
     base_url: Mapped[str] = mapped_column(String(255), default="")
@@ -121,9 +128,12 @@ class Session(Job):
 
 
 class SessionUse(Base):
-    """What a session's node program has measured, as it told it last; its owner's word alone. In a
-    table of its own, for it comes often, and is no change of the session's. `idle_since` is there
-    once it has had nothing to do for so long that its owner is told."""
+    """The last measurements that a session's node program reported. They are the owner's claim:
+    nothing verifies them.
+
+    Kept in a separate table because reports are frequent and do not change the session.
+    `idle_since` is set once the session has been idle for so long that its owner is notified.
+    """
 
     __tablename__ = "session_uses"
 
@@ -136,11 +146,12 @@ class SessionUse(Base):
 
 
 class BatchJob(Job):
-    """A job that computes: from a template, from a free script, or `external`, submitted outside.
+    """A compute job: from a template, from a free script, or `external` (submitted outside the
+    portal).
 
-    `script`, `files` and `options` are what is submitted, so that a repeated try submits the same.
-    The key that a client gives against submitting twice is unique for its owner; `body_hash` tells
-    whether the same key came with another wish.
+    `script`, `files` and `options` are the submitted content, kept so that a retry submits the
+    same. The client's idempotency key is unique per owner; `body_hash` shows whether the same key
+    came with a different request.
     """
 
     __tablename__ = "batch_jobs"
@@ -176,7 +187,7 @@ class BatchJob(Job):
 
 
 class Share(Base):
-    """Who else may look at a job's TensorBoard, and at nothing else: a person, or a group."""
+    """A user or group with read access to a job's TensorBoard, and to nothing else."""
 
     __tablename__ = "shares"
     __table_args__ = (
@@ -193,7 +204,7 @@ class Share(Base):
 
 
 class TensorboardJob(Job):
-    """A TensorBoard's own Slurm job, in the service partition; it needs no columns of its own."""
+    """The Slurm job of a TensorBoard, in the service partition. It needs no columns of its own."""
 
     __mapper_args__ = {"polymorphic_identity": JobKind.TENSORBOARD}  # noqa: RUF012
 
@@ -201,8 +212,10 @@ class TensorboardJob(Job):
 class Tensorboard(Base):
     """The TensorBoard of one job or session; at most one each.
 
-    `secret` is kept as it is, for the portal must send it with every request; it changes, with
-    `run_id`, at each start. `tls_name` is as a session's.
+    `secret_hash` is the hash of the secret with which the run's program calls back, as for a Job.
+    `guard_key` is stored in the clear because the portal signs every request with it
+    (spawner/guard.py); it grants no access to the portal. Both change with `run_id`, at each start.
+    `tls_name` is as in Session.
     """
 
     __tablename__ = "tensorboards"
@@ -217,7 +230,8 @@ class Tensorboard(Base):
     host: Mapped[str | None] = mapped_column(String(255))
     port: Mapped[int | None]
     tls_name: Mapped[str | None] = mapped_column(String(100))
-    secret: Mapped[str] = mapped_column(String(100), default="")
+    secret_hash: Mapped[str] = mapped_column(String(64), default="")
+    guard_key: Mapped[str] = mapped_column(String(100), default="")
     run_id: Mapped[str] = mapped_column(String(36), default=new_id)
     slurm_job: Mapped[str | None] = mapped_column(ForeignKey("jobs.id", ondelete="SET NULL"))
     created_at: Mapped[datetime] = mapped_column(default=utcnow)
@@ -232,7 +246,9 @@ class Tensorboard(Base):
 
 
 class Setup(Base):
-    """An environment with resources that someone saved under a name, to start sessions from."""
+    """A saved setup: an environment with resources that a user saved under a name, to start
+    sessions from.
+    """
 
     __tablename__ = "setups"
     __table_args__ = (UniqueConstraint("user_id", "name"),)

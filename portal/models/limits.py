@@ -1,4 +1,4 @@
-"""What people may use, what of it Slurm has been told, and what they have used."""
+"""The tables of limits, of the Slurm associations that the portal manages, and of usage."""
 
 from datetime import date, datetime
 from typing import Any
@@ -11,12 +11,13 @@ from portal.models.base import GROUP_NAME_LENGTH, Base, LimitScope, new_id
 
 
 class Limit(Base):
-    """The limits of one person, one group, or everybody; a column that is null says nothing.
+    """The limits of one user, one group, or the default; a null column means unset.
 
-    `name` is a username, a group's name, or empty for the default. `gpus_by_type` maps a type to a
-    number; `partitions`, `accounts` and `qos` are lists of names. `held` is what a group's leader
-    who has written this was held to: what an administrator, or the leader of another group, had
-    set before, by the field's name; after an administrator, all of it.
+    `name` is a username, a group name, or empty for the default. `gpus_by_type` maps a GPU type to
+    a number; `partitions`, `accounts` and `qos` are lists of names. `held` applies to a row that a
+    group manager wrote: the values, by field name, that an administrator or the manager of another
+    group had set before and that the manager could not exceed. After an administrator's row, that
+    is every field.
     """
 
     __tablename__ = "limits"
@@ -44,13 +45,14 @@ class Limit(Base):
 
 
 class Association(Base):
-    """One association of Slurm's that the portal looks after. `username` is empty for an account's
-    own, `partition` for one that holds in every partition.
+    """A Slurm association that the portal manages. `username` is empty for an account's own
+    association, `partition` for one that applies to every partition.
 
-    `written` is what the portal has told Slurm, `found` what Slurm said when it was last looked at,
-    both as sacctmgr names it, and `association` ("present" or "absent") where the portal says
-    whether there is one. They differ since `drift_since`, when someone changed Slurm by hand.
-    `accepted` is what an administrator lets stand. `refused` is sacctmgr's own sentence.
+    `written` is what the portal applied to Slurm, `found` what Slurm reported when last read. Both
+    use sacctmgr's names, plus `association` ("present" or "absent") where the portal decides
+    whether the association exists. They have differed since `drift_since` because of a change
+    outside the portal. `accepted` holds the differences that an administrator accepted. `refused`
+    is sacctmgr's error message.
     """
 
     __tablename__ = "associations"
@@ -70,7 +72,10 @@ class Association(Base):
 
 
 class UsageDay(Base):
-    """What someone's jobs with one account used in one day of UTC. `jobs` are those that began."""
+    """The usage of a user's jobs under one account during one UTC day.
+
+    `jobs` counts the jobs that started.
+    """
 
     __tablename__ = "usage_days"
 
@@ -83,7 +88,7 @@ class UsageDay(Base):
 
 
 class UsageRead(Base):
-    """When a day was last read from Slurm's accounting."""
+    """The time at which a day was last read from Slurm's accounting."""
 
     __tablename__ = "usage_reads"
 

@@ -1,6 +1,6 @@
-"""People: who they are, how they are logged in, what they may.
+"""The tables of users: identity, roles and groups, logins, and home directories.
 
-`users` has a row for everyone who has logged in, or whom an administrator has made or named.
+`users` has a row for each user who logged in or was created or named by an administrator.
 """
 
 from datetime import datetime
@@ -24,19 +24,22 @@ from portal.models.base import (
 
 
 class User(Base):
-    """Someone who has logged in, or whom an administrator has made or named.
+    """A user who logged in, or was created or named by an administrator.
 
-    `uid` is what the directory said last. `role` is what counts: the higher of `directory_role`,
-    which the groups gave at the last look, and `granted_role`, which an administrator gave here.
+    `uid` is the last value read from the directory. `role` is the effective role: the higher of
+    `directory_role`, derived from the groups at the last refresh, and `granted_role`, granted by an
+    administrator here.
 
-    Of the disabled `closed_at` is when all that was open was seen to be closed; until then the
-    closing loop goes on. `directory_wants` is what the directory has yet to be told;
-    `missing_since` when it was first found not to know the person any more. `files_wanted` is what
-    is still to become of the home directory of someone being deleted, `closing_problem` what the
-    closing loop met last. Once all is over, the name of the deleted is free: `username` is then one
-    that nobody can have, `former_username` the one they had.
+    For a disabled user, `closed_at` is the time at which all their sessions and jobs were seen to
+    have ended; until then the deprovisioning loop retries. `directory_wants` is the account state
+    still to be written to the directory; `missing_since` is the time at which the user was first
+    not found in the directory. `files_wanted` is the pending task for the home directory of a user
+    being deleted, `closing_problem` the last problem that the deprovisioning loop met. When
+    deletion is complete the name is free again: `username` is then a placeholder that no account
+    can have, `former_username` the old name.
 
-    `preferences` has the shape of services/people/preferences.py; null where nothing was chosen.
+    `preferences` has the shape of services/identity/preferences.py; null if the user has chosen
+    nothing.
     """
 
     __tablename__ = "users"
@@ -70,7 +73,7 @@ class User(Base):
 
 
 class GroupMembership(Base):
-    """A group that the directory named for someone when it was last asked, at `users.groups_at`."""
+    """A group of a user according to the directory when it was last read, at `users.groups_at`."""
 
     __tablename__ = "group_memberships"
 
@@ -81,7 +84,7 @@ class GroupMembership(Base):
 
 
 class GroupLeader(Base):
-    """Someone who sees what a group's members use, and sets their limits."""
+    """A group manager: sees the usage of the group's members and sets their limits."""
 
     __tablename__ = "group_leaders"
 
@@ -94,8 +97,10 @@ class GroupLeader(Base):
 
 
 class HomeRun(Base):
-    """One run of the site's command for somebody's home directory. `output` is what it printed,
-    both streams, the end of it where it is long."""
+    """One run of the site's command for a user's home directory.
+
+    `output` is its stdout and stderr combined, only the end if it is long.
+    """
 
     __tablename__ = "home_runs"
 
@@ -117,7 +122,7 @@ class HomeRun(Base):
 class WebSession(Base):
     """One login of one browser. The cookie's token itself is never stored.
 
-    `second_factor_at` is null for a login that gave a password only.
+    `second_factor_at` is null for a login with a password only.
     """
 
     __tablename__ = "web_sessions"
@@ -137,8 +142,9 @@ class WebSession(Base):
 
 
 class ContentLogin(Base):
-    """A web session of its owner's on one content host: what the cookie there is kept as. It opens
-    nothing else, ends with its web session, and has no end of its own.
+    """A web session's login on one content host; `token_hash` is of the cookie there.
+
+    It grants nothing else, ends with its web session, and has no expiry of its own.
     """
 
     __tablename__ = "content_logins"
@@ -153,8 +159,11 @@ class ContentLogin(Base):
 
 
 class ContentCode(Base):
-    """A code, good once and for seconds, that becomes a `ContentLogin` in the one browser whose
-    content host has sent it here: `state_hash` is of what that browser keeps."""
+    """A single-use code, valid for seconds, that becomes a `ContentLogin` in the browser whose
+    content host redirected here.
+
+    `state_hash` is of the state that this browser keeps.
+    """
 
     __tablename__ = "content_codes"
 
@@ -169,10 +178,10 @@ class ContentCode(Base):
 
 
 class HalfLogin(Base):
-    """A login whose password was right, and which `awaits` something still: a code, or another
-    password in place of one that was good for one change only.
+    """A login with a correct password that still `awaits` a second-factor code, or a new password
+    in place of a one-time one.
 
-    A table of its own, so that nothing which looks for a web session can take it for one.
+    A separate table, so that no query for web sessions can mistake one for a full login.
     """
 
     __tablename__ = "half_logins"
@@ -188,7 +197,9 @@ class HalfLogin(Base):
 
 
 class AccessToken(Base):
-    """What a program of someone's shows instead of a cookie; the token itself is never stored."""
+    """An access token that a user's program presents instead of a cookie; the token itself is never
+    stored.
+    """
 
     __tablename__ = "access_tokens"
     __table_args__ = (UniqueConstraint("user_id", "name"),)
@@ -206,9 +217,9 @@ class AccessToken(Base):
 
 
 class SecondFactor(Base):
-    """Someone's authenticator app. `secret` is encrypted; it counts once `confirmed_at` is set.
+    """A user's authenticator app. `secret` is encrypted; it counts once `confirmed_at` is set.
 
-    `last_step` is the time step of the newest code that was accepted: no code counts twice.
+    `last_step` is the time step of the newest accepted code: no code is accepted twice.
     """
 
     __tablename__ = "second_factors"
@@ -223,7 +234,9 @@ class SecondFactor(Base):
 
 
 class RecoveryCode(Base):
-    """One of the codes that replace the authenticator app, each once; the row goes with its use."""
+    """A single-use code that replaces the authenticator app; the row is deleted when the code is
+    used.
+    """
 
     __tablename__ = "recovery_codes"
 
@@ -232,9 +245,10 @@ class RecoveryCode(Base):
 
 
 class LoginFailure(Base):
-    """One failed login; counted by username and by address, and dropped once out of the window.
+    """A failed login, counted by username and by address, and deleted once it leaves the window.
 
-    `kind` tells passwords from second factors, whose failures a right password must not forgive.
+    `kind` separates passwords from second factors, whose failures a correct password must not
+    clear. `browser` is empty for an unrecognized browser; see services/auth/attempts.py.
     """
 
     __tablename__ = "login_failures"
@@ -247,4 +261,5 @@ class LoginFailure(Base):
     username: Mapped[str] = mapped_column(String(256))
     ip: Mapped[str] = mapped_column(String(45))
     kind: Mapped[str] = mapped_column(String(16), default="password")
+    browser: Mapped[str] = mapped_column(String(80), default="")
     at: Mapped[datetime] = mapped_column(default=utcnow, index=True)

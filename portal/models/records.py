@@ -1,4 +1,6 @@
-"""What is written down beside people and jobs: the audit, imports of images, e-mails, marks."""
+"""The tables beside users and jobs: audit log, image imports, announcements, e-mails and progress
+marks.
+"""
 
 from datetime import datetime
 from typing import Any
@@ -11,7 +13,7 @@ from portal.models.base import AnnouncementLevel, Base, ImportState, Wanted, new
 
 
 class Mark(Base):
-    """How far something that goes on has come: until when accounting has been read."""
+    """The progress of a continuing task, such as the time until which accounting was read."""
 
     __tablename__ = "marks"
 
@@ -20,12 +22,12 @@ class Mark(Base):
 
 
 class ImageImport(Base):
-    """One import of an image from a registry into a file. `state` is what is, `wanted` what should
-    be.
+    """An import of a container image from a registry into a file. `state` is its actual state,
+    `wanted` the desired one.
 
-    `reference` holds no credentials: one with any is refused before it gets here. `percent` is of
-    the phase, `bytes_done` what has been fetched, of `bytes_total` once that is known; `size_bytes`
-    and `sha256` are the file's.
+    `reference` holds no credentials: a reference with credentials is rejected before it gets here.
+    `percent` is of the phase; `bytes_done` is the number of bytes fetched, of `bytes_total` once
+    that is known; `size_bytes` and `sha256` describe the finished file.
     """
 
     __tablename__ = "image_imports"
@@ -62,12 +64,12 @@ class ImageImport(Base):
 
 
 class AuditEvent(Base):
-    """Who did what to what. Rows are only ever added: the database refuses to change one, and to
-    delete any but those that retention (services/audit/audit_keeping.py) lets go.
+    """An audit event: who did what to which target. Rows are append-only: the database rejects
+    updates, and deletes other than those by retention (services/audit/retention.py).
 
-    `actor_id` is the user's, and stays when the user has gone: no foreign key. `token` is the
-    name of the access token that the act came with, `request_id` what the answer's header and the
-    log call the request; both are empty where there is none.
+    `actor_id` is the user's id, without a foreign key so that it outlives the user. `token` is the
+    name of the access token that was used, `request_id` the id in the response header and in the
+    log; both are empty where there is none.
     """
 
     __tablename__ = "audit_events"
@@ -86,8 +88,11 @@ class AuditEvent(Base):
 
 
 class Refusals(Base):
-    """Refused logins of one name from one address since `since`: how many got an event of their
-    own, and how many more there were, which become one event together. Then the row goes."""
+    """Refused logins of one name from one address since `since`.
+
+    `own_events` counts the refusals that got an audit event each, `times` the further ones, which
+    are merged into one event. Then the row is deleted.
+    """
 
     __tablename__ = "refusals"
 
@@ -101,8 +106,10 @@ class Refusals(Base):
 
 
 class Announcement(Base):
-    """A sentence from the administrators to everyone, shown from `starts_at` until `ends_at`.
-    `public`: also to those who haven't logged in."""
+    """An announcement from the administrators to all users, shown from `starts_at` until `ends_at`.
+
+    If `public`, it is also shown before login.
+    """
 
     __tablename__ = "announcements"
 
@@ -123,9 +130,12 @@ class Announcement(Base):
 
 
 class Mail(Base):
-    """An e-mail that tells someone what became of their session or job, `subject_id`: one for each
-    event of it. Sent once `sent_at` is set, given up where both it and `next_try_at` are null;
-    `problem` is what the last try met."""
+    """An e-mail that notifies a user of an event of their session or job (`subject_id`); at most
+    one per event.
+
+    Sent once `sent_at` is set, given up where both it and `next_try_at` are null; `problem` is the
+    last error.
+    """
 
     __tablename__ = "mails"
     __table_args__ = (UniqueConstraint("subject_id", "event"),)

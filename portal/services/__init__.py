@@ -1,1 +1,1 @@
-"""What a route means. Only this package and the reconcile loop write the database."""
+"""Business logic behind the routes. Only it and the reconcile loop write to the database."""

@@ -1,23 +1,25 @@
-"""Cursors of lists that go back in time: when the last row of a page was made, and its id, for two
-rows may have been made at the same time. Pure."""
+"""Cursors of lists in reverse chronological order. Pure.
+
+A cursor is the creation time of a page's last row and its ID, because two rows may have been
+created at the same time.
+"""
 
 from datetime import datetime
 
 from portal.errors import FieldError, invalid_input
+from portal.services.times import checked_time
 
 
 def cursor(created_at: datetime, row_id: str) -> str:
-    """What asks for the rows after this one."""
+    """Return the cursor for the rows after this one."""
     return f"{created_at.isoformat()}~{row_id}"
 
 
 def read_cursor(text: str) -> tuple[datetime, str]:
-    """The time and id that `cursor` was given. Raises InvalidInput."""
-    at, _, row_id = text.partition("~")
+    """Parse the time and ID that were passed to `cursor`. Raises InvalidInput."""
+    timestamp, _, row_id = text.partition("~")
     try:
-        found = datetime.fromisoformat(at)
-    except ValueError:
-        found = None
-    if found is None or found.tzinfo is None:
-        raise invalid_input([FieldError("cursor", "This is not the cursor of a page.")])
-    return found, row_id
+        return checked_time(datetime.fromisoformat(timestamp)), row_id
+    except ValueError as error:
+        bad = FieldError("cursor", "This is not the cursor of a page.")
+        raise invalid_input([bad]) from error

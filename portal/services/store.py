@@ -1,7 +1,7 @@
-"""Guarded updates: read a row, change it, write it unless someone else was quicker.
+"""Guarded updates: read a row, change it, write it unless another transaction was faster.
 
-A change is a plain function of the row. It may run more than once, so it must touch nothing else
-but the session it is given.
+A change is a plain function of the row. It may run more than once, so it must have no side effects
+outside the given session.
 """
 
 from collections.abc import Callable
@@ -24,10 +24,10 @@ async def change(
     apply: Callable[[Row], object],
     also: Callable[[AsyncSession, Row], object] | None = None,
 ) -> Row | None:
-    """Apply a change to a row and commit. None if there is no such row. `also` adds what belongs to
-    the change, such as its event in the audit, to the same transaction.
+    """Apply a change to a row and commit. Return None if there is no such row. `also` adds what
+    belongs to the change, such as its audit event, to the same transaction.
 
-    Raises StaleDataError when others kept getting in between.
+    Raises StaleDataError if other transactions keep changing the row.
     """
     for attempt in range(1, ATTEMPTS + 1):
         async with db.session() as session:

@@ -1,1 +1,1 @@
-"""Who did what: written, searched, exported, kept."""
+"""The audit trail: recording, search, export and retention."""

@@ -1,7 +1,6 @@
-"""The record of who did what. One function, one list of things that are worth recording.
+"""The audit log: the actions that are recorded, and the function that records them.
 
-Looking it up is services/audit/audit_search.py, letting go of what is old
-services/audit/audit_keeping.py.
+Search is in services/audit/search.py, retention in services/audit/retention.py.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,17 +22,21 @@ MAX_DETAIL_DEPTH = 4
 _SECRETS = {"password", "new_password", "current_password", "code", "secret", "token", "cookie"}
 
 _token: ContextVar[str] = ContextVar("audit_token", default="")
-"""The name of the access token that this request came with; each request is a task of its own."""
+"""The access token's name that this request was authenticated with, if any.
+
+Each request runs in a task of its own.
+"""
 _request: ContextVar[str] = ContextVar("audit_request", default="")
-"""What the answer's header and the log call this request."""
+"""The request id, as in the response header and the log."""
 
 
 class Action(StrEnum):
-    """Every act that leaves a trace; a name, once used, keeps its meaning."""
+    """Recorded actions. A value, once used, keeps its meaning: it is stored in the database."""
 
     LOGIN = "login"
     LOGIN_FAILED = "login.failed"
     LOGOUT = "logout"
+    LOGIN_ENDED = "login.ended"
     PASSWORD_CONFIRMED = "password.confirmed"  # noqa: S105
     PASSWORD_REFUSED = "password.refused"  # noqa: S105
     PASSWORD_CHANGED = "password.changed"  # noqa: S105
@@ -100,7 +103,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class By:
-    """Who does something: a user, or at the command line `cli:` and a UNIX account."""
+    """The actor of a change: a user, or `cli:` and the Unix account for the command line."""
 
     actor: User | str
     ip: str = ""
@@ -111,7 +114,7 @@ class By:
 
 
 def changed(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """What an event says of a change: `{"email": {"old": …, "new": …}}` for what differs."""
+    """Return the changed fields as an event's detail: `{"email": {"old": …, "new": …}}`."""
     return {
         field: {"old": before.get(field), "new": new}
         for field, new in after.items()
@@ -120,12 +123,12 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
 
 
 def came_with_token(name: str) -> None:
-    """From now on this request's events say which of the actor's tokens it was."""
+    """Attach the name of the access token to all further events of this request."""
     _token.set(name)
 
 
 def is_request(request_id: str) -> None:
-    """From now on this task's events belong to this request."""
+    """Attach the request id to all further events of this task."""
     _request.set(request_id)
 
 
@@ -138,9 +141,9 @@ def record(
     detail: Mapping[str, Any] | None = None,
     ip: str = "",
 ) -> None:
-    """Add the event to the caller's transaction, so that act and record stand or fall together.
+    """Add an event to the caller's transaction, so that action and event commit together.
 
-    `detail` is JSON; what of it is long is cut, and what is named a secret isn't kept.
+    `detail` is JSON. Long values are truncated, and secrets (by field name) are masked.
     """
     name = _clean(actor.username if isinstance(actor, User) else actor)[:100]
     about = _clean(target)[:200]
@@ -150,7 +153,7 @@ def record(
             actor=name,
             action=action.value,
             target=about,
-            detail=_bounded(detail or {}),
+            detail=_truncate(detail or {}),
             ip=ip[:45],
             token=_token.get()[:100],
             request_id=_request.get()[:32],
@@ -159,18 +162,20 @@ def record(
     log.info("audit", action=action.value, actor=name, target=about, ip=ip[:45])
 
 
-def of_job(action: Action, job: Job, by: User, ip: str) -> Callable[[AsyncSession, object], None]:
-    """What `change` is to write down beside a change that concerns a job or a session."""
+def job_event(
+    action: Action, job: Job, by: User, ip: str
+) -> Callable[[AsyncSession, object], None]:
+    """Return a callback that records a change to a job or session in the change's transaction."""
     target = f"{job.user.username}/{job.name}"
     return lambda db, _row: record(db, action, actor=by, target=target, ip=ip)
 
 
 def _clean(text: str) -> str:
-    """Text without what can't be shown: names come from anyone who tries to log in."""
+    """Replace unprintable characters: failed logins record the name that was typed."""
     return "".join(char if char.isprintable() else "\ufffd" for char in text[:200])
 
 
-def _bounded(value: Any, depth: int = MAX_DETAIL_DEPTH) -> Any:
+def _truncate(value: Any, depth: int = MAX_DETAIL_DEPTH) -> Any:
     if isinstance(value, str):
         return value[:MAX_DETAIL_CHARS].replace("\0", "\ufffd")
     if value is None or isinstance(value, bool | int | float):
@@ -180,7 +185,7 @@ def _bounded(value: Any, depth: int = MAX_DETAIL_DEPTH) -> Any:
     if isinstance(value, Mapping):
         entries = list(value.items())[:MAX_DETAIL_ENTRIES]
         return {
-            str(key)[:100]: "…" if key in _SECRETS else _bounded(inner, depth - 1)
+            str(key)[:100]: "…" if key in _SECRETS else _truncate(inner, depth - 1)
             for key, inner in entries
         }
-    return [_bounded(inner, depth - 1) for inner in list(value)[:MAX_DETAIL_ENTRIES]]
+    return [_truncate(inner, depth - 1) for inner in list(value)[:MAX_DETAIL_ENTRIES]]

@@ -1,1 +1,1 @@
-"""Environments and templates of the site, and the images that they run from."""
+"""Environments and templates of the site, and the container images that they run from."""

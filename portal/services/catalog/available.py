@@ -1,19 +1,45 @@
-"""Whether an environment can be used here now: is there what it runs from, and the GPU it needs?"""
+"""Availability of environments: the image or software that they run from, and the GPU that they
+need.
+"""
 
-from portal.parts import Parts
-from portal.services.slurm.feasible import no_gpu_anywhere
-from spawner import catalog
-from spawner.catalog import Environment
+from portal.context import AppContext
+from portal.errors import FieldError, invalid_input
+from portal.services.catalog.feasible import no_gpu_anywhere
+from spawner.catalog import environment as catalog
+from spawner.catalog.environment import Environment
 
 NO_GPU = "No node of this cluster has a GPU, and this environment needs one."
 
 
-def availability(parts: Parts, environment: Environment) -> tuple[bool, str | None]:
-    """Whether a session or job in it can start here; if not, why, in sentences for its user.
+def availability(parts: AppContext, environment: Environment) -> tuple[bool, str | None]:
+    """Return whether a session or job in this environment can start here, and the reason for its
+    user if not.
 
-    The GPU comes first: where there is none, an administrator need not import the image. The
-    nodes' drivers aren't known, so `cuda` and `min_driver` make no difference.
+    The GPU is checked first: without one, an administrator need not import the image. The nodes'
+    driver versions are unknown, so `cuda` and `min_driver` are not considered.
     """
     if environment.gpu == "required" and no_gpu_anywhere(parts.watcher.cluster):
         return False, NO_GPU
     return catalog.availability(environment)
+
+
+def usable_environment(parts: AppContext, name: str) -> Environment:
+    """Return the environment of this name. Raises InvalidInput if it is unknown or not available
+    here.
+    """
+    found = parts.catalog.environments.get(name)
+    if found is None:
+        names = ", ".join(sorted(parts.catalog.environments))
+        raise invalid_input(
+            [
+                FieldError(
+                    "environment", f"There is no environment of this name. There are: {names}."
+                )
+            ]
+        )
+    available, reason = availability(parts, found)
+    if not available:
+        raise invalid_input(
+            [FieldError("environment", reason or "This environment can't be used here.")]
+        )
+    return found

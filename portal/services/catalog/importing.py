@@ -1,8 +1,8 @@
-"""The loop that fetches images: what imports.py was asked for becomes a file, or a reason.
+"""Background loop that imports the images requested through imports.py.
 
-A lock in the state folder lasts until the last process of a pull is gone, so after the portal was
-killed the loop begins when nothing of its old life is left. It then removes what is half made and
-starts again what was under way.
+A lock in the state folder is held until the last process of a pull has exited, so after the portal
+was killed the loop starts only when nothing is left of the earlier process. It then removes
+incomplete files and restarts the imports that were in progress.
 """
 
 import asyncio
@@ -16,14 +16,14 @@ from pathlib import Path
 import structlog
 from sqlalchemy import select
 
+from portal.background.notifier import IMPORTS
+from portal.context import AppContext
 from portal.db import utcnow
 from portal.models import ImageImport, ImportState, Wanted
-from portal.parts import Parts
 from portal.services.catalog import imports
-from portal.services.changes import IMPORTS
 from portal.services.store import change
-from spawner.pull import Order, Progress, Pulled, PullFailed, Tell, pull
-from spawner.references import parse_reference
+from spawner.containers.pull import Progress, Pulled, PullFailed, PullRequest, ReportProgress, pull
+from spawner.containers.references import parse_reference
 from spawner.tasks import end_all
 
 log = structlog.get_logger(__name__)
@@ -38,9 +38,9 @@ Apply = Callable[[ImageImport], None]
 
 
 class Importer:
-    """The loop, for the application's lifespan: `run` until cancelled."""
+    """The loop for the application's lifespan: `run` until cancelled."""
 
-    def __init__(self, parts: Parts, folder: Path) -> None:
+    def __init__(self, parts: AppContext, folder: Path) -> None:
         self.parts = parts
         self.folder = folder
         self.work = parts.settings.state_dir / "imports"
@@ -48,73 +48,80 @@ class Importer:
         self._stops: dict[str, asyncio.Event] = {}
 
     async def run(self) -> None:
-        """Begin what waits, end what isn't wanted, whenever something was asked for."""
+        """Start queued imports and stop cancelled ones whenever there is a request."""
         self.work.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _open(self.work / "lock") as lock:
-            await _locked(lock)
-            await asyncio.to_thread(self._clean)
+        with _open_lock(self.work / "lock") as lock:
+            await _wait_for_lock(lock)
+            await asyncio.to_thread(self._remove_incomplete)
             async with self.parts.changes.listen(IMPORTS) as listener:
                 try:
                     while True:
-                        await self._round(lock)
+                        await self._run_round(lock)
                         await listener.wait(ROUND_S)
                 finally:
-                    await self._end()
+                    await self._end_imports()
 
-    async def _end(self) -> None:
-        """The portal is ending: what is under way begins again with its next life."""
+    async def _end_imports(self) -> None:
+        """End the imports in progress when the portal shuts down; they are restarted by its next
+        process.
+        """
         await end_all(self._tasks.values())
 
-    def _clean(self) -> None:
-        """Nothing runs: whatever is half made was left by a portal that was killed."""
+    def _remove_incomplete(self) -> None:
+        """Remove incomplete files. No import is running: they were left by a portal that was
+        killed.
+        """
         for path in self.work.iterdir():
             if path.is_dir():
-                _remove(path)
+                _remove_path(path)
         if self.folder.is_dir():
             for path in self.folder.glob(f"{HALF_MADE}*"):
-                _remove(path)
+                _remove_path(path)
 
-    async def _again(self, row: ImageImport) -> None:
-        """A row says that it runs, and nothing does: an earlier life of the portal began it, or its
-        end could not be written."""
-        if await asyncio.to_thread(_is_there, self.folder / row.file, row):
-            found: Apply = _done
+    async def _recover(self, row: ImageImport) -> None:
+        """Recover a row that is marked as running although no import runs: an earlier process began
+        it, or its end could not be written.
+        """
+        if await asyncio.to_thread(_is_in_place, self.folder / row.file, row):
+            update: Apply = _set_done
         elif row.wanted is Wanted.STOP:
-            found = _failed(STOPPED, cancelled=True)
+            update = _set_failed(STOPPED, cancelled=True)
         else:
-            found = _queued
+            update = _set_queued
 
-        def apply(now: ImageImport) -> None:
-            if now.state is ImportState.RUNNING:  # else its end was written a moment ago
-                found(now)
+        def apply(current: ImageImport) -> None:
+            if current.state is ImportState.RUNNING:  # else its end was written just now
+                update(current)
 
-        await self._settle(row.id, apply)
+        await self._update_row(row.id, apply)
 
-    async def _rows(self, state: ImportState) -> list[ImageImport]:
+    async def _load_rows(self, state: ImportState) -> list[ImageImport]:
         query = select(ImageImport).where(ImageImport.state == state)
         async with self.parts.db.session() as db:
             return list((await db.scalars(query.order_by(ImageImport.created_at))).all())
 
-    async def _round(self, lock: int) -> None:
-        for row in await self._rows(ImportState.RUNNING):
+    async def _run_round(self, lock: int) -> None:
+        for row in await self._load_rows(ImportState.RUNNING):
             if row.id not in self._tasks:
-                await self._again(row)
+                await self._recover(row)
             elif row.wanted is Wanted.STOP:
                 self._stops[row.id].set()
-        for row in await self._rows(ImportState.QUEUED):
+        for row in await self._load_rows(ImportState.QUEUED):
             if len(self._tasks) >= AT_ONCE:
                 break
             if row.id not in self._tasks:
-                self._begin(row, lock)
+                self._start_import(row, lock)
 
-    def _begin(self, row: ImageImport, lock: int) -> None:
+    def _start_import(self, row: ImageImport, lock: int) -> None:
         stop = self._stops[row.id] = asyncio.Event()
-        task = asyncio.create_task(self._import(row, stop, lock), name=f"import {row.id}")
+        task = asyncio.create_task(self._run_import(row, stop, lock), name=f"import {row.id}")
         self._tasks[row.id] = task
-        task.add_done_callback(lambda done: self._forget(row.id, done))
+        task.add_done_callback(lambda done: self._on_done(row.id, done))
 
-    def _forget(self, import_id: str, task: asyncio.Task[None]) -> None:
-        """What could not even be written down is looked at again, though not at once."""
+    def _on_done(self, import_id: str, task: asyncio.Task[None]) -> None:
+        """Remove an import that has ended. If its state could not be written, it is recovered in a
+        later round, but not immediately.
+        """
         self._tasks.pop(import_id, None)
         self._stops.pop(import_id, None)
         if not task.cancelled() and (error := task.exception()) is not None:
@@ -122,46 +129,49 @@ class Importer:
         else:
             self.parts.changes.notify(IMPORTS)
 
-    async def _import(self, row: ImageImport, stop: asyncio.Event, lock: int) -> None:
-        """One import from beginning to end; the row says how it went."""
-        started = await self._settle(row.id, _running)
+    async def _run_import(self, row: ImageImport, stop: asyncio.Event, lock: int) -> None:
+        """Run one import from beginning to end, and write the result to its row."""
+        started = await self._update_row(row.id, _set_running)
         if started is None or started.state is not ImportState.RUNNING:
-            return  # cancelled a moment ago
+            return  # cancelled just now
         half = self.folder / f"{HALF_MADE}{row.id}.sif"
         work = self.work / row.id
         try:
-            outcome = await self._outcome(started, half, work, stop, lock)
+            outcome = await self._fetch_image(started, half, work, stop, lock)
         finally:
-            await asyncio.to_thread(_remove, half)
-            await asyncio.to_thread(_remove, work)
-        await self._settle(row.id, outcome)
+            await asyncio.to_thread(_remove_path, half)
+            await asyncio.to_thread(_remove_path, work)
+        await self._update_row(row.id, outcome)
 
-    async def _outcome(
+    async def _fetch_image(
         self, row: ImageImport, half: Path, work: Path, stop: asyncio.Event, lock: int
     ) -> Apply:
-        """Fetch the image and put it in its place; what the row then becomes."""
+        """Fetch the image and move it into place; return the update for the row."""
         try:
             await asyncio.to_thread(work.mkdir, mode=0o700)
             made = await pull(
-                self._order(row, half, work), self._tell(row.id), stop=stop, lock=lock
+                self._to_order(row, half, work),
+                self._make_progress_writer(row.id),
+                stop=stop,
+                lock=lock,
             )
-            await self._settle(row.id, _made(made))
+            await self._update_row(row.id, _set_pulled(made))
             await asyncio.to_thread(_publish, half, self.folder / row.file, row.replace, stop)
             await self.parts.catalog.refresh()
         except PullFailed as error:
-            return _failed(str(error), cancelled=stop.is_set())
+            return _set_failed(str(error), cancelled=stop.is_set())
         except (OSError, ValueError) as error:
-            return _failed(f"It could not be done: {error}.")
+            return _set_failed(f"It could not be done: {error}.")
         except Exception:
             log.exception("an import failed", file=row.file)
-            return _failed(FAULT)
-        return _done
+            return _set_failed(FAULT)
+        return _set_done
 
-    def _order(self, row: ImageImport, half: Path, work: Path) -> Order:
-        """Raises ValueError for a credentials file that can't be used."""
+    def _to_order(self, row: ImageImport, half: Path, work: Path) -> PullRequest:
+        """Return the parameters of the pull. Raises ValueError for an unusable credentials file."""
         settings = self.parts.settings
         reference = parse_reference(row.reference)
-        return Order(
+        return PullRequest(
             reference=reference,
             target=half,
             work=work,
@@ -172,39 +182,39 @@ class Importer:
             timeout_s=settings.image_import_hours * 3600,
         )
 
-    def _tell(self, import_id: str) -> Tell:
-        """What writes a pull's progress into its row, when it is news."""
+    def _make_progress_writer(self, import_id: str) -> ReportProgress:
+        """Return a callback that writes a pull's progress to its row when it has changed."""
         last = Progress()
 
-        async def tell(progress: Progress) -> None:
+        async def save(progress: Progress) -> None:
             nonlocal last
             if progress == last:
                 return
             last = progress
-            await self._settle(import_id, lambda row: _progress(row, progress))
+            await self._update_row(import_id, lambda row: _set_progress(row, progress))
 
-        return tell
+        return save
 
-    async def _settle(self, import_id: str, apply: Apply) -> ImageImport | None:
+    async def _update_row(self, import_id: str, apply: Apply) -> ImageImport | None:
         return await change(self.parts.db, ImageImport, import_id, apply)
 
 
-# --- what a row becomes ---------------------------------------------------------------------------
+# --- updates of rows ------------------------------------------------------------------------------
 
 
-def _running(row: ImageImport) -> None:
+def _set_running(row: ImageImport) -> None:
     if row.state is ImportState.QUEUED:
         row.state, row.started_at = ImportState.RUNNING, utcnow()
 
 
-def _queued(row: ImageImport) -> None:
+def _set_queued(row: ImageImport) -> None:
     row.state, row.started_at = ImportState.QUEUED, None
     row.size_bytes = row.sha256 = None
     _clear_progress(row)
 
 
-def _made(made: Pulled) -> Apply:
-    """The file is whole, and not yet in its place."""
+def _set_pulled(made: Pulled) -> Apply:
+    """Return the update for a file that is complete, but not in place yet."""
 
     def apply(row: ImageImport) -> None:
         row.size_bytes, row.sha256 = made.size_bytes, made.sha256
@@ -212,12 +222,12 @@ def _made(made: Pulled) -> Apply:
     return apply
 
 
-def _done(row: ImageImport) -> None:
+def _set_done(row: ImageImport) -> None:
     row.state, row.ended_at = ImportState.DONE, utcnow()
     _clear_progress(row)
 
 
-def _failed(reason: str, *, cancelled: bool = False) -> Apply:
+def _set_failed(reason: str, *, cancelled: bool = False) -> Apply:
     def apply(row: ImageImport) -> None:
         row.state = ImportState.CANCELLED if cancelled else ImportState.FAILED
         row.reason, row.ended_at = None if cancelled else reason, utcnow()
@@ -227,7 +237,7 @@ def _failed(reason: str, *, cancelled: bool = False) -> Apply:
     return apply
 
 
-def _progress(row: ImageImport, progress: Progress) -> None:
+def _set_progress(row: ImageImport, progress: Progress) -> None:
     row.phase, row.percent = progress.phase.value, progress.percent
     row.bytes_done, row.bytes_total = progress.bytes_done, progress.bytes_total
 
@@ -240,7 +250,7 @@ def _clear_progress(row: ImageImport) -> None:
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[int]:
+def _open_lock(path: Path) -> Iterator[int]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         yield descriptor
@@ -248,8 +258,8 @@ def _open(path: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-async def _locked(descriptor: int) -> None:
-    """Wait until no process of an earlier life has the lock."""
+async def _wait_for_lock(descriptor: int) -> None:
+    """Wait until no process of an earlier portal holds the lock."""
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -259,8 +269,8 @@ async def _locked(descriptor: int) -> None:
             return
 
 
-def _is_there(path: Path, row: ImageImport) -> bool:
-    """Whether the portal was killed after the file was put in its place."""
+def _is_in_place(path: Path, row: ImageImport) -> bool:
+    """Return whether the file was moved into place before the portal was killed."""
     with suppress(OSError):
         status = path.stat()
         later = row.started_at is not None and status.st_mtime >= row.started_at.timestamp()
@@ -269,8 +279,9 @@ def _is_there(path: Path, row: ImageImport) -> bool:
 
 
 def _publish(half: Path, file: Path, replace: bool, stop: asyncio.Event) -> None:
-    """Put a whole file in its place, in one step. Raises PullFailed for a name taken meanwhile, and
-    for an import that nobody wants any more."""
+    """Move a complete file into place atomically. Raises PullFailed if the name was taken
+    concurrently, or if the import was cancelled.
+    """
     if stop.is_set():
         raise PullFailed(STOPPED)
     if not replace and file.exists():
@@ -283,9 +294,10 @@ def _publish(half: Path, file: Path, replace: bool, stop: asyncio.Event) -> None
         os.close(folder)
 
 
-def _remove(path: Path) -> None:
-    """A file or folder, if it is there. That it can't be removed is no reason to forget how an
-    import went, nor to begin no other."""
+def _remove_path(path: Path) -> None:
+    """Remove a file or folder if it exists. A failure is only logged: it must not prevent saving an
+    import's result or starting others.
+    """
     try:
         if path.is_dir():
             _remove_folder(path)
@@ -296,7 +308,7 @@ def _remove(path: Path) -> None:
 
 
 def _remove_folder(folder: Path) -> None:
-    """Images hold folders that even their owner may not write."""
+    """Remove a folder; images contain folders that even their owner may not write to."""
     for where, folders, _ in os.walk(folder):
         for name in folders:
             path = Path(where) / name

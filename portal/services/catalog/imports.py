@@ -1,7 +1,8 @@
-"""Images that administrators import from registries into files: ask, look, cancel, delete.
+"""Imports of container images from registries into files by administrators: request, list, cancel,
+delete.
 
-What is asked for here, services/catalog/importing.py does. Nothing else ever fetches an image:
-sessions and jobs find theirs in a file.
+services/catalog/importing.py carries out the requests. Images are never fetched in any other way:
+sessions and jobs use existing files.
 """
 
 import asyncio
@@ -16,15 +17,15 @@ from sqlalchemy import and_, func, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from portal.background.notifier import IMPORTS
+from portal.context import AppContext
 from portal.db import utcnow
 from portal.errors import Conflict, FieldError, NotFound, invalid_input
 from portal.models import ImageImport, ImportState, Job, JobKind, JobState, User, Wanted
-from portal.parts import Parts
 from portal.services.audit import audit
-from portal.services.changes import IMPORTS
 from portal.services.store import change
-from spawner.references import Reference, ReferenceProblem, check_file, parse_reference
-from spawner.runtimes import Container
+from spawner.containers.references import Reference, ReferenceProblem, check_file, parse_reference
+from spawner.containers.runtimes import Container
 
 PAGE = 50
 LIVE = (ImportState.QUEUED, ImportState.RUNNING)
@@ -49,7 +50,7 @@ KINDS = {JobKind.SESSION: "session", JobKind.JOB: "job"}
 
 @dataclass(frozen=True)
 class Image:
-    """A file in the import folder. `source` is the import that made it, None if nobody knows."""
+    """A file in the import folder. `source` is the import that created it, None if unknown."""
 
     file: str
     size_bytes: int
@@ -58,33 +59,35 @@ class Image:
     source: ImageImport | None
 
 
-def folder(parts: Parts) -> Path:
-    """Where imported images lie; raises Conflict where importing is off."""
+def folder(parts: AppContext) -> Path:
+    """Return the folder for imported images. Raises Conflict if importing is off."""
     found = parts.settings.image_import_dir
     if found is None:
         raise Conflict(OFF)
     return found
 
 
-async def images(parts: Parts) -> list[Image]:
-    """Every image in the import folder, by name. Raises Conflict where it can't be read."""
-    where = folder(parts)
+async def images(parts: AppContext) -> list[Image]:
+    """Return all images in the import folder, sorted by name. Raises Conflict if it cannot be
+    read.
+    """
+    directory = folder(parts)
     try:
-        files = await asyncio.to_thread(_files, where)
+        files = await asyncio.to_thread(_list_files, directory)
     except OSError as error:
         problem = f"The folder for imported images can't be read: {error.strerror}."
         raise Conflict(problem) from error
-    sources = await _sources(parts, [name for name, _, _ in files])
+    sources = await _load_sources(parts, [name for name, _, _ in files])
     return [
-        Image(name, size, at, environments_of(parts, where / name), sources.get(name))
+        Image(name, size, at, environments_of(parts, directory / name), sources.get(name))
         for name, size, at in files
     ]
 
 
-def _files(where: Path) -> list[tuple[str, int, datetime]]:
-    """(name, size, time) of what is whole: a file still being made has a name with a dot first."""
+def _list_files(directory: Path) -> list[tuple[str, int, datetime]]:
+    """Return (name, size, time) of complete files: names of incomplete ones begin with a dot."""
     found = []
-    for path in sorted(where.iterdir()):
+    for path in sorted(directory.iterdir()):
         status = path.lstat()
         if stat.S_ISREG(status.st_mode) and path.suffix == ".sif" and path.name[0] != ".":
             at = datetime.fromtimestamp(status.st_mtime, UTC)
@@ -92,8 +95,8 @@ def _files(where: Path) -> list[tuple[str, int, datetime]]:
     return found
 
 
-async def _sources(parts: Parts, files: Sequence[str]) -> dict[str, ImageImport]:
-    """The last import that made each of these files."""
+async def _load_sources(parts: AppContext, files: Sequence[str]) -> dict[str, ImageImport]:
+    """Return the last import that created each of these files."""
     query = select(ImageImport).where(
         ImageImport.state == ImportState.DONE, ImageImport.file.in_(files)
     )
@@ -102,8 +105,8 @@ async def _sources(parts: Parts, files: Sequence[str]) -> dict[str, ImageImport]
     return {row.file: row for row in rows}
 
 
-def environments_of(parts: Parts, image: Path) -> list[str]:
-    """The environments that run from this file."""
+def environments_of(parts: AppContext, image: Path) -> list[str]:
+    """Return the environments that run from this file."""
     return sorted(
         name
         for name, environment in parts.catalog.environments.items()
@@ -111,9 +114,10 @@ def environments_of(parts: Parts, image: Path) -> list[str]:
     )
 
 
-async def users_of(parts: Parts, image: Path) -> str:
-    """How many sessions and jobs run from this file, or wait to: `2 sessions and 1 job`; empty for
-    none."""
+async def users_of(parts: AppContext, image: Path) -> str:
+    """Return the number of sessions and jobs that run from this file, or wait to, as `2 sessions
+    and 1 job`; empty if there are none.
+    """
     query = (
         select(Job.kind, func.count())
         .where(Job.environment.in_(environments_of(parts, image)), Job.state != JobState.ENDED)
@@ -126,20 +130,21 @@ async def users_of(parts: Parts, image: Path) -> str:
 
 
 async def create(
-    parts: Parts, admin: User, *, reference: str, file: str, replace: bool, ip: str
+    parts: AppContext, admin: User, *, reference: str, file: str, replace: bool, ip: str
 ) -> ImageImport:
-    """Have an image imported. Raises InvalidInput with the field, and Conflict for a name that is
-    taken."""
-    where = folder(parts)
-    wanted = _valid(reference, file)
-    if not os.access(where, os.W_OK | os.X_OK):
+    """Request the import of an image. Raises InvalidInput with the field, and Conflict for a name
+    that is taken.
+    """
+    directory = folder(parts)
+    wanted = _validate(reference, file)
+    if not os.access(directory, os.W_OK | os.X_OK):
         raise Conflict(UNWRITABLE)
     if (parts.settings.image_dir / file).exists():
         raise invalid_input([FieldError("file", SHADOWED)])
-    if (where / file).exists():
+    if (directory / file).exists():
         if not replace:
             raise Conflict(TAKEN, errors=[FieldError("file", TAKEN)])
-        if users := await users_of(parts, where / file):
+        if users := await users_of(parts, directory / file):
             raise Conflict(f"{file} can't be replaced now: {users} would lose it.")
     row = ImageImport(
         reference=wanted.text, file=file, replace=replace, requested_by=admin.username
@@ -156,7 +161,7 @@ async def create(
     return row
 
 
-def _valid(reference: str, file: str) -> Reference:
+def _validate(reference: str, file: str) -> Reference:
     problems = []
     try:
         check_file(file)
@@ -171,8 +176,8 @@ def _valid(reference: str, file: str) -> Reference:
     return found
 
 
-async def page(parts: Parts, before: tuple[datetime, str] | None = None) -> list[ImageImport]:
-    """Imports, newest first; at most one more than PAGE."""
+async def page(parts: AppContext, before: tuple[datetime, str] | None = None) -> list[ImageImport]:
+    """Return imports, newest first; at most PAGE + 1 rows."""
     query = select(ImageImport)
     if before is not None:
         at, last = before
@@ -183,7 +188,7 @@ async def page(parts: Parts, before: tuple[datetime, str] | None = None) -> list
         return list((await db.scalars(query)).all())
 
 
-async def get(parts: Parts, import_id: str) -> ImageImport:
+async def get(parts: AppContext, import_id: str) -> ImageImport:
     async with parts.db.session() as db:
         found = await db.get(ImageImport, import_id)
     if found is None:
@@ -191,9 +196,10 @@ async def get(parts: Parts, import_id: str) -> ImageImport:
     return found
 
 
-async def cancel(parts: Parts, admin: User, import_id: str, *, ip: str) -> ImageImport:
-    """Stop an import; it leaves nothing. Asking twice is no mistake. Raises NotFound, and Conflict
-    for one that has ended."""
+async def cancel(parts: AppContext, admin: User, import_id: str, *, ip: str) -> ImageImport:
+    """Stop an import; it leaves no files. Idempotent. Raises NotFound, and Conflict for one that
+    has ended.
+    """
     row = await get(parts, import_id)
     if row.state not in LIVE:
         raise Conflict("This import has ended already.")
@@ -212,16 +218,17 @@ async def cancel(parts: Parts, admin: User, import_id: str, *, ip: str) -> Image
     return changed or row
 
 
-async def delete(parts: Parts, admin: User, file: str, *, ip: str) -> None:
-    """Delete an imported image. Raises NotFound for what isn't one, and Conflict while something
-    runs from it."""
-    where = folder(parts)
+async def delete(parts: AppContext, admin: User, file: str, *, ip: str) -> None:
+    """Delete an imported image. Raises NotFound if it is not one, and Conflict while sessions or
+    jobs run from it.
+    """
+    directory = folder(parts)
     found = {image.file: image for image in await images(parts)}.get(file)
     if found is None:
         raise NotFound("There is no imported image of this name.")
     if found.source is None:
         raise Conflict("The portal didn't import this file: whoever put it there may remove it.")
-    if users := await users_of(parts, where / file):
+    if users := await users_of(parts, directory / file):
         raise Conflict(
             f"{users[:1].upper()}{users[1:]} would lose this image. Wait for their end, or stop"
             " them first."
@@ -230,7 +237,7 @@ async def delete(parts: Parts, admin: User, file: str, *, ip: str) -> None:
         detail = {"reference": found.source.reference}
         audit.record(db, audit.Action.IMAGE_DELETE, actor=admin, target=file, detail=detail, ip=ip)
         try:
-            await asyncio.to_thread((where / file).unlink)
+            await asyncio.to_thread((directory / file).unlink)
         except OSError as error:
             raise Conflict(f"This file can't be deleted: {error.strerror}.") from error
         await db.commit()

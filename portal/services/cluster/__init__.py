@@ -1,1 +1,1 @@
-"""The cluster as people look at it: its nodes, its queue, and what lies ahead."""
+"""The cluster as shown to users: nodes, queue and upcoming reservations."""

@@ -1,8 +1,8 @@
-"""How a node does, from Slurm's own words for it. Pure."""
+"""The condition of a node, derived from Slurm's state. Pure."""
 
 from enum import StrEnum
 
-# Nothing new starts on a node in one of these states, whatever of it is free.
+# Nothing new starts on a node in one of these states, even if resources are free.
 CLOSED = (
     "DOWN",
     "DRAIN",
@@ -16,7 +16,7 @@ CLOSED = (
 
 
 class Condition(StrEnum):
-    """What a node is doing; the first that is true of it, in this order."""
+    """The condition of a node: the first one that applies, in this order."""
 
     DOWN = "down"
     SILENT = "silent"
@@ -33,8 +33,8 @@ class Condition(StrEnum):
     UNKNOWN = "unknown"
 
 
-_WORKS = ("ALLOC", "MIXED", "COMPLETING")
-# By the start of one of a state's words; DRAIN depends on whether something still runs there.
+_BUSY = ("ALLOC", "MIXED", "COMPLETING")
+# By prefix of a state's flags; DRAIN depends on whether something still runs on the node.
 _FLAGS = (
     (("DOWN", "FAIL", "ERROR"), Condition.DOWN),
     (("NOT_RESPONDING",), Condition.SILENT),
@@ -48,8 +48,8 @@ _FLAGS = (
     (("MIXED",), Condition.PARTLY),
     (("IDLE", "COMPLETING"), Condition.FREE),
 )
-# sinfo's way to write them; scontrol has words
-_SIGNS = {
+# sinfo writes these as suffixes; scontrol uses flags.
+_SUFFIXES = {
     "*": Condition.SILENT,
     "~": Condition.ASLEEP,
     "!": Condition.ASLEEP,
@@ -62,23 +62,25 @@ _SIGNS = {
 
 
 def takes_work(state: str) -> bool:
-    """Whether Slurm starts anything on a node in this state, such as `IDLE+DRAIN` or `MIXED`."""
-    return not any(word.startswith(CLOSED) for word in _words(state)) and not state.endswith("*")
+    """Return whether Slurm starts jobs on a node in this state, such as `IDLE+DRAIN` or `MIXED`."""
+    return not any(word.startswith(CLOSED) for word in _split_flags(state)) and not state.endswith(
+        "*"
+    )
 
 
 def condition(state: str) -> Condition:
-    """The one word of ours for a state of Slurm's."""
-    words = _words(state)
+    """Return the condition for a state of Slurm's."""
+    flags = _split_flags(state)
     found = {
-        meaning for starts, meaning in _FLAGS if any(word.startswith(starts) for word in words)
+        meaning for starts, meaning in _FLAGS if any(word.startswith(starts) for word in flags)
     }
-    if (sign := _SIGNS.get(state[-1:])) is not None:
+    if (sign := _SUFFIXES.get(state[-1:])) is not None:
         found.add(sign)
     first = next((each for each in Condition if each in found), Condition.UNKNOWN)
-    if first is Condition.DRAINED and any(word.startswith((*_WORKS, "DRAINING")) for word in words):
+    if first is Condition.DRAINED and any(word.startswith((*_BUSY, "DRAINING")) for word in flags):
         return Condition.DRAINING
     return first
 
 
-def _words(state: str) -> list[str]:
+def _split_flags(state: str) -> list[str]:
     return state.upper().rstrip("*~#!%$@^-").split("+")

@@ -1,9 +1,9 @@
-"""Whose the GPUs of a node are: free, mine, others'. Pure.
+"""GPUs of a node by owner: free, mine, others'. Pure.
 
-Slurm says how many of each type are in use on a node, and squeue how many of which each job asked
-for by node; for a job that asked in another way (`--gpus`) it doesn't. What is in use beyond what
-is known is then theirs who could have it: mine if all such jobs on the node are mine, others' if
-none is, and else it isn't known whose.
+Slurm reports how many GPUs of each type are in use on a node, and squeue reports each job's
+requested GPUs per node, except for jobs that requested them in another way (`--gpus`). GPUs in use
+beyond the known ones are then attributed to the jobs that could have them: mine if all such jobs on
+the node are mine, others' if none is, else unclear.
 """
 
 from collections import Counter
@@ -11,13 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from portal.services.cluster.conditions import takes_work
-from spawner.model import JobInfo, NodeInfo
+from spawner.slurm.model import JobInfo, NodeInfo
 
 
 @dataclass(frozen=True)
-class GpuUse:
-    """All GPUs of one type on a node; the parts add up to `total`. `unclear`: in use, but not known
-    by whom; `out`: nobody's, on a node that takes no work."""
+class GpuAllocation:
+    """All GPUs of one type on a node; the parts add up to `total`. `unclear`: in use by an unknown
+    user; `out`: unused, on a node that takes no work.
+    """
 
     type: str
     total: int
@@ -28,57 +29,60 @@ class GpuUse:
     out: int = 0
 
 
-def gpu_use(node: NodeInfo, jobs: Iterable[JobInfo], username: str) -> list[GpuUse]:
-    """Each type of the node's GPUs, as this user sees them."""
+def gpu_use(node: NodeInfo, jobs: Iterable[JobInfo], username: str) -> list[GpuAllocation]:
+    """Return the node's GPUs by type, as this user sees them."""
     mine: Counter[str] = Counter()
     others: Counter[str] = Counter()
-    untold: set[bool] = set()
+    unspecified: set[bool] = set()
     for job in jobs:
         asked = asked_of(node, job)
         if asked is None:
-            untold.add(job.user == username)
+            unspecified.add(job.user == username)
         else:
             (mine if job.user == username else others).update(asked)
     is_open = takes_work(node.state)
     return [
-        _of_type(node, kind, mine[kind], others[kind], untold, is_open)
+        _compute_type_use(node, kind, mine[kind], others[kind], unspecified, is_open)
         for kind in sorted(node.gpus)
     ]
 
 
 @dataclass(frozen=True)
-class Share:
-    """What somebody has of a node; `gpus` None: that isn't known."""
+class NodeShare:
+    """A user's share of a node; `gpus` is None if unknown."""
 
     jobs: int
     gpus: int | None
 
 
-def people(node: NodeInfo, jobs: Iterable[JobInfo]) -> dict[str, Share]:
-    """Everybody with something on the node, by name."""
+def people(node: NodeInfo, jobs: Iterable[JobInfo]) -> dict[str, NodeShare]:
+    """Return the share of each user of the node, by name."""
     counts: Counter[str] = Counter()
     gpus: Counter[str] = Counter()
-    untold: set[str] = set()
+    unspecified: set[str] = set()
     for job in jobs:
         counts[job.user] += 1
         asked = asked_of(node, job)
         gpus[job.user] += sum((asked or {}).values())
         if asked is None:
-            untold.add(job.user)
+            unspecified.add(job.user)
     rest = max(0, sum(node.gpus_allocated.values()) - gpus.total())
-    if len(untold) == 1:
-        gpus.update(dict.fromkeys(untold, rest))
-        untold.clear()
+    if len(unspecified) == 1:
+        gpus.update(dict.fromkeys(unspecified, rest))
+        unspecified.clear()
     return {
-        name: Share(count, None if rest and name in untold else gpus[name])
+        name: NodeShare(count, None if rest and name in unspecified else gpus[name])
         for name, count in counts.items()
     }
 
 
 def asked_of(node: NodeInfo, job: JobInfo) -> Mapping[str, int] | None:
-    """What a job has of a node's GPUs, by type; None where that can't be told: it named no number
-    for each node, or any type of several. The portal asks by node only (spawner/sbatch.py), so a
-    job of its own that names none has none."""
+    """Return a job's GPUs on a node by type.
+
+    None if unknown: the job specified no number per node, or no type although there are several.
+    The portal always requests GPUs per node (spawner/slurm/sbatch.py), so a job of its own without
+    a number has none.
+    """
     if job.gpus is None or (not job.gpus and job.uuid is None):
         return None
     only = next(iter(node.gpus)) if len(node.gpus) == 1 else None
@@ -91,19 +95,21 @@ def asked_of(node: NodeInfo, job: JobInfo) -> Mapping[str, int] | None:
     return found
 
 
-def _of_type(
-    node: NodeInfo, kind: str, mine: int, others: int, untold: set[bool], is_open: bool
-) -> GpuUse:
-    """The nodes are looked at less often than the jobs, so either may know of more in use."""
+def _compute_type_use(
+    node: NodeInfo, kind: str, mine: int, others: int, unspecified: set[bool], is_open: bool
+) -> GpuAllocation:
+    """Compute the use of one type. Nodes are polled less often than jobs, so either may report more
+    GPUs in use than the other.
+    """
     total = node.gpus[kind]
     mine = min(total, mine)
     others = min(total - mine, others)
     rest = max(0, min(total, node.gpus_allocated.get(kind, 0)) - mine - others)
     left = total - mine - others - rest
-    unclear = rest if len(untold) != 1 else 0
-    if untold == {True}:
+    unclear = rest if len(unspecified) != 1 else 0
+    if unspecified == {True}:
         mine += rest
-    elif untold == {False}:
+    elif unspecified == {False}:
         others += rest
     free, out = (left, 0) if is_open else (0, left)
-    return GpuUse(kind, total, free, mine, others, unclear, out)
+    return GpuAllocation(kind, total, free, mine, others, unclear, out)

@@ -1,7 +1,7 @@
-"""The file with the operator's table of nodes, read again when it changes.
+"""The file with the operator's table of nodes, which is read again when it changes.
 
-One that can't be read, or that is no YAML, leaves what was known before; what is wrong is told in
-the log and by `portal check`; the status page tells which lines, for others see that too.
+If it cannot be read or parsed, the last good contents remain. The problems are reported in the log
+and by `portal check`; the status page names only the lines, because others see it too.
 """
 
 import asyncio
@@ -11,9 +11,9 @@ from pathlib import Path
 import structlog
 
 from portal.services.cluster.node_table import (
-    Addresses,
-    Problem,
-    Table,
+    ParsedTable,
+    TableAddresses,
+    TableProblem,
     parse_csv,
     parse_yaml,
     unread,
@@ -25,8 +25,8 @@ LOOK_EVERY_S = 5.0
 MOST_BYTES = 8 * 1024**2
 
 
-def read(file: Path) -> Table:
-    """A file, by its name CSV or YAML. Nothing is raised: what is wrong is in the table."""
+def read(file: Path) -> ParsedTable:
+    """Read a file as CSV or YAML, by its name. Raises nothing: problems are in the table."""
     try:
         with file.open("rb") as opened:
             data = opened.read(MOST_BYTES + 1)
@@ -42,38 +42,38 @@ def read(file: Path) -> Table:
 
 
 class NodeTable:
-    """What `parts.node_table` is: `nodes` by name, and `problems` of the file as it is now."""
+    """The type of `parts.node_table`: `nodes` by name, and `problems` of the current file."""
 
     def __init__(self, file: Path | None = None) -> None:
         self.file = file
-        self.nodes: Mapping[str, Addresses] = {}
-        self.problems: tuple[Problem, ...] = ()
-        self._stamp: tuple[int, ...] | None = None
+        self.nodes: Mapping[str, TableAddresses] = {}
+        self.problems: tuple[TableProblem, ...] = ()
+        self._last_stamp: tuple[int, ...] | None = None
 
     async def run(self) -> None:
-        """Keep up with the file until cancelled."""
+        """Reload the file whenever it changes, until cancelled."""
         while True:
             await self.refresh()
             await asyncio.sleep(LOOK_EVERY_S)
 
     async def refresh(self) -> None:
-        """Read the file again if it isn't what it was."""
+        """Read the file again if it has changed."""
         if self.file is None:
             return
-        stamp = await asyncio.to_thread(_stamp, self.file)
-        if stamp == self._stamp:
+        stamp = await asyncio.to_thread(_read_stamp, self.file)
+        if stamp == self._last_stamp:
             return
         table = await asyncio.to_thread(read, self.file)
-        self._stamp = stamp
+        self._last_stamp = stamp
         if table.complete:
             self.nodes = table.nodes
         if table.problems and table.problems != self.problems:
-            told = [str(one) for one in table.problems[:20]]
-            log.warning("the table of nodes has mistakes", file=str(self.file), problems=told)
+            texts = [str(one) for one in table.problems[:20]]
+            log.warning("the table of nodes has mistakes", file=str(self.file), problems=texts)
         self.problems = table.problems
 
 
-def _stamp(file: Path) -> tuple[int, ...]:
+def _read_stamp(file: Path) -> tuple[int, ...]:
     try:
         state = file.stat()
     except OSError as error:

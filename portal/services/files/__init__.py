@@ -1,1 +1,1 @@
-"""People's files: everything is done by their own launchers; the portal opens none of them."""
+"""Files of users. All operations run in the users' own launchers; the portal opens no user file."""

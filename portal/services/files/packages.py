@@ -1,19 +1,22 @@
-"""What somebody has installed into an environment: a folder in their home for each environment
-(spawner/kernels.py), to be looked at, and to be taken out of the way with a way back: the trash.
+"""Packages that users have installed into environments: one folder in their home per environment
+(spawner/containers/kernels.py), which can be listed and moved to the trash, from which they can be
+restored.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 from portal.errors import Conflict, NotFound
 from portal.errors.files import FileNotThere
-from portal.services.files import changing
-from portal.services.files.roots import Files, Place, explaining
-from spawner.catalog import Environment
-from spawner.filedata import Deleted, Package
-from spawner.kernels import PACKAGES_FOLDER
+from portal.services.files import operations
+from portal.services.files.roots import FileAccess, FileLocation, explaining
+from spawner.catalog.environment import Environment
+from spawner.containers.kernels import PACKAGES_FOLDER
+from spawner.launcher.file_answers import Deleted, Package
 
+NOT_INSTALLED = "You haven't installed a package of this name into this environment."
 NONE = "You have installed nothing into this environment."
 IN_THE_WAY = (
     "You have installed packages into this environment since. Remove those first, then bring the"
@@ -28,9 +31,12 @@ UNSEEN = (
 
 @dataclass(frozen=True)
 class Installed:
-    """`folder` begins with ~/; `complete` is false where there is more than was looked at.
-    `removed` is what can be brought back, the newest first; `removed_complete` is false where the
-    trash holds too much to be looked through."""
+    """Installed packages of a user in an environment.
+
+    `folder` begins with ~/. `complete` is False if there are more packages than were read.
+    `removed` are the packages that can be restored, newest first; `removed_complete` is False if
+    the trash is too large to be searched.
+    """
 
     folder: str
     packages: list[Package]
@@ -39,53 +45,99 @@ class Installed:
     removed_complete: bool
 
 
-async def installed(files: Files, username: str, environment: Environment) -> Installed:
-    """What is there now, and what was. Raises what the launcher says of a home that can't be
-    read."""
-    place = await _folder(files, username, environment)
-    found, complete = await _look(files, username, environment, place)
-    removed, all_seen = await changing.trash(files, username, _home(place), place.path)
+async def installed(files: FileAccess, username: str, environment: Environment) -> Installed:
+    """Return installed and removed packages. Raises the launcher's error for a home that cannot be
+    read.
+    """
+    place = await _find_folder(files, username, environment)
+    found, complete = await _list_packages(files, username, environment, place)
+    removed, all_seen = await operations.trash(files, username, _to_home(place), place.path)
     return Installed(f"~/{place.path}", found, complete, removed, all_seen)
 
 
-async def reset(files: Files, username: str, environment: Environment) -> str:
-    """Move all of it to the trash; where it was, in the audit's words. Raises NotFound where there
-    is nothing."""
-    place = await _folder(files, username, environment)
-    found, _ = await _look(files, username, environment, place)
+async def reset(files: FileAccess, username: str, environment: Environment) -> str:
+    """Move all packages to the trash; return their former path for the audit log. Raises NotFound
+    if there are none.
+    """
+    place = await _find_folder(files, username, environment)
+    found, _ = await _list_packages(files, username, environment, place)
     if not found:
         raise NotFound(NONE)
-    await _to_trash(files, username, place)
-    root = await _home_root(files, username, place.whole)
+    await _move_to_trash(files, username, place)
+    root = await _find_home_root(files, username, place.whole)
     return f"{root}:{place.path}" if root else f"~/{place.path}"
 
 
-async def bring_back(files: Files, username: str, environment: Environment, trash_id: str) -> None:
-    """What was removed, to where it was. A kernel that was started since has made an empty folder
-    there, which gives way; packages don't: Conflict."""
+async def remove(files: FileAccess, username: str, environment: Environment, name: str) -> str:
+    """Delete one package's files; return their former path for the audit log. Raises NotFound if it
+    is not installed.
+    """
+    place = await _find_folder(files, username, environment)
+    found, _ = await _list_packages(files, username, environment, place)
+    if all(one.name != name for one in found):
+        raise NotFound(NOT_INSTALLED)
+    site = _to_site(environment, place)
+    if _get_layout(environment) == "python":
+        await _remove_files(
+            files, username, site, name, site.path.count("/") - place.path.count("/")
+        )
+    else:
+        await _move_to_trash(
+            files, username, FileLocation(site.root, site.whole, f"{site.path}/{name}")
+        )
+    root = await _find_home_root(files, username, place.whole)
+    return f"{root}:{site.path}/{name}" if root else f"~/{site.path}/{name}"
+
+
+async def _remove_files(
+    files: FileAccess, username: str, site: FileLocation, name: str, above: int
+) -> None:
+    deadline = time.monotonic() + operations.WITHIN_S
+    with explaining():
+        while not await files.pool(site.root).remove_package(
+            username, site.asked, name, above, operations.AT_ONCE_S
+        ):
+            if time.monotonic() > deadline:
+                raise Conflict(operations.UNFINISHED)
+
+
+async def bring_back(
+    files: FileAccess, username: str, environment: Environment, trash_id: str
+) -> None:
+    """Restore removed packages to their former path. An empty folder there, created by a kernel
+    that was started since, is moved to the trash first. Raises Conflict if there are packages, and
+    NotFound.
+    """
     state = await installed(files, username, environment)
     if all(one.id != trash_id for one in state.removed):
         raise NotFound(GONE if state.removed_complete else UNSEEN)
     if state.packages:
         raise Conflict(IN_THE_WAY)
-    place = await _folder(files, username, environment)
-    if await _exists(files, username, place):
-        await _to_trash(files, username, place)
-    (outcome,) = await changing.restore(files, username, _home(place), [trash_id], None)
+    place = await _find_folder(files, username, environment)
+    if await _check_exists(files, username, place):
+        await _move_to_trash(files, username, place)
+    (outcome,) = await operations.restore(files, username, _to_home(place), [trash_id], None)
     if outcome.error is not None:
         raise outcome.error
 
 
-async def _look(
-    files: Files, username: str, environment: Environment, place: Place
+async def _list_packages(
+    files: FileAccess, username: str, environment: Environment, place: FileLocation
 ) -> tuple[list[Package], bool]:
-    path = f"{place.path}/{environment.user_site}" if environment.user_site else place.path
-    below = Place(place.root, place.whole, path)
+    below = _to_site(environment, place)
     with explaining():
-        return await files.pool(place.root).packages(username, below.asked, _kind(environment))
+        return await files.pool(place.root).packages(
+            username, below.asked, _get_layout(environment)
+        )
 
 
-async def _exists(files: Files, username: str, place: Place) -> bool:
+def _to_site(environment: Environment, place: FileLocation) -> FileLocation:
+    """Return the folder of the packages themselves, inside the environment's folder."""
+    path = f"{place.path}/{environment.user_site}" if environment.user_site else place.path
+    return FileLocation(place.root, place.whole, path)
+
+
+async def _check_exists(files: FileAccess, username: str, place: FileLocation) -> bool:
     try:
         with explaining():
             await files.pool(place.root).describe(username, place.asked)
@@ -94,33 +146,34 @@ async def _exists(files: Files, username: str, place: Place) -> bool:
     return True
 
 
-async def _to_trash(files: Files, username: str, place: Place) -> None:
-    (outcome,) = await changing.delete(files, username, [place], permanent=False)
+async def _move_to_trash(files: FileAccess, username: str, place: FileLocation) -> None:
+    (outcome,) = await operations.delete(files, username, [place], permanent=False)
     if outcome.error is not None:
         raise outcome.error
 
 
-async def _folder(files: Files, username: str, environment: Environment) -> Place:
-    """The environment's folder below the home; the pool is the home's own where that is one of the
-    site's places."""
+async def _find_folder(files: FileAccess, username: str, environment: Environment) -> FileLocation:
+    """Return the environment's folder below the home; the launcher pool is the home's own if the
+    home is one of the site's roots.
+    """
     with explaining():
         home = (await files.agents.info(username)).home
-    root = await _home_root(files, username, home) or files.settings.file_roots[0].name
-    return Place(root, home, f"{PACKAGES_FOLDER}/{environment.name}")
+    root = await _find_home_root(files, username, home) or files.settings.file_roots[0].name
+    return FileLocation(root, home, f"{PACKAGES_FOLDER}/{environment.name}")
 
 
-async def _home_root(files: Files, username: str, home: str) -> str | None:
-    """Which of the site's places is the home; None where none is."""
+async def _find_home_root(files: FileAccess, username: str, home: str) -> str | None:
+    """Return the site's root that is the home, None if there is none."""
     for root in files.settings.file_roots:
         if await files.whole(username, root) == home:
             return root.name
     return None
 
 
-def _home(place: Place) -> Place:
-    return Place(place.root, place.whole, "")
+def _to_home(place: FileLocation) -> FileLocation:
+    return FileLocation(place.root, place.whole, "")
 
 
-def _kind(environment: Environment) -> str:
-    """How packages lie there, in the launcher's words."""
+def _get_layout(environment: Environment) -> str:
+    """Return the layout of the packages in the launcher's terms."""
     return {"python": "python", "R": "r"}.get(environment.language, "other")

@@ -1,5 +1,6 @@
-"""What of a file's beginning can be shown: text, a table, an image's type. Pure, and linear in what
-it is given, for that is somebody's to choose."""
+"""Previews of the beginning of files: text, tables and image types. Pure, and linear in its input,
+which may be crafted.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +28,16 @@ _CONTROL = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
 
 @dataclass(frozen=True)
 class Text:
-    """Text with the name of its encoding; a byte order mark belongs to the encoding."""
+    """Text and the name of its encoding; a byte order mark is part of the encoding."""
 
     text: str
     encoding: str
 
 
-def of(name: str, data: bytes, size_bytes: int) -> dict[str, Any]:
-    """`kind` and what belongs to it: `image` {image_type}, `csv` {table}, `text` {text, encoding},
-    `binary`, `empty`. `truncated` says that the file goes on."""
+def render_preview(name: str, data: bytes, size_bytes: int) -> dict[str, Any]:
+    """Return the preview's `kind` and its fields: `image` {image_type}, `csv` {table}, `text`
+    {text, encoding}, `binary`, `empty`. `truncated`: the file continues after this part.
+    """
     truncated = len(data) < size_bytes
     if not size_bytes:
         return {"kind": "empty", "truncated": False}
@@ -55,7 +57,9 @@ def of(name: str, data: bytes, size_bytes: int) -> dict[str, Any]:
 
 
 def image_type(data: bytes) -> str | None:
-    """The type of an image that browsers show without running anything of it."""
+    """Return the type of an image that browsers display without running any code in it, else
+    None.
+    """
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):
@@ -68,16 +72,16 @@ def image_type(data: bytes) -> str | None:
 
 
 def as_text(data: bytes, *, cut: bool) -> Text | None:
-    """None for what is no text; `cut` says that the end may be in the middle of a character."""
+    """Decode text; None if it is not text. `cut`: the end may be in the middle of a character."""
     for bom, encoding in _BOMS:
         if data.startswith(bom):
-            return _decoded(data[len(bom) :], encoding, cut=cut)
+            return _decode(data[len(bom) :], encoding, cut=cut)
     if _CONTROL.search(data):
         return None
-    return _decoded(data, "utf-8", cut=cut) or Text(data.decode("latin-1"), "latin-1")
+    return _decode(data, "utf-8", cut=cut) or Text(data.decode("latin-1"), "latin-1")
 
 
-def _decoded(data: bytes, encoding: str, *, cut: bool) -> Text | None:
+def _decode(data: bytes, encoding: str, *, cut: bool) -> Text | None:
     codec = "utf-8" if encoding == "utf-8-sig" else encoding
     try:
         text = codecs.getincrementaldecoder(codec)().decode(data, final=not cut)
@@ -87,14 +91,14 @@ def _decoded(data: bytes, encoding: str, *, cut: bool) -> Text | None:
 
 
 def encoded(text: str, encoding: str) -> bytes:
-    """The reverse of `as_text`. Raises UnicodeEncodeError."""
+    """Encode text, as the inverse of `as_text`. Raises UnicodeEncodeError."""
     bom = next((bom for bom, name in _BOMS if name == encoding), b"")
     codec = "utf-8" if encoding == "utf-8-sig" else encoding
     return bom + text.encode(codec)
 
 
 def table(text: str) -> dict[str, Any] | None:
-    """The first rows of delimited text; None if it can't be read as such."""
+    """Parse the first rows of delimited text; None if it cannot be parsed."""
     delimiter = sniffed(text)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     rows: list[list[str]] = []
@@ -124,11 +128,11 @@ def table(text: str) -> dict[str, Any] | None:
 
 
 def sniffed(text: str) -> str:
-    """The delimiter that splits the first lines most evenly into most parts."""
+    """Return the delimiter that splits the first lines most evenly into the most parts."""
     lines = [line for line in text[: 64 << 10].splitlines()[:SNIFFED_LINES] if line.strip()]
 
     def evenness(delimiter: str) -> tuple[int, int]:
-        counts = [_outside_quotes(line, delimiter) for line in lines]
+        counts = [_count_outside_quotes(line, delimiter) for line in lines]
         usual = max(set(counts), key=counts.count) if counts else 0
         return (counts.count(usual) if usual else 0, usual)
 
@@ -136,13 +140,14 @@ def sniffed(text: str) -> str:
     return best if evenness(best)[1] else ","
 
 
-def _outside_quotes(line: str, delimiter: str) -> int:
+def _count_outside_quotes(line: str, delimiter: str) -> int:
     return sum(part.count(delimiter) for part in line.split('"')[::2])
 
 
 def is_header(rows: list[list[str]]) -> bool:
-    """Whether the first row names columns: all different, none empty, none a number, and there is
-    more than it."""
+    """Return whether the first row has names of columns: all different, none empty, none a number,
+    and there are more rows.
+    """
     first = rows[0]
     named = len(set(first)) == len(first) and all(cell.strip() for cell in first)
     return len(rows) > 1 and named and not any(map(_is_number, first))

@@ -1,4 +1,4 @@
-"""What a launcher says of files, as the answer to the request that asked. Pure."""
+"""Mapping of launchers' errors about files to errors of the API. Pure."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ AWAY = (
 
 
 def explained(error: SpawnerError) -> PortalError:
-    """The answer to a request whose files' launcher failed or refused."""
+    """Convert an error of a user's file launcher to the error of the request."""
     match error:
         case FileProblem():
             kind = KINDS.get(error.code, file_errors.FileFailed)
             fields = (
                 [FieldError("path", error.message)] if issubclass(kind, errors.InvalidInput) else []
             )
-            return kind(error.message, errors=fields, extension=_more(error.more))
+            return kind(error.message, errors=fields, extension=_to_extension(error.more))
         case HomeUnavailable():
             return errors.HomeProblem(error.message)
         case PathRefused() | BadRequest():
@@ -63,14 +63,14 @@ def explained(error: SpawnerError) -> PortalError:
     return errors.LauncherProblem(error.message)
 
 
-def _more(found: Mapping[str, Any]) -> dict[str, Any]:
-    """What a page can do something with, of the right type."""
-    kept: dict[str, Any] = {}
+def _to_extension(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the details that pages use, with their types checked."""
+    details: dict[str, Any] = {}
     for key, kind in (("offset", int), ("version", str), ("sha256", str), ("replaceable", bool)):
         value = found.get(key)
         if type(value) is kind:
-            kept[key] = value[:100] if isinstance(value, str) else value
+            details[key] = value[:100] if isinstance(value, str) else value
     changed = found.get("modified_at")
     if isinstance(changed, float) and 0 <= changed < LATEST_S:
-        kept["modified_at"] = datetime.fromtimestamp(changed, UTC).isoformat()
-    return kept
+        details["modified_at"] = datetime.fromtimestamp(changed, UTC).isoformat()
+    return details

@@ -1,7 +1,7 @@
-"""Uploads in chunks: begun, gone on with after whatever came between, finished with a checksum.
+"""Uploads in chunks: started, resumed after interruptions, and finished with a checksum.
 
-Nothing of them is in the database or in memory: what an upload is lies beside its bytes, with its
-owner. So a portal that was restarted, or another one, goes on with it.
+Their state is neither in the database nor in memory, but beside their bytes, in their owner's
+storage. So a restarted portal, or another one, can resume them.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from uuid import UUID, uuid4
 
 from portal.errors import NotFound
 from portal.errors import files as file_errors
-from portal.services.files.roots import Files, Place, explaining
-from spawner.filedata import Entry, Upload
+from portal.services.files.roots import FileAccess, FileLocation, explaining
+from spawner.launcher.file_answers import Entry, UploadInfo
 
 CHUNK_BYTES = 8 << 20
 PIECE_BYTES = 512 << 10
@@ -26,7 +26,7 @@ BUSY = "Another part of this file is being received at this moment. Ask where to
 
 @dataclass(frozen=True)
 class Finished:
-    """A whole file with its SHA-256; or, without an entry, how far its checksum has got."""
+    """A complete file with its SHA-256; or, without an entry, the progress of its checksum."""
 
     hashed_bytes: int
     sha256: str | None = None
@@ -34,64 +34,73 @@ class Finished:
 
 
 def checked_id(upload_id: str) -> str:
-    """An id as the launcher takes it. Raises NotFound."""
+    """Return an ID in the launcher's format. Raises NotFound."""
     try:
         return str(UUID(upload_id))
     except ValueError as error:
         raise NotFound("There is no such upload.") from error
 
 
-async def begin(files: Files, username: str, place: Place, size: int, *, overwrite: bool) -> Upload:
-    """Raises FileExists, NoSpace and what else is known before a byte is sent."""
+async def start_upload(
+    files: FileAccess, username: str, place: FileLocation, size: int, *, overwrite: bool
+) -> UploadInfo:
+    """Start an upload. Raises FileExists, NoSpace and other errors that are known before data is
+    sent.
+    """
     with explaining():
         return await files.agents.begin_upload(
             username, place.asked, str(uuid4()), size, overwrite=overwrite
         )
 
 
-async def look(files: Files, username: str, upload_id: str) -> Upload:
+async def load_upload(files: FileAccess, username: str, upload_id: str) -> UploadInfo:
     with explaining():
         return await files.agents.upload(username, checked_id(upload_id))
 
 
-async def every(files: Files, username: str) -> list[Upload]:
-    """Those that aren't finished, the newest first."""
+async def every(files: FileAccess, username: str) -> list[UploadInfo]:
+    """Return the unfinished uploads, newest first."""
     with explaining():
         found = await files.agents.uploads(username)
     return sorted(found, key=lambda upload: upload.created_at, reverse=True)
 
 
 async def receive(
-    files: Files, username: str, upload_id: str, offset: int, body: AsyncIterator[bytes]
+    files: FileAccess, username: str, upload_id: str, offset: int, body: AsyncIterator[bytes]
 ) -> int:
-    """Take a chunk in as it comes, a piece in memory at a time; where the next one begins. What has
-    come counts, also if the rest of the chunk doesn't. Raises WrongOffset, FileBusy, NoSpace."""
+    """Receive a chunk, one piece in memory at a time; return the offset of the next one. Received
+    data is kept even if the rest of the chunk is lost. Raises WrongOffset, FileBusy, NoSpace.
+    """
     number = checked_id(upload_id)
-    with _alone(files, username, number):
-        held = bytearray()
+    with _lock_upload(files, username, number):
+        held, came = bytearray(), False
         try:
             async for data in body:
                 held += data
+                came = came or bool(data)
                 while len(held) >= PIECE_BYTES:
                     piece, held = bytes(held[:PIECE_BYTES]), held[PIECE_BYTES:]
-                    offset = await _write(files, username, number, offset, piece)
+                    offset = await _write_piece(files, username, number, offset, piece)
         finally:
-            if held:
-                offset = await _write(files, username, number, offset, bytes(held))
+            if held or not came:
+                offset = await _write_piece(files, username, number, offset, bytes(held))
     return offset
 
 
-async def _write(files: Files, username: str, number: str, offset: int, piece: bytes) -> int:
+async def _write_piece(
+    files: FileAccess, username: str, number: str, offset: int, piece: bytes
+) -> int:
     with explaining():
         return await files.agents.write_upload(username, number, offset, piece)
 
 
-async def finish(files: Files, username: str, upload_id: str, sha256: str | None) -> Finished:
-    """Give the file its name. Of one so large that its checksum takes long, how far that is: ask
-    again. Raises ChecksumDiffers, FileExists, WrongOffset if something is missing."""
+async def finish(files: FileAccess, username: str, upload_id: str, sha256: str | None) -> Finished:
+    """Give the file its name. For a file so large that its checksum takes long, return the
+    progress: call again. Raises ChecksumDiffers, FileExists, WrongOffset if data is missing.
+    """
     number = checked_id(upload_id)
     deadline = time.monotonic() + FINISH_WITHIN_S
-    with _alone(files, username, number):
+    with _lock_upload(files, username, number):
         while True:
             with explaining():
                 found = await files.agents.finish_upload(username, number, sha256, HASH_S)
@@ -102,14 +111,14 @@ async def finish(files: Files, username: str, upload_id: str, sha256: str | None
                 return Finished(found)
 
 
-async def drop(files: Files, username: str, upload_id: str) -> None:
+async def drop(files: FileAccess, username: str, upload_id: str) -> None:
     number = checked_id(upload_id)
-    with _alone(files, username, number), explaining():
+    with _lock_upload(files, username, number), explaining():
         await files.agents.drop_upload(username, number)
 
 
 @contextmanager
-def _alone(files: Files, username: str, number: str) -> Iterator[None]:
+def _lock_upload(files: FileAccess, username: str, number: str) -> Iterator[None]:
     key = (username, number)
     if key in files.writing:
         raise file_errors.FileBusy(BUSY)

@@ -1,1 +1,1 @@
-"""Batch jobs: from a wish to a list with logs and results."""
+"""Batch jobs: preparation, submission, lists, logs and results."""

@@ -1,14 +1,15 @@
-"""When a job would start: Slurm's own forecast, asked as the user, and what would be cheaper.
+"""Start time estimates: Slurm's own forecast, requested as the user, and cheaper alternatives.
 
-Each question costs Slurm a job id and a turn of its scheduler, so answers are kept for a while and
-questions are counted, for each user and for all. What the forecast can't see, limits of accounts
-and QOS, is said as far as the queue shows them.
+Each request costs Slurm a job ID and work of its scheduler, so answers are cached for a while, and
+requests are rate-limited, per user and in total. Limits of accounts and QOS, which the forecast
+does not consider, are reported as far as the queue shows them.
 """
 
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from portal.context import AppContext
 from portal.db import utcnow
 from portal.errors import (
     LauncherProblem,
@@ -17,15 +18,15 @@ from portal.errors import (
     TooManyQuestions,
 )
 from portal.models import User
-from portal.parts import Parts
-from portal.services.jobs import recipes
-from portal.services.jobs.recipes import PREVIEW
+from portal.services.catalog.available import usable_environment
+from portal.services.catalog.feasible import impossible
+from portal.services.catalog.resources import named
+from portal.services.jobs import prepare
+from portal.services.jobs.prepare import PREVIEW
 from portal.services.limits import allowances
-from portal.services.sessions.sessions import named, usable_environment
 from portal.services.slurm import launch
-from portal.services.slurm.feasible import impossible
 from spawner.errors import LauncherUnavailable, Rejected, SpawnerError, Unreachable
-from spawner.model import JobInfo, JobSpec, Resources, SlurmState
+from spawner.slurm.model import JobInfo, JobSpec, Resources, SlurmState
 
 MOST_ALTERNATIVES = 3
 NOW = timedelta(seconds=60)
@@ -62,42 +63,55 @@ class Estimate:
 
 
 async def estimate(
-    parts: Parts, user: User, asked: dict[str, Any], template: str | None, environment: str | None
+    parts: AppContext,
+    user: User,
+    asked: dict[str, Any],
+    template: str | None,
+    environment: str | None,
 ) -> Estimate:
-    """The forecast for these resources; raises InvalidInput for what can never run, SlurmRejected
-    with Slurm's reason, TooManyQuestions."""
-    chosen = recipes.template(parts, template) if template else None
-    known = parts.catalog.environments.get(chosen.environment) if chosen else None
+    """Return the forecast for these resources. Raises InvalidInput for resources that can never
+    run, SlurmRejected with Slurm's reason, TooManyQuestions.
+    """
+    chosen = prepare.template(parts, template) if template else None
+    chosen_environment = parts.catalog.environments.get(chosen.environment) if chosen else None
     if environment and (chosen is None or chosen.environments):
-        known = usable_environment(parts, environment)
-    resources = recipes.resources_for(parts, asked, chosen, known)
+        chosen_environment = usable_environment(parts, environment)
+    resources = prepare.resources_for(parts, asked, chosen, chosen_environment)
     resources, _ = await allowances.fit(parts, user, resources, named(asked))
     try:
-        start_at = await _forecast(parts, user, resources)
+        start_at = await _get_forecast(parts, user, resources)
     except SpawnerError as error:
-        raise _explained(error) from error
+        raise _explain(parts, user, resources, error) from error
     now = utcnow()
-    limits = _limits(parts, user, resources)
+    limits = _find_limits(parts, user, resources)
     soon = start_at is not None and start_at - now < NOW
     first = NO_FORECAST if start_at is None else STARTS_NOW if soon else FORECAST
     note = " ".join([first, *([LIMITED.format(limits=", ".join(limits))] if limits else [])])
-    others = [] if soon or start_at is None else await _cheaper(parts, user, resources, start_at)
+    others = (
+        []
+        if soon or start_at is None
+        else await _find_alternatives(parts, user, resources, start_at)
+    )
     seconds = max(0, round((start_at - now).total_seconds())) if start_at else None
     return Estimate(start_at, seconds, soon and not limits, note, others)
 
 
-def _explained(error: SpawnerError) -> PortalError:
-    """As for a start, but that nothing was to be started."""
+def _explain(
+    parts: AppContext, user: User, resources: Resources, error: SpawnerError
+) -> PortalError:
+    """Map an error as for a submission, but with a text for a forecast."""
     match error:
         case Unreachable():
             return SlurmUnreachable(AWAY.format(why="Slurm does not answer"))
         case LauncherUnavailable():
             return LauncherProblem(AWAY.format(why="The portal could not ask Slurm for you"))
-    return launch.explained(error)
+    return launch.explained_submission(parts, user.username, resources, error)
 
 
-async def _forecast(parts: Parts, user: User, resources: Resources) -> datetime | None:
-    """From what is kept, or from Slurm. Raises the spawner's errors, and TooManyQuestions."""
+async def _get_forecast(parts: AppContext, user: User, resources: Resources) -> datetime | None:
+    """Return the cached forecast, or request it from Slurm. Raises the spawner's errors, and
+    TooManyQuestions.
+    """
     forecasts = parts.forecasts
     found = forecasts.kept(user.username, resources)
     if found is None:
@@ -108,7 +122,8 @@ async def _forecast(parts: Parts, user: User, resources: Resources) -> datetime 
         try:
             found = (await parts.agents.forecast(user.username, spec),)
         except Rejected as error:
-            # Also said of a node that is reserved later on; what no node has was told above.
+            # Slurm reports this also for a node that is reserved later on; resources that no node
+            # has were refused above.
             found = (None,) if error.code == NO_NODE and parts.watcher.cluster else (error,)
         forecasts.keep(user.username, resources, found[0])
     if isinstance(found[0], Rejected):
@@ -116,8 +131,8 @@ async def _forecast(parts: Parts, user: User, resources: Resources) -> datetime 
     return found[0]
 
 
-def _limits(parts: Parts, user: User, resources: Resources) -> list[str]:
-    """Slurm's codes for limits that hold jobs of this user or account at this moment."""
+def _find_limits(parts: AppContext, user: User, resources: Resources) -> list[str]:
+    """Return Slurm's codes for the limits that currently hold back jobs of this user or account."""
 
     def concerns(info: JobInfo) -> bool:
         reason = info.reason or ""
@@ -131,10 +146,10 @@ def _limits(parts: Parts, user: User, resources: Resources) -> list[str]:
     return sorted({i.reason for i in parts.watcher.jobs.values() if i.reason and concerns(i)})[:3]
 
 
-async def _cheaper(
-    parts: Parts, user: User, resources: Resources, start_at: datetime
+async def _find_alternatives(
+    parts: AppContext, user: User, resources: Resources, start_at: datetime
 ) -> list[Alternative]:
-    """Up to three smaller wishes that would start earlier, the earliest first."""
+    """Return up to three smaller requests that would start earlier, the earliest first."""
     found: list[Alternative] = []
     for title, other in smaller(parts, resources):
         if parts.forecasts.wait_s(user.username) > 0 and not parts.forecasts.kept(
@@ -142,31 +157,33 @@ async def _cheaper(
         ):
             break
         try:
-            at = await _forecast(parts, user, other)
+            earlier = await _get_forecast(parts, user, other)
         except SpawnerError:
-            continue  # what Slurm refuses is no alternative
-        if at is not None and start_at - at > MEANINGFUL:
-            found.append(Alternative(title, asdict(other), at))
+            continue  # a request that Slurm refuses is no alternative
+        if earlier is not None and start_at - earlier > MEANINGFUL:
+            found.append(Alternative(title, asdict(other), earlier))
     return sorted(found, key=lambda a: a.start_at)[:MOST_ALTERNATIVES]
 
 
-def smaller(parts: Parts, resources: Resources) -> list[tuple[str, Resources]]:
-    """Cheaper wishes that can run at all: fewer GPUs, a shorter time, another partition."""
-    wishes: list[tuple[str, Resources]] = []
+def smaller(parts: AppContext, resources: Resources) -> list[tuple[str, Resources]]:
+    """Return cheaper requests that can run at all: fewer GPUs, a shorter time, another
+    partition.
+    """
+    requests: list[tuple[str, Resources]] = []
     if resources.gpus > 1:
         half = resources.gpus // 2
         title = f"{half} GPU{'s' if half > 1 else ''} instead of {resources.gpus}"
-        wishes.append((title, replace(resources, gpus=half)))
+        requests.append((title, replace(resources, gpus=half)))
     if resources.nodes > 1:
         half = resources.nodes // 2
         title = f"{half} node{'s' if half > 1 else ''} instead of {resources.nodes}"
-        wishes.append((title, replace(resources, nodes=half)))
+        requests.append((title, replace(resources, nodes=half)))
     if resources.gpu_type:
-        wishes.append(("Any type of GPU", replace(resources, gpu_type=None)))
+        requests.append(("Any type of GPU", replace(resources, gpu_type=None)))
     if resources.time_limit_minutes and resources.time_limit_minutes > 30:
         minutes = max(30, resources.time_limit_minutes // 4)
         shorter = replace(resources, time_limit_minutes=minutes)
-        wishes.append((f"{minutes} minutes at most", shorter))
+        requests.append((f"{minutes} minutes at most", shorter))
     cluster = parts.watcher.cluster
     for partition in cluster.partitions if cluster else ():
         if partition.name != resources.partition and partition.state == "UP":
@@ -175,5 +192,5 @@ def smaller(parts: Parts, resources: Resources) -> list[tuple[str, Resources]]:
             short = min(limit, most) if limit and most else limit or most
             other = replace(resources, partition=partition.name, time_limit_minutes=short)
             words = f", for {short} minutes at most" if short != limit else ""
-            wishes.append((f"Partition {partition.name}{words}", other))
-    return [(title, wish) for title, wish in wishes if not impossible(wish, cluster)][:4]
+            requests.append((f"Partition {partition.name}{words}", other))
+    return [(title, request) for title, request in requests if not impossible(request, cluster)][:4]

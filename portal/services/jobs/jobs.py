@@ -1,8 +1,8 @@
-"""Batch jobs as their owner knows them: submit, look at, cancel, take off the list.
+"""Operations of owners on their batch jobs: submit, view, cancel, remove from the list.
 
-A job's row, with all that is to be submitted, is written before Slurm hears of it. The request
-that wrote it submits it; when that comes to no certain end (Slurm or the portal died), the row
-stays as it is and the reconcile loop submits it once it is certain that Slurm hasn't got it.
+A job's row, with all that is to be submitted, is written before Slurm gets the job. The request
+that wrote the row submits it. If the result is uncertain (Slurm or the portal failed), the row
+remains, and the reconcile loop submits the job once it is certain that Slurm does not have it.
 """
 
 from collections.abc import Collection
@@ -13,59 +13,63 @@ import structlog
 from sqlalchemy import select
 from sqlalchemy.orm import undefer
 
+from portal.background.notifier import RECONCILE
+from portal.context import AppContext
 from portal.db import utcnow
 from portal.errors import Conflict, NotFound, PortalError
 from portal.models import BatchJob, JobState, User, Wanted, new_id
-from portal.parts import Parts
-from portal.services import once
+from portal.services import idempotency
 from portal.services.audit import audit
-from portal.services.changes import RECONCILE
-from portal.services.jobs import recipes
-from portal.services.jobs.recipes import Recipe, Wish
+from portal.services.idempotency import IdempotentRequest
+from portal.services.jobs import prepare
+from portal.services.jobs.prepare import JobRequest, PreparedJob
 from portal.services.limits import allowances
-from portal.services.once import Once
 from portal.services.slurm import launch
 from portal.services.store import change
 from spawner.errors import LauncherUnavailable, SpawnerError, Unreachable
-from spawner.model import Outcome
+from spawner.slurm.model import Outcome
 
 log = structlog.get_logger(__name__)
 
-ANSWER_WITHIN_S = 20.0  # a request that submits is answered by then, whatever Slurm does
+ANSWER_WITHIN_S = 20.0  # a request that submits is answered within this time, whatever Slurm does
 WAITS = "Slurm does not answer at the moment. The job is kept, and submitted when it does."
 
 
 async def create(
-    parts: Parts, user: User, wish: Wish, key: str | None = None, ip: str = ""
+    parts: AppContext, user: User, request: JobRequest, key: str | None = None, ip: str = ""
 ) -> BatchJob:
-    """Submit a job; the same wish under the same key is the same job.
+    """Submit a job. The same request under the same idempotency key gives the same job.
 
-    Raises InvalidInput with the fields, Conflict for a key that came with another wish,
-    LimitReached, and what submitting raises while it is certain that Slurm has no job.
+    Raises InvalidInput with the fields, Conflict for a key that was used with another request,
+    LimitReached, and the errors of submission while it is certain that Slurm has no job.
     """
-    asked = Once.of(asdict(wish), key)
+    asked = IdempotentRequest.of(asdict(request), key)
     if (found := await asked.settled(parts, BatchJob, user, ANSWER_WITHIN_S)) is not None:
         return found
     job_id = new_id()
-    recipe = await recipes.prepare(parts, user, wish, job_id)
+    recipe = await prepare.prepare(parts, user, request, job_id)
 
     async def insert() -> BatchJob:
-        row = _row(parts, user, wish, recipe, job_id, asked)
+        row = _to_row(parts, user, request, recipe, job_id, asked)
         await _insert(parts, user, row, recipe, ip)
         return row
 
-    with once.submission(parts, job_id, partial(_first_try, parts)) as written:
+    with idempotency.submission(parts, job_id, partial(_submit_once, parts)) as written:
         row, new = await asked.insert(parts, BatchJob, user, insert, ANSWER_WITHIN_S)
         if not new:
             return row
         parts.changes.notify(user.id)
         written.set_result(await with_script(parts, row))
-        await once.wait(parts, job_id, ANSWER_WITHIN_S)
+        await idempotency.wait(parts, job_id, ANSWER_WITHIN_S)
     return await get(parts, user, job_id)
 
 
-async def _insert(parts: Parts, user: User, row: BatchJob, recipe: Recipe, ip: str) -> None:
-    """Write the row. Raises LimitReached, and IntegrityError for a key that is there already."""
+async def _insert(
+    parts: AppContext, user: User, row: BatchJob, recipe: PreparedJob, ip: str
+) -> None:
+    """Write the row. Raises LimitReached, and IntegrityError for an idempotency key that exists
+    already.
+    """
     detail = {"template": recipe.template, "resources": recipe.kept_resources}
     target = f"{user.username}/{recipe.name}"
     async with parts.db.session() as db:
@@ -75,8 +79,13 @@ async def _insert(parts: Parts, user: User, row: BatchJob, recipe: Recipe, ip: s
         await db.commit()
 
 
-def _row(
-    parts: Parts, user: User, wish: Wish, recipe: Recipe, job_id: str, asked: Once
+def _to_row(
+    parts: AppContext,
+    user: User,
+    request: JobRequest,
+    recipe: PreparedJob,
+    job_id: str,
+    asked: IdempotentRequest,
 ) -> BatchJob:
     rendered = recipe.rendered
     tasks = [
@@ -94,11 +103,11 @@ def _row(
         template=recipe.template,
         parameters=recipe.parameters,
         script=rendered.script,
-        source=wish.script,
+        source=request.script,
         files=dict(rendered.files),
         body_hash=asked.digest,
         idempotency_key=asked.key,
-        logdir=_checked_logdir(wish.logdir, recipe.workdir) or rendered.logdir,
+        logdir=_check_logdir(request.logdir, recipe.workdir) or rendered.logdir,
         workdir=recipe.workdir,
         array_size=rendered.array,
         requeue=rendered.requeue,
@@ -107,8 +116,8 @@ def _row(
     )
 
 
-def _checked_logdir(logdir: str | None, home: str) -> str | None:
-    """The folder that TensorBoard is to show; the job's own PORTAL_LOGDIR stays what it is."""
+def _check_logdir(logdir: str | None, home: str) -> str | None:
+    """Return the folder that TensorBoard shows; the job's own PORTAL_LOGDIR is not affected."""
     if logdir is None:
         return None
     return launch.checked_path("logdir", logdir, home)
@@ -117,26 +126,30 @@ def _checked_logdir(logdir: str | None, home: str) -> str | None:
 # --- submitting ---------------------------------------------------------------------------------
 
 
-async def _first_try(parts: Parts, row: BatchJob) -> PortalError | None:
-    """Submit a new row; what Slurm surely refused leaves no row. Returns the refusal."""
+async def _submit_once(parts: AppContext, row: BatchJob) -> PortalError | None:
+    """Submit a new row; delete it if Slurm certainly refused the job. Returns the refusal."""
     try:
         await launch.submit_job(parts, row)
     except SpawnerError as error:
         if isinstance(error, Unreachable | LauncherUnavailable):
-            await _say(parts, row, WAITS)
+            await _set_reason(parts, row, WAITS)
             return None
-        await _forget(parts, row)
-        return launch.explained(error)
+        await _delete(parts, row)
+        return launch.explained_submission(
+            parts, row.user.username, launch.resources_of(row), error
+        )
     finally:
         parts.submitting.pop(row.id, None)
         parts.changes.notify(row.user_id, row.id, RECONCILE)
     return None
 
 
-async def submit_again(parts: Parts, job_id: str, lost: int | None = None) -> None:
-    """For the reconcile loop: submit a row whose first try came to no certain end, or whose job
-    `lost` Slurm has forgotten. What Slurm refuses now has failed, for its request was answered long
-    ago."""
+async def submit_again(parts: AppContext, job_id: str, lost: int | None = None) -> None:
+    """Submit a row for the reconcile loop: the result of its first submission is uncertain, or
+    Slurm has forgotten its job `lost`.
+
+    If Slurm refuses it now, the job has failed, because its request was answered long ago.
+    """
 
     def apply(job: BatchJob) -> None:
         if job.job_id == lost and job.wanted is Wanted.RUN and job.state is not JobState.ENDED:
@@ -145,7 +158,7 @@ async def submit_again(parts: Parts, job_id: str, lost: int | None = None) -> No
 
     await change(parts.db, BatchJob, job_id, apply)
     async with parts.db.session() as db:
-        row = await db.get(BatchJob, job_id, options=_WHOLE)
+        row = await db.get(BatchJob, job_id, options=_LONG_COLUMNS)
     if row is None or row.wanted is Wanted.STOP or row.state is not JobState.SUBMITTING:
         return
     parts.watcher.forget(row.id, row.user.username)
@@ -153,9 +166,10 @@ async def submit_again(parts: Parts, job_id: str, lost: int | None = None) -> No
         await launch.submit_job(parts, row)
     except SpawnerError as error:
         if isinstance(error, Unreachable | LauncherUnavailable):
-            await _say(parts, row, WAITS)
+            await _set_reason(parts, row, WAITS)
             return
-        why = launch.explained(error)
+        username, resources = row.user.username, launch.resources_of(row)
+        why = launch.explained_submission(parts, username, resources, error)
 
         def refuse(job: BatchJob) -> None:
             job.state, job.outcome, job.ended_at = JobState.ENDED, Outcome.FAILED, utcnow()
@@ -167,7 +181,7 @@ async def submit_again(parts: Parts, job_id: str, lost: int | None = None) -> No
         parts.changes.notify(row.user_id, row.id)
 
 
-async def _say(parts: Parts, row: BatchJob, reason: str) -> None:
+async def _set_reason(parts: AppContext, row: BatchJob, reason: str) -> None:
     def apply(job: BatchJob) -> None:
         if job.state is JobState.SUBMITTING:
             job.reason = reason
@@ -175,7 +189,7 @@ async def _say(parts: Parts, row: BatchJob, reason: str) -> None:
     await change(parts.db, BatchJob, row.id, apply)
 
 
-async def _forget(parts: Parts, row: BatchJob) -> None:
+async def _delete(parts: AppContext, row: BatchJob) -> None:
     async with parts.db.session() as db:
         found = await db.get(BatchJob, row.id)
         if found is not None:
@@ -185,11 +199,11 @@ async def _forget(parts: Parts, row: BatchJob) -> None:
 
 # --- reading ------------------------------------------------------------------------------------
 
-_WHOLE = (undefer(BatchJob.script), undefer(BatchJob.source), undefer(BatchJob.files))
+_LONG_COLUMNS = (undefer(BatchJob.script), undefer(BatchJob.source), undefer(BatchJob.files))
 
 
-async def get(parts: Parts, user: User, job_id: str) -> BatchJob:
-    """One's own job; raises NotFound for everyone else's too."""
+async def get(parts: AppContext, user: User, job_id: str) -> BatchJob:
+    """Return a job of this user. Raises NotFound, also for jobs of other users."""
     async with parts.db.session() as db:
         job = await db.get(BatchJob, job_id)
     if job is None or job.user_id != user.id or job.removed_at is not None:
@@ -197,18 +211,18 @@ async def get(parts: Parts, user: User, job_id: str) -> BatchJob:
     return job
 
 
-async def ended_of(parts: Parts, user: User, ids: Collection[str]) -> list[BatchJob]:
-    """Those of one's own jobs with these ids that have ended, and are still on one's list."""
+async def ended_of(parts: AppContext, user: User, ids: Collection[str]) -> list[BatchJob]:
+    """Return the user's jobs with these IDs that have ended and are still on the list."""
     ended = BatchJob.state == JobState.ENDED, BatchJob.removed_at.is_(None)
     mine = BatchJob.user_id == user.id, BatchJob.id.in_(ids), *ended
     async with parts.db.session() as db:
         return list((await db.scalars(select(BatchJob).where(*mine))).all())
 
 
-async def with_script(parts: Parts, job: BatchJob) -> BatchJob:
-    """The job with the columns that lists leave out."""
+async def with_script(parts: AppContext, job: BatchJob) -> BatchJob:
+    """Return the job with the columns that lists leave out."""
     async with parts.db.session() as db:
-        found = await db.get(BatchJob, job.id, options=_WHOLE)
+        found = await db.get(BatchJob, job.id, options=_LONG_COLUMNS)
     if found is None:
         raise NotFound("There is no such job of yours.")
     return found
@@ -216,7 +230,7 @@ async def with_script(parts: Parts, job: BatchJob) -> BatchJob:
 
 # --- ending -------------------------------------------------------------------------------------
 
-_ENDED = {
+_OUTCOME_TEXTS = {
     Outcome.COMPLETED: "it completed",
     Outcome.FAILED: "it failed",
     Outcome.CANCELLED: "it was cancelled",
@@ -227,40 +241,41 @@ _ENDED = {
 
 
 def has_ended(outcome: Outcome | None) -> str:
-    """Why an ended job can't be cancelled."""
-    how = _ENDED.get(outcome, "it is over") if outcome else "it is over"
-    return f"This job has ended already: {how}."
+    """Return the reason why an ended job cannot be cancelled."""
+    text = _OUTCOME_TEXTS.get(outcome, "it is over") if outcome else "it is over"
+    return f"This job has ended already: {text}."
 
 
 NOT_ENDED = "This job has not ended yet. Cancel it first."
 
 
-async def cancel(parts: Parts, job: BatchJob, *, by: User, ip: str = "") -> BatchJob:
-    """Ask for a job's end; the reconcile loop brings it about. Asking twice is no mistake; what
-    has ended can't be cancelled (Conflict)."""
+async def cancel(parts: AppContext, job: BatchJob, *, by: User, ip: str = "") -> BatchJob:
+    """Request the end of a job; the reconcile loop carries it out. Idempotent. Raises Conflict for
+    a job that has ended.
+    """
 
     def apply(row: BatchJob) -> None:
         if row.state is JobState.ENDED:
             raise Conflict(has_ended(row.outcome))
         row.wanted = Wanted.STOP
         row.state = JobState.STOPPING
-        row.reason = row.advice = None  # why it waited is no longer what matters
+        row.reason = row.advice = None  # the reason why it was waiting no longer matters
         row.stop_requested_at = row.stop_requested_at or utcnow()
 
-    event = audit.of_job(audit.Action.JOB_CANCEL, job, by, ip)
+    event = audit.job_event(audit.Action.JOB_CANCEL, job, by, ip)
     changed = await change(parts.db, BatchJob, job.id, apply, event)
     parts.changes.notify(job.user_id, job.id, RECONCILE)
     return changed or job
 
 
-async def remove(parts: Parts, job: BatchJob, *, by: User, ip: str = "") -> None:
-    """Take an ended job off its owner's list."""
+async def remove(parts: AppContext, job: BatchJob, *, by: User, ip: str = "") -> None:
+    """Remove an ended job from its owner's list."""
 
     def apply(row: BatchJob) -> None:
         if row.state is not JobState.ENDED:
             raise Conflict(NOT_ENDED)
         row.removed_at = utcnow()
 
-    event = audit.of_job(audit.Action.JOB_REMOVE, job, by, ip)
+    event = audit.job_event(audit.Action.JOB_REMOVE, job, by, ip)
     await change(parts.db, BatchJob, job.id, apply, event)
     parts.changes.notify(job.user_id)

@@ -1,8 +1,8 @@
-"""One's jobs as a list: filtered, sorted, page by page, and counted.
+"""Lists of a user's jobs: filtered, sorted, paginated and counted.
 
-A page is read along an index, so that it costs the same however long the history is; only a search
-that finds nothing looks at all of one's rows. What is asked of a job's second table goes by ids,
-for its rows are long and must not be read to be left out.
+A page is read along an index, so that its cost does not depend on the length of the history; only a
+search without results reads all of the user's rows. Conditions on a job's second table are
+subqueries of IDs, because its rows are long and must not be read only to be left out.
 """
 
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Select, String, and_, cast, func, or_, select
 
+from portal.context import AppContext
 from portal.errors import FieldError, invalid_input
 from portal.models import BatchJob, Job, JobKind, JobState, User
-from portal.parts import Parts
 from portal.services import paging
-from spawner.model import Outcome
+from spawner.slurm.model import Outcome
 
 PAGE = 50
 WAITING = (JobState.SUBMITTING, JobState.QUEUED)
@@ -27,9 +27,8 @@ _BATCH = BatchJob.metadata.tables[BatchJob.__tablename__]
 Which = Literal["live", "waiting", "running", "ended", "all"]
 
 
-class Order(StrEnum):
-    """How a list is sorted. `ended`: by when jobs ended, the last one first, and of those that
-    have."""
+class JobOrder(StrEnum):
+    """Sort order of a list. `ended`: only ended jobs, most recently ended first."""
 
     NEWEST = "newest"
     OLDEST = "oldest"
@@ -39,10 +38,13 @@ class Order(StrEnum):
 
 
 @dataclass(frozen=True)
-class Filter:
-    """Which jobs are wanted. `q` is found in names and Slurm's ids; `template` is a template's
-    name, "" stands for free scripts and what came from outside; `since` and `until` bound when they
-    were submitted to the portal; no `outcomes` means any."""
+class JobSelection:
+    """Selection of jobs.
+
+    `q` is searched in names and Slurm's IDs. `template` is a template's name; "" selects free
+    scripts and external jobs. `since` and `until` bound the time of submission to the portal. Empty
+    `outcomes` means any.
+    """
 
     state: Which = "all"
     outcomes: tuple[Outcome, ...] = ()
@@ -54,49 +56,50 @@ class Filter:
 
 
 async def page(
-    parts: Parts,
+    parts: AppContext,
     user: User,
-    wanted: Filter,
+    wanted: JobSelection,
     limit: int = PAGE,
-    order: Order = Order.NEWEST,
+    order: JobOrder = JobOrder.NEWEST,
     cursor: str | None = None,
 ) -> list[BatchJob]:
-    """A user's jobs in this order, after the cursor; at most one more than `limit`. Raises
-    InvalidInput for a cursor that is none of this order's."""
+    """Return a user's jobs in this order, after the cursor; at most `limit` + 1 rows. Raises
+    InvalidInput for a cursor that does not fit this order.
+    """
     query = ordered(query_of(user, wanted), order)
     if cursor:
-        query = query.where(_after(order, cursor))
+        query = query.where(_build_after_condition(order, cursor))
     async with parts.db.session() as db:
         return list((await db.scalars(query.limit(limit + 1))).all())
 
 
-def query_of(user: User, wanted: Filter) -> Select[BatchJob]:
-    """A user's jobs that a filter lets through, in no order."""
-    return select(BatchJob).where(of(user, wanted))
+def query_of(user: User, wanted: JobSelection) -> Select[BatchJob]:
+    """Build the query for a user's jobs that match a filter, unordered."""
+    return select(BatchJob).where(to_condition(user, wanted))
 
 
-async def count(parts: Parts, user: User, wanted: Filter) -> int:
-    """How many jobs a filter lets through."""
-    query = select(func.count()).select_from(_JOBS).where(of(user, wanted))
+async def count(parts: AppContext, user: User, wanted: JobSelection) -> int:
+    """Count the jobs that match a filter."""
+    query = select(func.count()).select_from(_JOBS).where(to_condition(user, wanted))
     async with parts.db.session() as db:
         return (await db.scalar(query)) or 0
 
 
-def ids_of(user: User, wanted: Filter) -> Select[str]:
-    """Their ids, the oldest first."""
-    columns = select(_JOBS.c.id).where(of(user, wanted))
+def ids_of(user: User, wanted: JobSelection) -> Select[str]:
+    """Build the query for the IDs of matching jobs, oldest first."""
+    columns = select(_JOBS.c.id).where(to_condition(user, wanted))
     return columns.order_by(_JOBS.c.created_at, _JOBS.c.id)
 
 
-def of(user: User, wanted: Filter) -> ColumnElement[bool]:
-    """What a user's jobs have in common that a filter lets through."""
+def to_condition(user: User, wanted: JobSelection) -> ColumnElement[bool]:
+    """Return the condition for a user's jobs that match a filter."""
     own = and_(
         _JOBS.c.user_id == user.id, _JOBS.c.kind == JobKind.JOB, _JOBS.c.removed_at.is_(None)
     )
-    return and_(own, *_states(wanted), *_found(user, wanted))
+    return and_(own, *_build_state_conditions(wanted), *_build_search_conditions(user, wanted))
 
 
-def _states(wanted: Filter) -> list[ColumnElement[bool]]:
+def _build_state_conditions(wanted: JobSelection) -> list[ColumnElement[bool]]:
     state = _JOBS.c.state
     conditions: dict[Which, list[ColumnElement[bool]]] = {
         "all": [],
@@ -107,11 +110,11 @@ def _states(wanted: Filter) -> list[ColumnElement[bool]]:
     }
     if not wanted.outcomes:
         return conditions[wanted.state]
-    how = _JOBS.c.outcome.in_(wanted.outcomes)
-    return [*conditions[wanted.state], state == JobState.ENDED, how]
+    has_outcome = _JOBS.c.outcome.in_(wanted.outcomes)
+    return [*conditions[wanted.state], state == JobState.ENDED, has_outcome]
 
 
-def _found(user: User, wanted: Filter) -> list[ColumnElement[bool]]:
+def _build_search_conditions(user: User, wanted: JobSelection) -> list[ColumnElement[bool]]:
     found: list[ColumnElement[bool]] = []
     if wanted.q:
         named = _JOBS.c.name.icontains(wanted.q, autoescape=True)
@@ -120,58 +123,60 @@ def _found(user: User, wanted: Filter) -> list[ColumnElement[bool]]:
         found.append(_JOBS.c.created_at >= wanted.since)
     if wanted.until is not None:
         found.append(_JOBS.c.created_at < wanted.until)
-    theirs = select(_BATCH.c.id).where(_BATCH.c.owner_id == user.id)
+    own_ids = select(_BATCH.c.id).where(_BATCH.c.owner_id == user.id)
     if wanted.template is not None:
         same = (
             _BATCH.c.template == wanted.template if wanted.template else _BATCH.c.template.is_(None)
         )
-        found.append(_JOBS.c.id.in_(theirs.where(same)))
+        found.append(_JOBS.c.id.in_(own_ids.where(same)))
     if wanted.external is not None:
-        found.append(_JOBS.c.id.in_(theirs.where(_BATCH.c.external.is_(wanted.external))))
+        found.append(_JOBS.c.id.in_(own_ids.where(_BATCH.c.external.is_(wanted.external))))
     return found
 
 
-def ordered(query: Select[BatchJob], order: Order) -> Select[BatchJob]:
-    """The same in an order, which an index has."""
-    if order is Order.ENDED:
+def ordered(query: Select[BatchJob], order: JobOrder) -> Select[BatchJob]:
+    """Add an order to the query, which is backed by an index."""
+    if order is JobOrder.ENDED:
         query = query.where(BatchJob.ended_at.is_not(None))
-    column, down = _COLUMNS[order], order not in {Order.OLDEST, Order.NAME}
+    column, down = _COLUMNS[order], order not in {JobOrder.OLDEST, JobOrder.NAME}
     keys = (column, _JOBS.c.id)
     return query.order_by(*(key.desc() if down else key.asc() for key in keys))
 
 
 _COLUMNS = {
-    Order.NEWEST: _JOBS.c.created_at,
-    Order.OLDEST: _JOBS.c.created_at,
-    Order.NAME: _JOBS.c.name,
-    Order.NAME_DOWN: _JOBS.c.name,
-    Order.ENDED: _JOBS.c.ended_at,
+    JobOrder.NEWEST: _JOBS.c.created_at,
+    JobOrder.OLDEST: _JOBS.c.created_at,
+    JobOrder.NAME: _JOBS.c.name,
+    JobOrder.NAME_DOWN: _JOBS.c.name,
+    JobOrder.ENDED: _JOBS.c.ended_at,
 }
 
 
-def _after(order: Order, text: str) -> ColumnElement[bool]:
-    """What comes after a cursor's row, in two comparisons of which the first follows the index."""
-    value, row_id = _read(order, text)
+def _build_after_condition(order: JobOrder, text: str) -> ColumnElement[bool]:
+    """Return the condition for rows after a cursor: two comparisons, the first of which uses the
+    index.
+    """
+    value, row_id = _parse_cursor(order, text)
     column, key = _COLUMNS[order], _JOBS.c.id
-    if order in {Order.OLDEST, Order.NAME}:
+    if order in {JobOrder.OLDEST, JobOrder.NAME}:
         return and_(column >= value, or_(column > value, key > row_id))
     return and_(column <= value, or_(column < value, key < row_id))
 
 
-def cursor_of(found: Sequence[BatchJob], order: Order, limit: int = PAGE) -> str | None:
-    """What asks for the page after this one; None where it was the last."""
+def cursor_of(found: Sequence[BatchJob], order: JobOrder, limit: int = PAGE) -> str | None:
+    """Return the cursor of the next page, or None if this is the last one."""
     if len(found) <= limit:
         return None
     last = found[limit - 1]
-    if order in {Order.NAME, Order.NAME_DOWN}:
+    if order in {JobOrder.NAME, JobOrder.NAME_DOWN}:
         return f"{last.id}~{last.name}"
     return paging.cursor(
-        last.ended_at or last.created_at if order is Order.ENDED else last.created_at, last.id
+        last.ended_at or last.created_at if order is JobOrder.ENDED else last.created_at, last.id
     )
 
 
-def _read(order: Order, text: str) -> tuple[Any, str]:
-    if order not in {Order.NAME, Order.NAME_DOWN}:
+def _parse_cursor(order: JobOrder, text: str) -> tuple[Any, str]:
+    if order not in {JobOrder.NAME, JobOrder.NAME_DOWN}:
         return paging.read_cursor(text)
     row_id, divided, name = text.partition("~")
     if not divided:

@@ -1,8 +1,8 @@
 """The last value of each scalar that an array's tasks have logged, read as their owner.
 
-Of a task that has ended it is read once, and kept in its row. Of those that run it is read while
-somebody looks, and kept in memory (sofar.py). The launcher reads so much and no more, and is asked
-for so many folders at once.
+An ended task is read once, and its values are kept in its row. Running tasks are read while a user
+is viewing the array, and their values are kept in memory (scalar_cache.py). The launcher's
+read size is limited, and so is the number of folders per request.
 """
 
 import asyncio
@@ -12,33 +12,33 @@ from typing import Any
 
 import structlog
 
+from portal.context import AppContext
 from portal.models import BatchJob, JobState
-from portal.parts import Parts
-from portal.services.jobs.sofar import Entry, Metrics
+from portal.services.jobs.scalar_cache import CachedScalars, Metrics
 from portal.services.store import change
+from spawner.catalog.jobscript import task_logdir
 from spawner.errors import SpawnerError
-from spawner.jobscript import task_logdir
 
 log = structlog.get_logger(__name__)
 
 FOLDERS = 32
 LIVE = (JobState.RUNNING, JobState.SUSPENDED, JobState.STOPPING)
-LIVE_FOLDERS = 8  # at once: a log that is read or a job that is submitted waits so long at most
+LIVE_FOLDERS = 8  # at once: the longest that reading a log or submitting a job has to wait
 LIVE_TIMEOUT_S = 2.0
 
 
 def wanting(job: BatchJob) -> list[dict[str, Any]]:
-    """The tasks that have ended and whose values have not been read."""
+    """Return the ended tasks whose values have not been read."""
     if not job.logdir or job.external:
         return []
     ended = (task for task in job.tasks or [] if task["state"] == JobState.ENDED)
     return [task for task in ended if not task.get("read")]
 
 
-async def read(parts: Parts, job: BatchJob) -> None:
-    """Read some of them and keep what was found. May raise the spawner's errors."""
+async def read(parts: AppContext, job: BatchJob) -> None:
+    """Read the values of some of these tasks and save them. May raise the spawner's errors."""
     indices = [task["index"] for task in wanting(job)[:FOLDERS]]
-    values = await _last(parts, job, indices)
+    values = await _read_last_values(parts, job, indices)
 
     def apply(row: BatchJob) -> None:
         row.tasks = [
@@ -52,23 +52,24 @@ async def read(parts: Parts, job: BatchJob) -> None:
     parts.changes.notify(job.user_id, job.id)
 
 
-async def _last(
-    parts: Parts, job: BatchJob, indices: Sequence[int], timeout_s: float | None = None
+async def _read_last_values(
+    parts: AppContext, job: BatchJob, indices: Sequence[int], timeout_s: float | None = None
 ) -> dict[int, Metrics]:
-    """By index, the last value of each scalar in a task's folder."""
+    """Return, by index, the last value of each scalar in a task's folder."""
     folders = [task_logdir(job.logdir or "", index) for index in indices]
     found = await parts.agents.scalars(job.user.username, folders, timeout_s)
     return dict(zip(indices, found, strict=False))
 
 
-# --- while they run -----------------------------------------------------------------------------
+# --- running tasks ------------------------------------------------------------------------------
 
 
-def so_far(parts: Parts, job: BatchJob) -> Mapping[int, Metrics]:
-    """What tasks have logged that still run or have just ended, by index, as far as it is known.
+def latest_scalars(parts: AppContext, job: BatchJob) -> Mapping[int, Metrics]:
+    """Return, by index, the known values of tasks that are running or have just ended.
 
-    Asks nobody now: has it read in the background, if that is due, for the next who looks."""
-    running = _unfinished(job)
+    Does not wait for a read: if one is due, it is started in the background for the next call.
+    """
+    running = _list_unfinished(job)
     if not running:
         parts.so_far.forget(job.id)
         return {}
@@ -78,7 +79,7 @@ def so_far(parts: Parts, job: BatchJob) -> Mapping[int, Metrics]:
     return entry.values
 
 
-def _unfinished(job: BatchJob) -> list[int]:
+def _list_unfinished(job: BatchJob) -> list[int]:
     if not job.logdir or job.external:
         return []
     return [
@@ -88,13 +89,15 @@ def _unfinished(job: BatchJob) -> list[int]:
     ]
 
 
-async def _read_live(parts: Parts, job: BatchJob, entry: Entry, indices: Sequence[int]) -> None:
+async def _read_live(
+    parts: AppContext, job: BatchJob, entry: CachedScalars, indices: Sequence[int]
+) -> None:
     began_s = time.monotonic()
     failed = False
     try:
-        for at in range(0, len(indices), LIVE_FOLDERS):
-            some = indices[at : at + LIVE_FOLDERS]
-            parts.so_far.keep(entry, await _last(parts, job, some, LIVE_TIMEOUT_S))
+        for start in range(0, len(indices), LIVE_FOLDERS):
+            batch = indices[start : start + LIVE_FOLDERS]
+            parts.so_far.keep(entry, await _read_last_values(parts, job, batch, LIVE_TIMEOUT_S))
     except SpawnerError as error:
         failed = True
         log.info("running tasks' values are not known", job=job.id, error=error.message)

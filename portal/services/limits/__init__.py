@@ -1,1 +1,1 @@
-"""What people may use, what they have used, and Slurm told of it."""
+"""Resource limits and usage: policy, effective limits, GPU-hours, and Slurm associations."""

@@ -1,94 +1,103 @@
-"""Slurm's associations as the limits want them, against what Slurm was told and what it has. Pure.
+"""Desired Slurm associations, compared with the last applied and the actual ones. Pure.
 
-What an administrator said nothing of isn't there, and is left alone. A person's accounts are only
-added or taken away where a limit names the accounts. Partitions that someone may not use have an
-association of their own which takes no jobs, so that everything else still counts together.
+Settings that no limit mentions are absent here and left alone in Slurm. A user's accounts are only
+added or removed where a limit names accounts. A partition that a user may not use gets an
+association of its own that accepts no jobs, so that all other limits still count across partitions.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from portal.services.limits.books import ROOT
+from portal.services.limits.accounting_cache import ROOT
 from portal.services.limits.limit_rules import BY_TYPE, Effective, Figures
-from spawner.parse_accounting import Facts, Place, is_name
-from spawner.parse_accounting import Figures as Told
+from spawner.slurm.parse_accounting import ClusterFacts, Place, is_name
+from spawner.slurm.parse_accounting import Figures as SlurmValues
 
-HERE = "association"
+EXISTS = "association"
 PRESENT, ABSENT = "present", "absent"
 AGAIN = "again"
-"""Of what Slurm was told: an administrator wants an association back that somebody took away."""
-CLOSED: Told = {HERE: PRESENT, "MaxSubmitJobs": 0}
-"""The association of a partition that someone may not use."""
+"""A last-applied value: an administrator wants a removed association to be restored."""
+CLOSED: SlurmValues = {EXISTS: PRESENT, "MaxSubmitJobs": 0}
+"""The association for a partition that a user may not use."""
 
 Wanted = dict[Place, dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class World:
-    """What associations are made from. `people` are those whom limits concern at all, `accounts`
-    what groups' members share, by account; `seen` what the portal has told before, by place."""
+class DesiredAssociations:
+    """Input for the desired associations.
+
+    `people` are the effective limits of all limited users, `accounts` the shared limits of groups
+    by account; `found` are the actual values and `seen` the last applied ones, by place.
+    """
 
     people: Mapping[str, Effective]
     accounts: Mapping[str, Figures]
-    found: Mapping[Place, Told]
-    seen: Mapping[Place, Told]
+    found: Mapping[Place, SlurmValues]
+    seen: Mapping[Place, SlurmValues]
     partitions: frozenset[str]
-    facts: Facts
+    facts: ClusterFacts
 
 
-def wanted(world: World) -> Wanted:
-    """Every association that the limits say something of, and what."""
+def desired_values(world: DesiredAssociations) -> Wanted:
+    """Return the desired values of every association that limits apply to."""
     result: Wanted = {}
     places: dict[str, list[Place]] = {}
     for place in {*world.found, *world.seen}:
         places.setdefault(place[1], []).append(place)
     for account, shared in world.accounts.items():
         if (account, "", "") in world.found and is_name(account):
-            said = figures_together(shared, world.facts)
-            if said:
-                result[account, "", ""] = said
+            figures = figures_together(shared, world.facts)
+            if figures:
+                result[account, "", ""] = figures
     for username, counted in world.people.items():
         if is_name(username):
-            result |= _of_person(username, counted, sorted(places.get(username, ())), world)
+            result |= _build_for_user(username, counted, sorted(places.get(username, ())), world)
     return result
 
 
-def _of_person(username: str, counted: Effective, places: list[Place], world: World) -> Wanted:
-    said = figures_of(counted, world.facts)
+def _build_for_user(
+    username: str, counted: Effective, places: list[Place], world: DesiredAssociations
+) -> Wanted:
+    figures = figures_of(counted, world.facts)
     allowed = counted.get("accounts")
     has = {account for account, _, _ in places if account != ROOT}
     known = {account for account, user, _ in world.found if not user}
     mine = set(allowed.value) & known if allowed else has
     result: Wanted = {}
     for account in sorted(has - mine):
-        result[account, username, ""] = {HERE: ABSENT}
+        result[account, username, ""] = {EXISTS: ABSENT}
     for account in sorted(mine):
         base = (account, username, "")
         if allowed is not None:
-            result[base] = {HERE: PRESENT, **said}
-        elif base in world.found and said:
-            result[base] = dict(said)
-        elif account in known and said and _was_told(world.seen.get(base, {})):
-            result[base] = {HERE: PRESENT, **said}  # somebody took it away
-        result |= _partitions(account, username, counted, places, said, world)
+            result[base] = {EXISTS: PRESENT, **figures}
+        elif base in world.found and figures:
+            result[base] = dict(figures)
+        elif account in known and figures and _was_applied(world.seen.get(base, {})):
+            result[base] = {EXISTS: PRESENT, **figures}  # it was removed outside the portal
+        result |= _build_for_partitions(account, username, counted, places, figures, world)
     return result
 
 
-def _was_told(told: Told) -> bool:
-    """Whether Slurm had an association with what the portal told it, and is to have it."""
-    return bool(told) and told.get(HERE) != ABSENT
+def _was_applied(applied: SlurmValues) -> bool:
+    """Return whether the portal applied values to an association that should exist."""
+    return bool(applied) and applied.get(EXISTS) != ABSENT
 
 
-def _partitions(
+def _build_for_partitions(
     account: str,
     username: str,
     counted: Effective,
     places: list[Place],
-    said: dict[str, Any],
-    world: World,
+    figures: dict[str, Any],
+    world: DesiredAssociations,
 ) -> Wanted:
-    """Those of single partitions: closed, or an operator's own, to which the limits apply too."""
+    """Return the associations of single partitions.
+
+    These are closed partitions, and associations that an operator made, to which the limits apply
+    too.
+    """
     allowed = counted.get("partitions")
     closed = world.partitions - set(allowed.value) if allowed else frozenset()
     result: Wanted = {}
@@ -98,35 +107,40 @@ def _partitions(
             result[account, username, partition] = dict(CLOSED)
     for place in places:
         own = place[0] == account and place[2] and place[2] not in closed
-        if own and place in world.found and world.seen.get(place, {}).get(HERE) is None and said:
-            result[place] = dict(said)
+        if (
+            own
+            and place in world.found
+            and world.seen.get(place, {}).get(EXISTS) is None
+            and figures
+        ):
+            result[place] = dict(figures)
     return result
 
 
-def figures_of(counted: Effective, facts: Facts) -> dict[str, Any]:
-    """What Slurm is to hold each of a person's associations to."""
+def figures_of(counted: Effective, facts: ClusterFacts) -> dict[str, Any]:
+    """Return the values for each association of a user."""
     values = {name: one.value for name, one in counted.items()}
-    said = _tres(values, facts)
+    figures = _to_tres(values, facts)
     if "sessions" in values and "jobs" in values:
-        said["MaxSubmitJobs"] = values["sessions"] + values["jobs"]
+        figures["MaxSubmitJobs"] = values["sessions"] + values["jobs"]
     if "time_limit_minutes" in values:
-        said["MaxWall"] = values["time_limit_minutes"]
+        figures["MaxWall"] = values["time_limit_minutes"]
     if "qos" in values:
-        said["QOS"] = sorted(values["qos"])
-        said["DefaultQOS"] = values["qos"][0]
-    return said
+        figures["QOS"] = sorted(values["qos"])
+        figures["DefaultQOS"] = values["qos"][0]
+    return figures
 
 
-def figures_together(shared: Figures, facts: Facts) -> dict[str, Any]:
-    """What Slurm is to hold a group's account to."""
-    values = shared.said
-    said = _tres(values, facts)
+def figures_together(shared: Figures, facts: ClusterFacts) -> dict[str, Any]:
+    """Return the values for a group's account."""
+    values = shared.set_fields
+    figures = _to_tres(values, facts)
     if "sessions" in values and "jobs" in values:
-        said["GrpSubmitJobs"] = values["sessions"] + values["jobs"]
-    return said
+        figures["GrpSubmitJobs"] = values["sessions"] + values["jobs"]
+    return figures
 
 
-def _tres(values: Mapping[str, Any], facts: Facts) -> dict[str, Any]:
+def _to_tres(values: Mapping[str, Any], facts: ClusterFacts) -> dict[str, Any]:
     numbers = {"gres/gpu": values.get("gpus"), "cpu": values.get("cpus")}
     if (gigabytes := values.get("memory_gb")) is not None:
         numbers["mem"] = gigabytes * 1024
@@ -143,90 +157,112 @@ def is_tres(name: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """Of one association: `tell` what Slurm has yet to be told (None ends a limit), `told` what it
-    has, now that it was looked at, and `drift` what somebody changed by hand: (told, found)."""
+class AssociationDiff:
+    """The result of comparing one association.
 
-    tell: dict[str, Any] = field(default_factory=dict)
-    told: dict[str, Any] = field(default_factory=dict)
+    `pending` are values yet to be written to Slurm (None removes a limit), `applied` the values
+    that Slurm has now as applied, `drift` the values changed outside the portal as (applied,
+    actual), `accepted` the changed values that an administrator accepted.
+    """
+
+    pending: dict[str, Any] = field(default_factory=dict)
+    applied: dict[str, Any] = field(default_factory=dict)
     drift: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     accepted: dict[str, Any] = field(default_factory=dict)
 
 
-def compare(place: Place, should: Told, told: Told, found: Told | None, accepted: Told) -> Verdict:
-    """`should` is what the limits want, `told` what Slurm was told last, `found` what it has (None:
-    no such association), `accepted` what an administrator lets stand."""
-    now = {HERE: PRESENT, **found} if found is not None else {HERE: ABSENT}
-    if found is None and told and should.get(HERE) == PRESENT:
-        told = {HERE: PRESENT, **told}  # one with figures was there
-    verdict = Verdict()
-    for name in {**told, **should}:
-        if found is None and name != HERE and should.get(HERE) != PRESENT:
-            continue  # of what isn't there nothing can be said
+def compare(
+    place: Place,
+    should: SlurmValues,
+    applied: SlurmValues,
+    found: SlurmValues | None,
+    accepted: SlurmValues,
+) -> AssociationDiff:
+    """Compare one association.
+
+    `should` are the desired values, `applied` the last applied ones, `found` the actual ones (None:
+    no such association), `accepted` the drift that an administrator accepted.
+    """
+    now = {EXISTS: PRESENT, **found} if found is not None else {EXISTS: ABSENT}
+    if found is None and applied and should.get(EXISTS) == PRESENT:
+        applied = {EXISTS: PRESENT, **applied}  # values were applied, so the association existed
+    verdict = AssociationDiff()
+    for name in {**applied, **should}:
+        if found is None and name != EXISTS and should.get(EXISTS) != PRESENT:
+            continue  # a missing association has no values
         if name in should:
-            _compare_one(verdict, name, should, told, now, accepted)
-        elif name == HERE:
-            if place[2] and told[HERE] == PRESENT == now[HERE]:
-                verdict.tell[HERE] = ABSENT  # it was made only to close a partition
-        elif now.get(name) == told[name] is not None:
-            verdict.tell[name] = None  # else somebody has given it another value: it is theirs now
-    if ABSENT in {should.get(HERE), now[HERE], verdict.tell.get(HERE)}:
-        _only_existence(verdict, gone=now[HERE] == ABSENT)
+            _compare_one(verdict, name, should, applied, now, accepted)
+        elif name == EXISTS:
+            if place[2] and applied[EXISTS] == PRESENT == now[EXISTS]:
+                verdict.pending[EXISTS] = ABSENT  # it only existed to close a partition
+        elif now.get(name) == applied[name] is not None:
+            verdict.pending[name] = None  # any other value was set outside the portal, and stays
+    if ABSENT in {should.get(EXISTS), now[EXISTS], verdict.pending.get(EXISTS)}:
+        _drop_figures(verdict, gone=now[EXISTS] == ABSENT)
     return verdict
 
 
-def differs(told: Told, found: Told | None, accepted: Told) -> dict[str, tuple[Any, Any]]:
-    """Of an association that somebody has changed: what Slurm was told and what it has, by name."""
-    now = {HERE: PRESENT, **found} if found is not None else {HERE: ABSENT}
-    only_existence = ABSENT in {told.get(HERE), now[HERE]}
+def differs(
+    applied: SlurmValues, found: SlurmValues | None, accepted: SlurmValues
+) -> dict[str, tuple[Any, Any]]:
+    """Return the drift of an association: the applied and the actual value, by name."""
+    now = {EXISTS: PRESENT, **found} if found is not None else {EXISTS: ABSENT}
+    only_existence = ABSENT in {applied.get(EXISTS), now[EXISTS]}
     return {
         name: (value, now.get(name))
-        for name, value in told.items()
+        for name, value in applied.items()
         if now.get(name) != value and name not in accepted
-        if name == HERE or not only_existence
+        if name == EXISTS or not only_existence
     }
 
 
 def _compare_one(
-    verdict: Verdict, name: str, should: Told, told: Told, now: Told, accepted: Told
+    verdict: AssociationDiff,
+    name: str,
+    should: SlurmValues,
+    applied: SlurmValues,
+    now: SlurmValues,
+    accepted: SlurmValues,
 ) -> None:
-    want, is_ = should[name], now.get(name)
-    if name == "DefaultQOS" and is_ in should.get("QOS", ()):
-        want = is_  # any of the allowed ones will do
-    if is_ == want:
-        verdict.told[name] = want
-    elif told.get(name, _NOTHING) != want:
-        verdict.tell[name] = want
+    want, actual = should[name], now.get(name)
+    if name == "DefaultQOS" and actual in should.get("QOS", ()):
+        want = actual  # any of the allowed ones is fine
+    if actual == want:
+        verdict.applied[name] = want
+    elif applied.get(name, _UNSET) != want:
+        verdict.pending[name] = want
     else:
-        verdict.told[name] = want
-        if accepted.get(name, _NOTHING) == is_:
-            verdict.accepted[name] = is_
+        verdict.applied[name] = want
+        if accepted.get(name, _UNSET) == actual:
+            verdict.accepted[name] = actual
         else:
-            verdict.drift[name] = (want, is_)
+            verdict.drift[name] = (want, actual)
 
 
-_NOTHING = object()
+_UNSET = object()
 
 
-def _only_existence(verdict: Verdict, *, gone: bool) -> None:
-    """Of an association that is to go, or is gone, the figures don't matter."""
+def _drop_figures(verdict: AssociationDiff, *, gone: bool) -> None:
+    """Drop the values of an association that is missing or will be removed: they don't matter."""
     for part in (verdict.drift, verdict.accepted):
-        for name in [name for name in part if name != HERE]:
+        for name in [name for name in part if name != EXISTS]:
             del part[name]
-    if verdict.tell.get(HERE) == ABSENT or (gone and HERE not in verdict.tell):
-        for name in [name for name in verdict.tell if name != HERE]:
-            del verdict.tell[name]
+    if verdict.pending.get(EXISTS) == ABSENT or (gone and EXISTS not in verdict.pending):
+        for name in [name for name in verdict.pending if name != EXISTS]:
+            del verdict.pending[name]
 
 
-def taken_for_told(place: Place, should: Told, told_before: bool) -> Told:
-    """What Slurm counts as having been told of an association that is new to the portal. One that
-    somebody's limits don't name, and that came after Slurm had been told of those, was made by
-    hand: it is shown before anything happens to it."""
-    by_hand = told_before and not place[2] and should.get(HERE) == ABSENT
-    return {HERE: ABSENT} if by_hand else {}
+def assume_applied(place: Place, should: SlurmValues, applied_before: bool) -> SlurmValues:
+    """Return the values to assume as applied to an association that is new to the portal.
+
+    If the portal had already applied the user's accounts, an association outside these was made by
+    hand. It is reported as drift before anything happens to it.
+    """
+    by_hand = applied_before and not place[2] and should.get(EXISTS) == ABSENT
+    return {EXISTS: ABSENT} if by_hand else {}
 
 
-# --- words --------------------------------------------------------------------------------------
+# --- display text -------------------------------------------------------------------------------
 
 LABELS: dict[str, str] = {
     "gres/gpu": "GPUs at once",
@@ -237,18 +273,18 @@ LABELS: dict[str, str] = {
     "MaxWall": "Longest time",
     "QOS": "QOS",
     "DefaultQOS": "Default QOS",
-    HERE: "Association",
+    EXISTS: "Association",
 }
 
 
 def label(name: str) -> str:
-    """A figure of an association in plain words."""
+    """Return the label of an association's value."""
     kind = name.removeprefix("gres/gpu:")
     return f"GPUs of type {kind} at once" if kind != name else LABELS.get(name, name)
 
 
-def shown(name: str, value: Any) -> str:
-    """A figure's value as people read it."""
+def format_value(name: str, value: Any) -> str:
+    """Format an association's value for display."""
     if value is None:
         return "no limit" if name not in {"QOS", "DefaultQOS"} else "as the account"
     if isinstance(value, list):
@@ -256,12 +292,12 @@ def shown(name: str, value: Any) -> str:
     if name == "mem":
         return f"{value / 1024:g} GB"
     if name == "MaxWall":
-        return _length(value)
+        return _format_minutes(value)
     return str(value)
 
 
-def _length(minutes: int) -> str:
-    """`30 minutes`, `24 h`, `25 h 30 min`."""
+def _format_minutes(minutes: int) -> str:
+    """Format minutes as `30 minutes`, `24 h` or `25 h 30 min`."""
     hours, rest = divmod(minutes, 60)
     if not hours:
         return f"{rest} minutes"
@@ -269,7 +305,7 @@ def _length(minutes: int) -> str:
 
 
 def place_words(place: Place) -> str:
-    """`bob in account research`, `account research`."""
+    """Describe an association: `bob in account research`, `account research`."""
     account, username, partition = place
     where = f"{username} in account {account}" if username else f"account {account}"
     return f"{where}, partition {partition}" if partition else where

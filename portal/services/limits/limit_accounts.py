@@ -1,15 +1,17 @@
-"""The account of Slurm's that belongs to a group, made on an administrator's word."""
+"""Creation of the Slurm account that belongs to a group, on an administrator's request."""
 
+from portal.context import AppContext
 from portal.errors import SlurmRejected, SlurmUnreachable
-from portal.parts import Parts
 from portal.services.limits.allowances import account_of
-from spawner import parse_accounting as words
 from spawner.errors import SlurmError
+from spawner.slurm import parse_accounting as words
 
 
-async def create(parts: Parts, group: str) -> str:
-    """Have Slurm make it, at the top of its tree, unless it is there; its name. Raises
-    SlurmRejected with sacctmgr's sentence, SlurmUnreachable."""
+async def create(parts: AppContext, group: str) -> str:
+    """Create the account below Slurm's root account unless it exists. Return its name.
+
+    Raises SlurmRejected with sacctmgr's message, SlurmUnreachable.
+    """
     account = account_of(parts.settings, group)
     books = parts.books
     if not words.is_name(account):
@@ -19,7 +21,9 @@ async def create(parts: Parts, group: str) -> str:
         facts = books.facts
         if account in books.accounts or facts is None:
             return account
-        complaint = await books.accounting.tell([words.add_account(facts.cluster, account, group)])
+        complaint = await books.accounting.update(
+            [words.add_account(facts.cluster, account, group)]
+        )
         await books.look()
     except SlurmError as error:
         text = "Slurm's accounting doesn't answer, so the account isn't made. Please try again."

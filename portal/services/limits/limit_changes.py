@@ -1,7 +1,7 @@
-"""Limits as administrators and leaders set them: checked, written with who did it, told to Slurm.
+"""Limits as administrators and group managers set them: validated, stored and audited.
 
-Names are checked against what the cluster was last seen to have; while that isn't known they are
-taken as they are, and Slurm refuses what it doesn't have.
+The topic LIMITS then has them written to Slurm. Names are validated against the last known state of
+the cluster; while that is unknown they are accepted, and Slurm rejects what does not exist.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,116 +13,126 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm.exc import StaleDataError
 
+from portal.background.notifier import LIMITS
+from portal.context import AppContext
 from portal.db import utcnow
 from portal.directory.contract import Directory
 from portal.errors import (
-    ChangedMeanwhile,
     Conflict,
     DirectoryUnavailable,
+    EditConflict,
     FieldError,
     NotFound,
     invalid_input,
 )
 from portal.models import GroupLeader, GroupMembership, Limit, LimitScope, User
-from portal.parts import Parts
 from portal.services.audit import audit
-from portal.services.changes import LIMITS
 from portal.services.limits import limit_accounts
+from portal.services.limits.accounting_cache import ROOT
 from portal.services.limits.allowances import (
-    Limits,
+    AllLimits,
     account_of,
     concerning,
     figures,
     groups_of,
     sort_out,
 )
-from portal.services.limits.books import ROOT
-from portal.services.limits.limit_rules import BY_TYPE, FIELDS, TOGETHER, Figures, beyond
-from spawner.parse_accounting import is_name
+from portal.services.limits.limit_rules import BY_TYPE, FIELDS, TOGETHER, Figures, exceeding
+from spawner.slurm.parse_accounting import is_name
 
 MOST_NAMES = 100
 
 
-async def every(parts: Parts) -> list[Limit]:
-    """All limits: the default, groups', people's."""
+async def every(parts: AppContext) -> list[Limit]:
+    """Return all limits: the default, then groups', then users'."""
     order = {scope: at for at, scope in enumerate(LimitScope)}
     async with parts.db.session() as db:
         rows = list((await db.scalars(select(Limit))).all())
     return sorted(rows, key=lambda row: (order[row.scope], row.name))
 
 
-async def one(parts: Parts, scope: LimitScope, name: str) -> Limit:
-    """Raises NotFound where nothing is set."""
+async def one(parts: AppContext, scope: LimitScope, name: str) -> Limit:
+    """Return one limit. Raises NotFound where none is set."""
     async with parts.db.session() as db:
-        row = await _row(db, scope, name)
+        row = await _load_row(db, scope, name)
     if row is None:
         raise NotFound("No limit is set here.")
     return row
 
 
-async def _row(db: AsyncSession, scope: LimitScope, name: str) -> Limit | None:
+async def _load_row(db: AsyncSession, scope: LimitScope, name: str) -> Limit | None:
     query = select(Limit).where(Limit.scope == scope, Limit.name == name)
     return (await db.scalars(query)).first()
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What somebody wants a limit to be. `version` is that which its editor saw: None for one that
-    isn't there yet. `create_account`: for a group together, make its account where there is none.
-    `held`: what a leader is held to; None for an administrator, whose figures hold all leaders.
+class LimitRequest:
+    """A requested limit.
+
+    `version` is the version that its editor saw, None for a new limit. `create_account`: for a
+    group total, create the group's account if it is missing. `held` are the values that group
+    managers may not exceed later; None for an administrator's limit, all of whose values bind group
+    managers.
     """
 
-    whom: tuple[LimitScope, str]
+    subject: tuple[LimitScope, str]
     given: Figures
     version: int | None = None
     create_account: bool = False
     held: Figures | None = None
 
 
-async def put(parts: Parts, directory: Directory, by: audit.By, wish: Wish) -> Limit:
-    """Set all of a limit's fields. Raises InvalidInput, NotFound for nobody, ChangedMeanwhile, and
-    what making the account raises."""
-    scope, name = wish.whom
-    if wish.create_account and scope is not LimitScope.GROUP:
+async def put(
+    parts: AppContext, directory: Directory, by: audit.By, request: LimitRequest
+) -> Limit:
+    """Set all fields of a limit.
+
+    Raises InvalidInput, NotFound for an unknown user or group, EditConflict, and what creating
+    the account raises.
+    """
+    scope, name = request.subject
+    if request.create_account and scope is not LimitScope.GROUP:
         text = "Only what a group has together has an account of its own."
         raise invalid_input([FieldError("create_account", text)])
-    if not wish.given.said:
+    if not request.given.set_fields:
         raise invalid_input([FieldError("gpus", "Say something, or remove the limit instead.")])
-    await check(parts, scope, name, wish.given)
-    await _check_whom(parts, directory, scope, name)
-    if wish.create_account:
+    await check(parts, scope, name, request.given)
+    await _check_target(parts, directory, scope, name)
+    if request.create_account:
         await limit_accounts.create(parts, name)
-    return await _set(parts, by, wish)
+    return await _save(parts, by, request)
 
 
-async def _set(parts: Parts, by: audit.By, wish: Wish) -> Limit:
-    scope, name = wish.whom
+async def _save(parts: AppContext, by: audit.By, request: LimitRequest) -> Limit:
+    scope, name = request.subject
     async with parts.db.session() as db:
-        row = await _row(db, scope, name)
-        if row is not None and wish.version != row.version:
-            raise _changed(row)
-        before = figures(row).said if row else {}
+        row = await _load_row(db, scope, name)
+        if row is not None and request.version != row.version:
+            raise _conflict_error(row)
+        before = figures(row).set_fields if row else {}
         if row is None:
             row = Limit(scope=scope, name=name, updated_by=by.name)
             db.add(row)
         for field in FIELDS:
-            setattr(row, field, _plain(getattr(wish.given, field)))
-        held = wish.given if wish.held is None else wish.held
-        row.held = {field: _plain(value) for field, value in held.said.items()}
+            setattr(row, field, _to_json(getattr(request.given, field)))
+        held = request.given if request.held is None else request.held
+        row.held = {field: _to_json(value) for field, value in held.set_fields.items()}
         row.updated_at, row.updated_by = utcnow(), by.name
-        made = {"account": account_of(parts.settings, name)} if wish.create_account else {}
-        record(db, by, audit.Action.LIMIT_SET, wish.whom, before, wish.given.said, made)
+        made = {"account": account_of(parts.settings, name)} if request.create_account else {}
+        record(
+            db, by, audit.Action.LIMIT_SET, request.subject, before, request.given.set_fields, made
+        )
         try:
             await db.commit()
         except (StaleDataError, IntegrityError) as error:
             await db.rollback()
-            found = await _row(db, scope, name)
-            raise (_changed(found) if found else Conflict("Please try again.")) from error
+            found = await _load_row(db, scope, name)
+            raise (_conflict_error(found) if found else Conflict("Please try again.")) from error
     parts.changes.notify(LIMITS)
     return row
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     return value if value is None or isinstance(value, int) else list(value)
@@ -132,43 +142,45 @@ def record(
     db: AsyncSession,
     by: audit.By,
     action: audit.Action,
-    whom: tuple[LimitScope, str],
+    subject: tuple[LimitScope, str],
     before: dict[str, Any],
     after: dict[str, Any],
     more: Mapping[str, str] | None = None,
 ) -> None:
-    """What changed, field by field, in the caller's transaction."""
+    """Record the changed fields, in the caller's transaction."""
     fields = dict.fromkeys([*before, *after])
     detail = audit.changed(before, {field: after.get(field) for field in fields})
-    target = shown(*whom)
+    target = format_target(*subject)
     audit.record(
         db, action, actor=by.actor, target=target, detail={**detail, **(more or {})}, ip=by.ip
     )
 
 
-def shown(scope: LimitScope, name: str) -> str:
-    """Whom a limit is for, as the audit says it: `bob`, as in all that is done to him, or
-    `group vision`, `default`."""
+def format_target(scope: LimitScope, name: str) -> str:
+    """Return the limit's target for the audit: `group vision`, `default` or, for a user, `bob`.
+
+    A user's name stands alone, as in all other events about that user.
+    """
     return name if scope is LimitScope.PERSON else f"{scope.value} {name}".strip()
 
 
-def _changed(row: Limit) -> ChangedMeanwhile:
+def _conflict_error(row: Limit) -> EditConflict:
     text = f"{row.updated_by} has changed this limit meanwhile. Look at it again before you do."
     extension = {"changed_by": row.updated_by, "changed_at": row.updated_at.isoformat()}
-    return ChangedMeanwhile(text, extension=extension)
+    return EditConflict(text, extension=extension)
 
 
 async def remove(
-    parts: Parts, by: audit.By, scope: LimitScope, name: str, version: int | None = None
+    parts: AppContext, by: audit.By, scope: LimitScope, name: str, version: int | None = None
 ) -> None:
-    """End a limit. Raises NotFound, ChangedMeanwhile where `version` is given and another's."""
+    """Delete a limit. Raises NotFound, EditConflict where `version` is given and outdated."""
     async with parts.db.session() as db:
-        row = await _row(db, scope, name)
+        row = await _load_row(db, scope, name)
         if row is None:
             raise NotFound("No limit is set here.")
         if version is not None and version != row.version:
-            raise _changed(row)
-        record(db, by, audit.Action.LIMIT_REMOVE, (scope, name), figures(row).said, {})
+            raise _conflict_error(row)
+        record(db, by, audit.Action.LIMIT_REMOVE, (scope, name), figures(row).set_fields, {})
         await db.delete(row)
         try:
             await db.commit()
@@ -177,20 +189,20 @@ async def remove(
     parts.changes.notify(LIMITS)
 
 
-# --- checking -----------------------------------------------------------------------------------
+# --- validation ---------------------------------------------------------------------------------
 
 
-async def check(parts: Parts, scope: LimitScope, name: str, given: Figures) -> None:
-    """Raise InvalidInput for what there isn't, and for what a group can't have together."""
+async def check(parts: AppContext, scope: LimitScope, name: str, given: Figures) -> None:
+    """Raise InvalidInput for names that do not exist, and for fields a group total cannot have."""
     problems = [
         FieldError(field, "A group has this only for each of its members: set it there.")
-        for field in given.said
+        for field in given.set_fields
         if scope is LimitScope.GROUP and field not in TOGETHER
     ]
-    for field, there_is, words in await _there_is(parts, given):
-        unknown = [one for one in getattr(given, field) or () if one not in there_is]
+    for field, existing, words in await _list_existing(parts, given):
+        unknown = [one for one in getattr(given, field) or () if one not in existing]
         if unknown:
-            have = f"There are: {', '.join(sorted(there_is))}." if there_is else "There is none."
+            have = f"There are: {', '.join(sorted(existing))}." if existing else "There is none."
             problems.append(FieldError(field, f"There is no {words} {unknown[0]}. {have}"))
     for field in ("partitions", "accounts", "qos"):
         odd = [one for one in getattr(given, field) or () if not is_name(one)]
@@ -202,8 +214,8 @@ async def check(parts: Parts, scope: LimitScope, name: str, given: Figures) -> N
         raise invalid_input(problems)
 
 
-async def _there_is(parts: Parts, given: Figures) -> list[tuple[str, set[str], str]]:
-    """Of each field with names, which there are, as far as that is known."""
+async def _list_existing(parts: AppContext, given: Figures) -> list[tuple[str, set[str], str]]:
+    """Return the existing names and the noun for each field with names, as far as known."""
     found: list[tuple[str, set[str], str]] = []
     cluster = parts.watcher.cluster
     if cluster is not None and cluster.partitions:
@@ -218,7 +230,7 @@ async def _there_is(parts: Parts, given: Figures) -> list[tuple[str, set[str], s
     if set(given.accounts or ()) - set(books.accounts) or set(given.qos or ()) - (
         facts.qos if facts else set()
     ):
-        books.forget_facts()  # it may be new
+        books.forget_facts()  # the name may be new
         await books.look_again()
     accounts = set(books.accounts) - {ROOT}
     found.append(("accounts", accounts, "account"))
@@ -227,8 +239,8 @@ async def _there_is(parts: Parts, given: Figures) -> list[tuple[str, set[str], s
     return found
 
 
-async def _owner_of_account(parts: Parts, group: str) -> str | None:
-    """Another group that shares a limit under the same account of Slurm's."""
+async def _owner_of_account(parts: AppContext, group: str) -> str | None:
+    """Return another group with a group total under the same Slurm account, if any."""
     account = account_of(parts.settings, group)
     async with parts.db.session() as db:
         query = select(Limit.name).where(Limit.scope == LimitScope.GROUP, Limit.name != group)
@@ -236,12 +248,16 @@ async def _owner_of_account(parts: Parts, group: str) -> str | None:
     return next((one for one in others if account_of(parts.settings, one) == account), None)
 
 
-async def _check_whom(parts: Parts, directory: Directory, scope: LimitScope, name: str) -> None:
-    """Raise NotFound for a person or group that nobody knows; one that can't be asked after is
-    taken for known."""
+async def _check_target(
+    parts: AppContext, directory: Directory, scope: LimitScope, name: str
+) -> None:
+    """Raise NotFound for an unknown user or group.
+
+    If the directory cannot be queried, the user or group is assumed to exist.
+    """
     if scope is LimitScope.DEFAULT:
         return
-    known = _user_known if scope is LimitScope.PERSON else _group_known
+    known = _is_known_user if scope is LimitScope.PERSON else _is_known_group
     async with parts.db.session() as db:
         if await known(db, name) or not directory.finds:
             return
@@ -254,65 +270,76 @@ async def _check_whom(parts: Parts, directory: Directory, scope: LimitScope, nam
         raise NotFound(f"The directory knows no {what} {name[:100]}.")
 
 
-async def _user_known(db: AsyncSession, name: str) -> bool:
+async def _is_known_user(db: AsyncSession, name: str) -> bool:
     query = select(User.id).where(User.username == name, User.deleted_at.is_(None))
     return await db.scalar(query) is not None
 
 
-async def _group_known(db: AsyncSession, name: str) -> bool:
+async def _is_known_group(db: AsyncSession, name: str) -> bool:
     query = select(GroupMembership.name).where(GroupMembership.name == name).limit(1)
     return await db.scalar(query) is not None
 
 
-# --- leaders ------------------------------------------------------------------------------------
+# --- group managers -----------------------------------------------------------------------------
 
 
 async def put_as_leader(
-    parts: Parts, by: audit.By, group: str, username: str, given: Figures, version: int | None
+    parts: AppContext, by: audit.By, group: str, username: str, given: Figures, version: int | None
 ) -> Limit:
-    """Set a member's own limit, within what the group has; what an administrator, or the leader of
-    another group, has set for them a leader only lowers, however often. An administrator who
-    doesn't lead the group may do it too, and then it is an administrator's. Raises NotFound for
-    who isn't a member, InvalidInput, ChangedMeanwhile."""
+    """Set a member's own limit as a group manager, within what the group has.
+
+    Values set by an administrator, or by a manager of another group, can only be lowered by a group
+    manager, however often. An administrator who does not manage the group may call this too; the
+    limit then counts as set by an administrator. Raises NotFound for non-members, InvalidInput,
+    EditConflict.
+    """
     async with parts.db.session() as db:
         groups = await groups_of(db, username)
         if group not in groups:
             raise NotFound(f"{username[:100]} isn't a member of {group}, as far as is known here.")
         rows = await concerning(db, username, groups)
-        leaders = await _leaders(db, group)
+        leaders = await _load_managers(db, group)
     limits = sort_out(rows)
     mine = next((row for row in rows if row.scope is LimitScope.PERSON), None)
-    held = _held(mine, leaders) if mine is not None and by.name in leaders else Figures()
+    held = _get_held(mine, leaders) if mine is not None and by.name in leaders else Figures()
     await check(parts, LimitScope.PERSON, username, given)
-    problems = beyond(given, _ceiling(limits, username, group, groups), held)
+    problems = exceeding(given, _get_ceiling(limits, username, group, groups), held)
     if problems:
         raise invalid_input(problems)
     above = held if by.name in leaders else None
-    return await _set(parts, by, Wish((LimitScope.PERSON, username), given, version, held=above))
+    return await _save(
+        parts, by, LimitRequest((LimitScope.PERSON, username), given, version, held=above)
+    )
 
 
-async def _leaders(db: AsyncSession, group: str) -> set[str]:
+async def _load_managers(db: AsyncSession, group: str) -> set[str]:
     query = select(User.username).join(GroupLeader, GroupLeader.user_id == User.id)
     return set((await db.scalars(query.where(GroupLeader.group_name == group))).all())
 
 
-def _held(mine: Limit, leaders: set[str]) -> Figures:
-    """What leaders of a group may only lower in a person's limit: all of one that somebody else has
-    written; of their own, or that of an administrator who leads the group too, what it keeps."""
+def _get_held(mine: Limit, leaders: set[str]) -> Figures:
+    """Return the values of a user's limit that managers of a group may only lower.
+
+    These are all values if the limit was last set by another user. If it was set by a manager of
+    the group (even one who is an administrator), these are the values that the limit keeps as
+    `held`.
+    """
     return Figures(**(mine.held or {})) if mine.updated_by in leaders else figures(mine)
 
 
-def _ceiling(limits: Limits, username: str, group: str, groups: set[str]) -> Figures:
-    """The most that a leader may give a member of these groups: what all have together, else what
-    each member has, else what the person has from elsewhere."""
+def _get_ceiling(limits: AllLimits, username: str, group: str, groups: set[str]) -> Figures:
+    """Return the most that a group manager may give a member of these groups.
+
+    Per field: the group total, else the per-member limit, else what the user has from elsewhere.
+    """
     together = limits.together.get(group)
     elsewhere = limits.effective(username, groups, own=False)
     each = limits.members.get(group)
-    said = {name: counted.value for name, counted in elsewhere.items()}
-    said |= each.said if each else {}
-    return Figures(**{**said, **(together.said if together else {})})
+    values = {name: counted.value for name, counted in elsewhere.items()}
+    values |= each.set_fields if each else {}
+    return Figures(**{**values, **(together.set_fields if together else {})})
 
 
 def names_of(values: Iterable[str]) -> list[str]:
-    """Names as they are kept: each once, in the order given."""
+    """Normalize names for storage: stripped, without duplicates, in the order given."""
     return list(dict.fromkeys(value.strip() for value in values))

@@ -1,11 +1,10 @@
-"""Which limit counts, and what it refuses. Pure: figures in, sentences out.
+"""Effective limits, and the requests they refuse. Pure: values in, messages out.
 
-For each field a person's own limit counts; else the most generous of those of their groups'
-members; else the default. A field that is None says nothing. What a group's members may use
-together is a rule of its own beside.
+Per field: the user's own limit, else the most generous per-member limit of their groups, else the
+default. None means unset. Group totals are a separate rule.
 
-Refused is only what could never be: one job that asks for more than its owner may use at once. When
-several together do, Slurm lets them wait, and the portal says why.
+A request is refused only if it could never run: a single job larger than its owner may use at once.
+If several jobs together exceed a limit, Slurm keeps them pending and the portal shows why.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,19 +13,19 @@ from typing import Any
 
 from portal.errors import FieldError
 from portal.models import LimitScope
-from spawner.model import ClusterInfo, Resources
+from spawner.slurm.model import ClusterInfo, Resources
 
 NUMBERS = ("gpus", "sessions", "jobs", "cpus", "memory_gb", "time_limit_minutes")
 LISTS = ("partitions", "accounts", "qos")
 BY_TYPE = "gpus_by_type"
 FIELDS = ("gpus", BY_TYPE, "sessions", "jobs", "cpus", "memory_gb", "time_limit_minutes", *LISTS)
 TOGETHER = ("gpus", BY_TYPE, "sessions", "jobs", "cpus", "memory_gb")
-"""What a group's members can have together; the rest is of each one's."""
+"""The fields a group total can have; the others apply to each member only."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What one limit says of each field."""
+    """The values of one limit by field; None is unset."""
 
     gpus: int | None = None
     gpus_by_type: Mapping[str, int] | None = None
@@ -40,33 +39,33 @@ class Figures:
     qos: Sequence[str] | None = None
 
     @property
-    def said(self) -> dict[str, Any]:
-        """The fields that it says something of."""
+    def set_fields(self) -> dict[str, Any]:
+        """The fields that are set."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
-class Source:
-    """Whose limit a value is; `name` is a username, a group's, or empty for the default."""
+class LimitSource:
+    """The origin of a value; `name` is a user name, a group name, or empty for the default."""
 
     scope: LimitScope
     name: str = ""
 
 
 @dataclass(frozen=True)
-class Counted:
-    """A value that counts, and where it comes from."""
+class EffectiveLimit:
+    """An effective value and its origin."""
 
     value: Any
-    source: Source
+    source: LimitSource
 
 
-Effective = Mapping[str, Counted]
+Effective = Mapping[str, EffectiveLimit]
 
 
 @dataclass(frozen=True)
-class Together:
-    """What a group's members may use together, by the account that belongs to it."""
+class GroupTotal:
+    """A group total: what a group's members may use together, in the group's account."""
 
     group: str
     account: str | None
@@ -75,56 +74,62 @@ class Together:
 
 @dataclass(frozen=True)
 class Allowance:
-    """All that limits one person: what counts for each field, and what they share in."""
+    """Everything that limits one user: effective limits by field, and shared group totals."""
 
     effective: Effective = field(default_factory=dict)
-    together: Sequence[Together] = ()
+    together: Sequence[GroupTotal] = ()
 
     def value(self, name: str) -> Any:
-        """What counts for a field; None: nothing limits it."""
+        """Return the effective value of a field; None if nothing limits it."""
         found = self.effective.get(name)
         return found.value if found else None
 
 
-# --- which limit counts -------------------------------------------------------------------------
+# --- effective limits ---------------------------------------------------------------------------
 
 
 def effective(
     own: tuple[str, Figures] | None, groups: Mapping[str, Figures], default: Figures | None
-) -> dict[str, Counted]:
-    """What counts of each field that some limit says something of."""
-    found: dict[str, Counted] = {}
+) -> dict[str, EffectiveLimit]:
+    """Return the effective value of each field that some limit sets."""
+    found: dict[str, EffectiveLimit] = {}
     for name in FIELDS:
-        counted = _own(own, name) or _most_generous(groups, name) or _default(default, name)
+        counted = (
+            _get_own(own, name) or _pick_most_generous(groups, name) or _get_default(default, name)
+        )
         if counted is not None:
             found[name] = counted
     return found
 
 
-def _own(own: tuple[str, Figures] | None, name: str) -> Counted | None:
+def _get_own(own: tuple[str, Figures] | None, name: str) -> EffectiveLimit | None:
     value = getattr(own[1], name) if own else None
-    return Counted(value, Source(LimitScope.PERSON, own[0])) if own and value is not None else None
+    return (
+        EffectiveLimit(value, LimitSource(LimitScope.PERSON, own[0]))
+        if own and value is not None
+        else None
+    )
 
 
-def _default(default: Figures | None, name: str) -> Counted | None:
+def _get_default(default: Figures | None, name: str) -> EffectiveLimit | None:
     value = getattr(default, name) if default else None
-    return Counted(value, Source(LimitScope.DEFAULT)) if value is not None else None
+    return EffectiveLimit(value, LimitSource(LimitScope.DEFAULT)) if value is not None else None
 
 
-def _most_generous(groups: Mapping[str, Figures], name: str) -> Counted | None:
-    said = {group: getattr(groups[group], name) for group in sorted(groups)}
-    said = {group: value for group, value in said.items() if value is not None}
-    if not said:
+def _pick_most_generous(groups: Mapping[str, Figures], name: str) -> EffectiveLimit | None:
+    given = {group: getattr(groups[group], name) for group in sorted(groups)}
+    given = {group: value for group, value in given.items() if value is not None}
+    if not given:
         return None
     if name in NUMBERS:
-        best = max(said, key=lambda group: said[group])
-        return Counted(said[best], Source(LimitScope.MEMBER, best))
-    value = _together_by_type(said.values()) if name == BY_TYPE else _union(said.values())
-    from_ = [group for group, theirs in said.items() if _gives(theirs, value)]
-    return Counted(value, Source(LimitScope.MEMBER, ", ".join(from_)))
+        best = max(given, key=lambda group: given[group])
+        return EffectiveLimit(given[best], LimitSource(LimitScope.MEMBER, best))
+    value = _merge_by_type(given.values()) if name == BY_TYPE else _union(given.values())
+    from_ = [group for group, theirs in given.items() if _contributes(theirs, value)]
+    return EffectiveLimit(value, LimitSource(LimitScope.MEMBER, ", ".join(from_)))
 
 
-def _together_by_type(maps: Iterable[Mapping[str, int]]) -> dict[str, int]:
+def _merge_by_type(maps: Iterable[Mapping[str, int]]) -> dict[str, int]:
     found: dict[str, int] = {}
     for one in maps:
         for kind, number in one.items():
@@ -136,24 +141,27 @@ def _union(lists: Iterable[Sequence[str]]) -> list[str]:
     return sorted({name for names in lists for name in names})
 
 
-def _gives(theirs: Any, value: Any) -> bool:
-    """Whether a group's limit is one of those that the whole comes from."""
+def _contributes(theirs: Any, value: Any) -> bool:
+    """Return whether a group's limit contributes to the combined value."""
     if isinstance(value, dict):
         return any(theirs.get(kind) == number for kind, number in value.items())
     return bool(set(theirs) & set(value))
 
 
-# --- what it refuses ----------------------------------------------------------------------------
+# --- refusals -----------------------------------------------------------------------------------
 
 
-def fitted(
+def apply_limits(
     wanted: Resources,
     named: Iterable[str],
     allowance: Allowance,
     runs: Callable[[Resources], bool],
 ) -> Resources:
-    """The same with what its owner did not name made to fit: a default time that is too long, a
-    default partition, account or QOS that isn't theirs. Of partitions the first that `runs` it."""
+    """Adjust fields that the user did not set to the limits.
+
+    This covers a default time limit that is too long, and a default partition, account or QOS that
+    the user may not use. Of the allowed alternatives the first one that `runs` accepts is taken.
+    """
     named = set(named)
     most = allowance.value("time_limit_minutes")
     asked = wanted.time_limit_minutes
@@ -171,16 +179,18 @@ _TIME = "time_limit_minutes"
 
 
 def with_type(wanted: Resources, allowance: Allowance, cluster: ClusterInfo | None) -> Resources:
-    """The same with the type of its GPUs named, where limits count by type and its partition has
-    one type only: Slurm counts by type only what names one."""
+    """Set the GPU type where limits count by type and the partition has a single type.
+
+    Slurm counts GPUs by type only for jobs that name one.
+    """
     if not wanted.gpus or wanted.gpu_type or allowance.value(BY_TYPE) is None or cluster is None:
         return wanted
-    types = _types(wanted, cluster)
+    types = _list_gpu_types(wanted, cluster)
     return replace(wanted, gpu_type=types[0]) if len(types) == 1 else wanted
 
 
-def _types(wanted: Resources, cluster: ClusterInfo) -> list[str]:
-    """Types of GPU in the partition, those without a name left out."""
+def _list_gpu_types(wanted: Resources, cluster: ClusterInfo) -> list[str]:
+    """Return the GPU types in the partition, without untyped GPUs."""
     nodes = [n for n in cluster.nodes if wanted.partition in {None, *n.partitions}]
     return sorted({kind for node in nodes for kind in node.gpus} - {"gpu"})
 
@@ -188,21 +198,26 @@ def _types(wanted: Resources, cluster: ClusterInfo) -> list[str]:
 def refusals(
     wanted: Resources, allowance: Allowance, cluster: ClusterInfo | None, held: int | None = None
 ) -> list[FieldError]:
-    """Why these resources could never be had under these limits; empty if they could. `held`: the
-    GPUs that the owner's running jobs hold, where that is known."""
-    found = [*_amounts(wanted, allowance, held), *_by_type(wanted, allowance, cluster)]
+    """Return why these limits could never allow the resources; empty if they could.
+
+    `held`: the GPUs that the owner's running jobs hold, if known.
+    """
+    found = [*_check_amounts(wanted, allowance, held), *_check_by_type(wanted, allowance, cluster)]
     most = allowance.effective.get(_TIME)
     asked = wanted.time_limit_minutes
     if most is not None and asked is not None and asked > most.value:
-        text = f"Your sessions and jobs may last {_minutes(most.value)} at most{whose(most)}."
+        longest, source = _format_minutes(most.value), source_label(most)
+        text = f"Your sessions and jobs may last {longest} at most{source}."
         found.append(_error(_TIME, f"{text} {_LESS_TIME}"))
     for name, one, words in _CHOICES:
         allowed = allowance.effective.get(name)
         chosen = getattr(wanted, one)
         if allowed is not None and chosen is not None and chosen not in allowed.value:
             may = ", ".join(allowed.value)
-            found.append(_error(one, f"You may use {words}: {may}{whose(allowed)}. {_OTHER}"))
-    return [*found, *_shared(wanted, allowance)]
+            found.append(
+                _error(one, f"You may use {words}: {may}{source_label(allowed)}. {_OTHER}")
+            )
+    return [*found, *_check_group_totals(wanted, allowance)]
 
 
 _ASK = "or ask your administrators."
@@ -215,8 +230,11 @@ _CHOICES = (
 )
 
 
-def asked_of(wanted: Resources) -> dict[str, float]:
-    """What one job takes of each number that is limited at once, on all its nodes together."""
+def requested_totals(wanted: Resources) -> dict[str, float]:
+    """Return the amounts that one job takes on all its nodes together.
+
+    These are the fields that are limited by amount in use.
+    """
     memory = (wanted.memory_gb or 0) * wanted.nodes
     return {
         "gpus": wanted.gpus * wanted.nodes,
@@ -228,13 +246,13 @@ def asked_of(wanted: Resources) -> dict[str, float]:
 _UNITS = {"gpus": "GPU", "cpus": "CPU", "memory_gb": "GB of memory"}
 
 
-def _amounts(wanted: Resources, allowance: Allowance, held: int | None) -> list[FieldError]:
+def _check_amounts(wanted: Resources, allowance: Allowance, held: int | None) -> list[FieldError]:
     found = []
-    for name, number in asked_of(wanted).items():
+    for name, number in requested_totals(wanted).items():
         most = allowance.effective.get(name)
         if most is None or number <= most.value:
             continue
-        text = f"You may use {count(most.value, name)} at once{whose(most)}; this asks for"
+        text = f"You may use {count(most.value, name)} at once{source_label(most)}; this asks for"
         text += f" {number:g}."
         if name == "gpus" and held:
             text += f" Your sessions and jobs hold {held} now."
@@ -242,7 +260,7 @@ def _amounts(wanted: Resources, allowance: Allowance, held: int | None) -> list[
     return found
 
 
-def _by_type(
+def _check_by_type(
     wanted: Resources, allowance: Allowance, cluster: ClusterInfo | None
 ) -> list[FieldError]:
     limits = allowance.effective.get(BY_TYPE)
@@ -250,26 +268,27 @@ def _by_type(
         return []
     kind = wanted.gpu_type
     if kind is None:
-        types = _types(wanted, cluster) if cluster else []
+        types = _list_gpu_types(wanted, cluster) if cluster else []
         if not set(types) & set(limits.value) or len(types) < 2:
             return []
-        text = f"Your GPUs are counted by type{whose(limits)}: choose one of {', '.join(types)}."
+        source = source_label(limits)
+        text = f"Your GPUs are counted by type{source}: choose one of {', '.join(types)}."
         return [_error("gpu_type", text)]
     most, number = limits.value.get(kind), wanted.gpus * wanted.nodes
     if most is None or number <= most:
         return []
     text = f"You may use {most} GPU{'' if most == 1 else 's'} of type {kind} at once"
-    text += f"{whose(limits)}; this asks for {number}. Ask for fewer, {_ASK}"
+    text += f"{source_label(limits)}; this asks for {number}. Ask for fewer, {_ASK}"
     return [_error("gpus", text)]
 
 
-def _shared(wanted: Resources, allowance: Allowance) -> list[FieldError]:
-    """What could never run for the account's limit, which all members of its group share."""
+def _check_group_totals(wanted: Resources, allowance: Allowance) -> list[FieldError]:
+    """Return what the limit of the account could never allow; all members of its group share it."""
     found = []
     for shared in allowance.together:
         if wanted.account is None or shared.account != wanted.account:
             continue
-        for name, number in asked_of(wanted).items():
+        for name, number in requested_totals(wanted).items():
             most = getattr(shared.figures, name)
             if most is not None and number > most:
                 text = f"All members of {shared.group} together may use {count(most, name)}"
@@ -278,19 +297,21 @@ def _shared(wanted: Resources, allowance: Allowance) -> list[FieldError]:
     return found
 
 
-def too_many(kind: str, have: int, more: int, limit: Counted) -> str | None:
-    """Why no more of these ("session", "job") may be begun, or None: one may have `limit` of them
-    that wait or run, has `have`, and wants `more`."""
+def too_many(kind: str, have: int, more: int, limit: EffectiveLimit) -> str | None:
+    """Return why `more` sessions or jobs (`kind`) may not be started, or None.
+
+    The user has `have` pending or running ones.
+    """
     if have + more <= limit.value:
         return None
     text = f"You may have {limit.value} {kind}{'' if limit.value == 1 else 's'} at a time"
-    text += f"{whose(limit)}; {have} of yours {_waits_or_runs(have)} now"
+    text += f"{source_label(limit)}; {have} of yours {_waits_or_runs(have)} now"
     text += f", and this would be {more} more." if more > 1 else "."
     return f"{text} {'Stop one' if have else 'Begin fewer'}, {_ASK}"
 
 
 def too_many_together(kind: str, have: int, more: int, limit: int, group: str) -> str | None:
-    """The same for all members of a group together."""
+    """Return the same for all members of a group together."""
     if have + more <= limit:
         return None
     text = f"All members of {group} together may have {limit} {kind}{'' if limit == 1 else 's'} at"
@@ -302,8 +323,8 @@ def _waits_or_runs(number: int) -> str:
     return "waits or runs" if number == 1 else "wait or run"
 
 
-def whose(counted: Counted) -> str:
-    """Whose rule it is, in brackets after what it says."""
+def source_label(counted: EffectiveLimit) -> str:
+    """Return the origin of a value in parentheses, to follow a message."""
     source = counted.source
     match source.scope:
         case LimitScope.PERSON:
@@ -316,13 +337,13 @@ def whose(counted: Counted) -> str:
 
 
 def count(number: float, name: str) -> str:
-    """`2 GPUs`, `8 GB of memory`."""
+    """Format an amount: `2 GPUs`, `8 GB of memory`."""
     unit = _UNITS[name]
     plural = "" if number == 1 or name == "memory_gb" else "s"
     return f"{number:g} {unit}{plural}"
 
 
-def _minutes(number: int) -> str:
+def _format_minutes(number: int) -> str:
     if number % 60 or number == 0:
         return f"{number} minutes"
     hours = number // 60
@@ -337,29 +358,34 @@ def _error(name: str, text: str) -> FieldError:
     return FieldError(f"resources.{name}", text)
 
 
-# --- what a leader may give ---------------------------------------------------------------------
+# --- limits set by group managers ---------------------------------------------------------------
 
 
-def beyond(given: Figures, ceiling: Figures, before: Figures | None) -> list[FieldError]:
-    """What of a limit is more than its group has, as far as `ceiling` says; and, where an
-    administrator, or the leader of another group, has set the person's limit, `before`, more than
-    that."""
+def exceeding(given: Figures, ceiling: Figures, before: Figures | None) -> list[FieldError]:
+    """Return the fields that a group manager may not set so high.
+
+    The bounds are `ceiling`, what the group has, and `before`, the values that an administrator or
+    the manager of another group has set for the user.
+    """
     found = []
     for name in FIELDS:
         value, most = getattr(given, name), getattr(ceiling, name)
         held = getattr(before, name) if before else None
-        if held is not None and (value is None or _more(value, held)):
-            text = f"An administrator, or another group's leader, set this: at most {_shown(held)}."
+        if held is not None and (value is None or _exceeds(value, held)):
+            limit = _format_value(held)
+            text = f"An administrator, or another group's leader, set this: at most {limit}."
             found.append(FieldError(name, text))
         elif value is not None and name in LISTS and most is None:
             text = "Only administrators can say this: the group has no such limit."
             found.append(FieldError(name, text))
-        elif value is not None and most is not None and _more(value, most):
-            found.append(FieldError(name, f"The group has {_shown(most)}: no more can be given."))
+        elif value is not None and most is not None and _exceeds(value, most):
+            found.append(
+                FieldError(name, f"The group has {_format_value(most)}: no more can be given.")
+            )
     return found
 
 
-def _more(value: Any, most: Any) -> bool:
+def _exceeds(value: Any, most: Any) -> bool:
     if isinstance(value, Mapping):
         return any(number > most.get(kind, number) for kind, number in value.items()) or any(
             kind not in value for kind in most
@@ -369,7 +395,7 @@ def _more(value: Any, most: Any) -> bool:
     return not set(value) <= set(most)
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{number} {kind}" for kind, number in value.items()) or "none"
     return str(value) if isinstance(value, int) else ", ".join(value)

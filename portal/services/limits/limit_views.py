@@ -1,4 +1,4 @@
-"""What someone may use, uses, and what Slurm knows of it: for administrators, leaders, oneself."""
+"""Limits, usage and Slurm state of users and groups, for administrators, managers and users."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -7,8 +7,8 @@ from typing import Any, Literal
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from portal.context import AppContext
 from portal.models import GroupMembership, Job, JobKind, JobState, Limit, LimitScope, User
-from portal.parts import Parts
 from portal.services.limits import associations as rules
 from portal.services.limits.allowances import (
     account_of,
@@ -20,17 +20,17 @@ from portal.services.limits.allowances import (
     members_query,
     sort_out,
 )
-from portal.services.limits.limit_rules import FIELDS, Counted, Figures, Source
-from portal.services.limits.slurm_limits import NO_ANSWER, SlurmLimits, Standing
-from spawner.parse_accounting import InUse
+from portal.services.limits.limit_rules import FIELDS, EffectiveLimit, Figures, LimitSource
+from portal.services.limits.slurm_limits import NO_ANSWER, AssociationState, SlurmLimits
+from spawner.slurm.parse_accounting import InUse
 
-STILL_BEING_TOLD = "Slurm is being told. This can take a minute."
+SYNC_PENDING = "Slurm is being told. This can take a minute."
 State = Literal["written", "pending", "refused", "nothing"]
 
 
 @dataclass(frozen=True)
-class SlurmState:
-    """Whether Slurm has a limit, and what there is to say about it."""
+class LimitSyncState:
+    """The state of a limit in Slurm, with a message for display."""
 
     state: State
     message: str
@@ -38,15 +38,15 @@ class SlurmState:
 
 @dataclass(frozen=True)
 class Count:
-    """What counts for a field, and what would if the person had no limit of their own."""
+    """The effective value of a field, and the value without the user's own limit."""
 
-    counted: Counted | None
-    otherwise: Counted | None
+    counted: EffectiveLimit | None
+    otherwise: EffectiveLimit | None
 
 
 @dataclass(frozen=True)
 class InUseNow:
-    """What runs now; None where nobody knows. Sessions and jobs that wait count too."""
+    """Current usage; `use` is None while unknown. Pending sessions and jobs count too."""
 
     sessions: int
     jobs: int
@@ -55,18 +55,18 @@ class InUseNow:
 
 @dataclass(frozen=True)
 class PersonLimits:
-    """All about one person's limits."""
+    """The limits of one user."""
 
     username: str
     groups: list[str]
     counts: Mapping[str, Count]
     limits: list[Limit]
     in_use: InUseNow
-    standings: list[Standing] = field(default_factory=list)
+    standings: list[AssociationState] = field(default_factory=list)
 
 
-async def of_person(parts: Parts, slurm: SlurmLimits, username: str) -> PersonLimits:
-    """As the portal knows them now."""
+async def load_user_limits(parts: AppContext, slurm: SlurmLimits, username: str) -> PersonLimits:
+    """Return a user's limits as the portal knows them now."""
     async with parts.db.session() as db:
         groups = await groups_of(db, username)
         rows = await concerning(db, username, groups)
@@ -83,14 +83,16 @@ async def of_person(parts: Parts, slurm: SlurmLimits, username: str) -> PersonLi
     )
 
 
-async def in_use(parts: Parts, username: str) -> InUseNow:
+async def in_use(parts: AppContext, username: str) -> InUseNow:
     counts = await live_counts(parts, [username])
     return InUseNow(counts["sessions"], counts["jobs"], await in_use_by(parts, username))
 
 
-async def in_use_together(parts: Parts, group: str) -> InUseNow:
-    """What a group's members have; running jobs those of the account that belongs to it, or, where
-    there is none, of the members with all of theirs."""
+async def in_use_together(parts: AppContext, group: str) -> InUseNow:
+    """Return what a group's members use together.
+
+    Running jobs are those in the group's account or, if there is none, all jobs of its members.
+    """
     counts = await live_counts(parts, members_query(group))
     found = await parts.books.in_use()
     use = found.get((account_of(parts.settings, group), "")) if found is not None else None
@@ -102,69 +104,69 @@ async def in_use_together(parts: Parts, group: str) -> InUseNow:
 
 
 @dataclass(frozen=True)
-class Member:
-    """One member of a group: their own limit, if any, what counts, and what they use now."""
+class MemberLimits:
+    """A member of a group: their own limit, if any, effective limits and current usage."""
 
     username: str
     display_name: str
     limit: Limit | None
-    effective: Mapping[str, Counted]
+    effective: Mapping[str, EffectiveLimit]
     in_use: InUseNow
 
 
 @dataclass(frozen=True)
 class GroupLimits:
-    """A group's limits and its members. `ceiling` is what a leader may give at most."""
+    """A group's limits and members. `ceiling` is the most a group manager may give."""
 
     together: Limit | None
     member: Limit | None
-    ceiling: Mapping[str, Counted]
+    ceiling: Mapping[str, EffectiveLimit]
     in_use: InUseNow
-    people: list[Member]
+    people: list[MemberLimits]
 
 
-async def of_group(parts: Parts, group: str) -> GroupLimits:
-    """As the portal knows it; members are those whom it knows."""
+async def load_group_limits(parts: AppContext, group: str) -> GroupLimits:
+    """Return a group's limits, with the members that the portal knows."""
     async with parts.db.session() as db:
         limits = list((await db.scalars(select(Limit))).all())
         query = select(User).join(GroupMembership, GroupMembership.user_id == User.id)
         query = query.where(GroupMembership.name == group, User.deleted_at.is_(None))
         users = list((await db.scalars(query.order_by(User.username))).all())
-        groups = await _groups_of_all(db, [user.id for user in users])
-        counts = await _live_of_all(db, [user.id for user in users])
+        groups = await _load_groups(db, [user.id for user in users])
+        counts = await _count_live(db, [user.id for user in users])
     sorted_out, use = sort_out(limits), await parts.books.in_use()
     own = {row.name: row for row in limits if row.scope is LimitScope.PERSON}
-    of_group = {row.scope: row for row in limits if row.name == group}
-    together = of_group.get(LimitScope.GROUP)
+    load_group_limits = {row.scope: row for row in limits if row.name == group}
+    together = load_group_limits.get(LimitScope.GROUP)
     people = [
-        Member(
+        MemberLimits(
             username=user.username,
             display_name=user.display_name,
             limit=own.get(user.username),
             effective=sorted_out.effective(user.username, groups.get(user.id, set())),
-            in_use=InUseNow(*counts.get(user.id, (0, 0)), _use_of(use, user.username)),
+            in_use=InUseNow(*counts.get(user.id, (0, 0)), _sum_in_use(use, user.username)),
         )
         for user in users
     ]
     ceiling = dict(sorted_out.effective("", {group}))
-    for name, value in (figures(together).said if together else {}).items():
-        ceiling[name] = Counted(value, Source(LimitScope.GROUP, group))
+    for name, value in (figures(together).set_fields if together else {}).items():
+        ceiling[name] = EffectiveLimit(value, LimitSource(LimitScope.GROUP, group))
     return GroupLimits(
         together=together,
-        member=of_group.get(LimitScope.MEMBER),
+        member=load_group_limits.get(LimitScope.MEMBER),
         ceiling=ceiling,
         in_use=await in_use_together(parts, group),
         people=people,
     )
 
 
-def _use_of(found: Mapping[tuple[str, str], InUse] | None, username: str) -> InUse | None:
+def _sum_in_use(found: Mapping[tuple[str, str], InUse] | None, username: str) -> InUse | None:
     if found is None:
         return None
     return sum((use for (_, user), use in found.items() if user == username), InUse())
 
 
-async def _groups_of_all(db: AsyncSession, ids: list[str]) -> dict[str, set[str]]:
+async def _load_groups(db: AsyncSession, ids: list[str]) -> dict[str, set[str]]:
     query = select(GroupMembership.user_id, GroupMembership.name)
     found: dict[str, set[str]] = {}
     for user_id, name in await db.execute(query.where(GroupMembership.user_id.in_(ids))):
@@ -172,8 +174,8 @@ async def _groups_of_all(db: AsyncSession, ids: list[str]) -> dict[str, set[str]
     return found
 
 
-async def _live_of_all(db: AsyncSession, ids: list[str]) -> dict[str, tuple[int, int]]:
-    """Sessions and jobs of each that wait or run; an array is one job here."""
+async def _count_live(db: AsyncSession, ids: list[str]) -> dict[str, tuple[int, int]]:
+    """Count each user's pending and running sessions and jobs; an array is one job here."""
     query = select(Job.user_id, Job.kind, func.count()).group_by(Job.user_id, Job.kind)
     query = query.where(Job.user_id.in_(ids), Job.state != JobState.ENDED)
     found: dict[str, tuple[int, int]] = {}
@@ -185,8 +187,8 @@ async def _live_of_all(db: AsyncSession, ids: list[str]) -> dict[str, tuple[int,
     return found
 
 
-async def members(parts: Parts, rows: Iterable[Limit]) -> dict[str, set[str]]:
-    """Of the groups that these limits are for each member of, the members that are known."""
+async def members(parts: AppContext, rows: Iterable[Limit]) -> dict[str, set[str]]:
+    """Return the known members of the groups with a per-member limit among these limits."""
     groups = [row.name for row in rows if row.scope is LimitScope.MEMBER]
     async with parts.db.session() as db:
         query = select(GroupMembership.name, User.username).join(
@@ -198,39 +200,47 @@ async def members(parts: Parts, rows: Iterable[Limit]) -> dict[str, set[str]]:
     return found
 
 
-def state_of(parts: Parts, slurm: SlurmLimits, row: Limit, members: Iterable[str]) -> SlurmState:
-    """How a limit stands with Slurm. `members` are those whom a limit of MEMBER concerns."""
-    mine = _concerned(parts, slurm, row, set(members))
-    said = figures(row)
+def state_of(
+    parts: AppContext, slurm: SlurmLimits, row: Limit, members: Iterable[str]
+) -> LimitSyncState:
+    """Return whether Slurm has a limit. `members` are the users that a MEMBER limit applies to."""
+    mine = _list_standings(parts, slurm, row, set(members))
+    given = figures(row)
     if slurm.trouble is not None:
-        return SlurmState("pending", NO_ANSWER)
-    notes = " ".join(_notes(parts, row, said, mine))
+        return LimitSyncState("pending", NO_ANSWER)
+    notes = " ".join(_list_notes(parts, row, given, mine))
     if not mine:
-        return SlurmState("nothing", notes or "Slurm has nothing that this limit would change.")
+        return LimitSyncState("nothing", notes or "Slurm has nothing that this limit would change.")
     refused = [one for one in mine if one.refused]
     if refused:
         text = f"Slurm refused {rules.place_words(refused[0].place)}: {refused[0].refused}"
         more = f" And {len(refused) - 1} more." if len(refused) > 1 else ""
-        return SlurmState("refused", text + more)
-    waiting = sum(bool(one.tell) for one in mine)
+        return LimitSyncState("refused", text + more)
+    waiting = sum(bool(one.pending) for one in mine)
     if waiting:
-        return SlurmState("pending", f"{waiting} of {len(mine)} associations are yet to be told.")
+        return LimitSyncState(
+            "pending", f"{waiting} of {len(mine)} associations are yet to be told."
+        )
     if any(one.drift for one in mine):
         notes = f"Somebody has changed it in Slurm by hand. {notes}"
-    return SlurmState("written", notes.strip())
+    return LimitSyncState("written", notes.strip())
 
 
 def kept_state(
-    parts: Parts, slurm: SlurmLimits, row: Limit, members: Iterable[str]
-) -> SlurmState | None:
-    """As above for who doesn't run the loop (`SlurmLimits.recall`): what Slurm refused or somebody
-    changed. None where there is neither, which doesn't say that Slurm has heard of it."""
+    parts: AppContext, slurm: SlurmLimits, row: Limit, members: Iterable[str]
+) -> LimitSyncState | None:
+    """Return what Slurm refused or drifted, in processes that don't run the loop.
+
+    They load it with `SlurmLimits.recall`. None means neither, not that Slurm has the limit.
+    """
     found = state_of(parts, slurm, row, members)
-    drifted = any(one.drift for one in _concerned(parts, slurm, row, set(members)))
+    drifted = any(one.drift for one in _list_standings(parts, slurm, row, set(members)))
     return found if found.state == "refused" or drifted else None
 
 
-def _concerned(parts: Parts, slurm: SlurmLimits, row: Limit, members: set[str]) -> list[Standing]:
+def _list_standings(
+    parts: AppContext, slurm: SlurmLimits, row: Limit, members: set[str]
+) -> list[AssociationState]:
     match row.scope:
         case LimitScope.PERSON:
             return slurm.by_user.get(row.name, [])
@@ -243,19 +253,21 @@ def _concerned(parts: Parts, slurm: SlurmLimits, row: Limit, members: set[str]) 
             return [one for place, one in slurm.standings.items() if place[1]]
 
 
-def _notes(parts: Parts, row: Limit, said: Figures, mine: list[Standing]) -> list[str]:
-    """What Slurm can't hold people to; docs/limits.md has it all."""
+def _list_notes(
+    parts: AppContext, row: Limit, given: Figures, mine: list[AssociationState]
+) -> list[str]:
+    """Return notes on what Slurm cannot enforce; docs/limits.md lists all cases."""
     facts, notes = parts.books.facts, []
     if facts is not None and mine and not {"limits", "qos"} & facts.enforces:
         notes.append("Slurm doesn't enforce limits here: AccountingStorageEnforce lacks `limits`.")
     missing = [
-        kind for kind in said.gpus_by_type or () if facts and f"gres/gpu:{kind}" not in facts.tres
+        kind for kind in given.gpus_by_type or () if facts and f"gres/gpu:{kind}" not in facts.tres
     ]
     if missing:
         kinds = ", ".join(missing)
         text = f"Slurm doesn't count GPUs of type {kinds} by themselves: put gres/gpu:{missing[0]}"
         notes.append(f"{text} into AccountingStorageTRES. Until then the portal alone minds it.")
-    if (said.sessions is None) != (said.jobs is None):
+    if (given.sessions is None) != (given.jobs is None):
         notes.append("Slurm counts sessions and jobs together, and hears of neither alone.")
     if row.scope is LimitScope.GROUP and not mine:
         account = account_of(parts.settings, row.name)
@@ -275,6 +287,6 @@ def _notes(parts: Parts, row: Limit, said: Figures, mine: list[Standing]) -> lis
 
 
 def shown_figures(figures: Mapping[str, Any] | None) -> dict[str, str]:
-    """An association's figures in words, by their label."""
+    """Return an association's values for display, by label."""
     named = figures or {}
-    return {rules.label(name): rules.shown(name, value) for name, value in named.items()}
+    return {rules.label(name): rules.format_value(name, value) for name, value in named.items()}

@@ -1,4 +1,4 @@
-"""What somebody changed in Slurm by hand: shown, mended or accepted."""
+"""Drift: changes made in Slurm outside the portal, listed, reverted or accepted."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,15 +7,15 @@ from typing import Any
 from portal.errors import NotFound
 from portal.models import Association
 from portal.services.audit import audit
-from portal.services.limits.associations import AGAIN, HERE, PRESENT, label, shown
-from portal.services.limits.slurm_limits import SlurmLimits, Standing
+from portal.services.limits.associations import AGAIN, EXISTS, PRESENT, format_value, label
+from portal.services.limits.slurm_limits import AssociationState, SlurmLimits
 
 
 @dataclass(frozen=True)
 class Drift:
-    """One figure of one association: what Slurm was told, and what it has."""
+    """One drifted value of one association: the applied and the actual value."""
 
-    standing: Standing
+    standing: AssociationState
     name: str
     wanted: Any
     found: Any
@@ -23,7 +23,7 @@ class Drift:
 
 
 def every(slurm: SlurmLimits) -> list[Drift]:
-    """The oldest first, then what was accepted."""
+    """Return all drift, oldest first, then the accepted one."""
     found = [
         Drift(one, name, wanted, is_, accepted=False)
         for one in slurm.standings.values()
@@ -31,14 +31,14 @@ def every(slurm: SlurmLimits) -> list[Drift]:
     ]
     found.sort(key=lambda d: (d.standing.drift_since is None, d.standing.drift_since, d.name))
     accepted = [
-        Drift(one, name, one.told.get(name), is_, accepted=True)
+        Drift(one, name, one.applied.get(name), is_, accepted=True)
         for one in slurm.standings.values()
         for name, is_ in one.accepted.items()
     ]
     return [*found, *sorted(accepted, key=lambda d: (d.standing.place, d.name))]
 
 
-def _of(slurm: SlurmLimits, drift_id: str) -> Drift:
+def _find(slurm: SlurmLimits, drift_id: str) -> Drift:
     for drift in every(slurm):
         if drift.standing.drift_id(drift.name) == drift_id:
             return drift
@@ -46,51 +46,54 @@ def _of(slurm: SlurmLimits, drift_id: str) -> Drift:
 
 
 async def mend(slurm: SlurmLimits, by: audit.By, drift_id: str) -> None:
-    """Have Slurm told again; the loop does it. Raises NotFound for what isn't so any more."""
-    drift = _of(slurm, drift_id)
+    """Have the loop write the applied value again. Raises NotFound if the drift is gone."""
+    drift = _find(slurm, drift_id)
 
-    def apply(row: Association) -> None:
-        # as if Slurm had never heard of it, so that it is told; with an association its figures
-        if drift.name == HERE and drift.wanted == PRESENT:
-            row.written, row.accepted = {HERE: AGAIN}, {}
+    def edit(row: Association) -> None:
+        # Forget that it was applied, so that it is written again; an association with its values.
+        if drift.name == EXISTS and drift.wanted == PRESENT:
+            row.written, row.accepted = {EXISTS: AGAIN}, {}
             return
         row.written = {name: v for name, v in row.written.items() if name != drift.name}
         row.accepted = {name: v for name, v in row.accepted.items() if name != drift.name}
 
-    await _change(slurm, drift, apply, by, audit.Action.DRIFT_MEND)
+    await _edit_row(slurm, drift, edit, by, audit.Action.DRIFT_MEND)
 
 
 async def accept(slurm: SlurmLimits, by: audit.By, drift_id: str) -> None:
-    """Let it stand. Raises NotFound for what isn't so any more."""
-    drift = _of(slurm, drift_id)
+    """Accept the actual value. Raises NotFound if the drift is gone."""
+    drift = _find(slurm, drift_id)
 
-    def apply(row: Association) -> None:
+    def edit(row: Association) -> None:
         row.accepted = {**row.accepted, drift.name: drift.found}
 
-    await _change(slurm, drift, apply, by, audit.Action.DRIFT_ACCEPT)
+    await _edit_row(slurm, drift, edit, by, audit.Action.DRIFT_ACCEPT)
 
 
-async def _change(
+async def _edit_row(
     slurm: SlurmLimits,
     drift: Drift,
-    apply: Callable[[Association], None],
+    edit: Callable[[Association], None],
     by: audit.By,
     action: audit.Action,
 ) -> None:
-    """Between two rounds, so that neither overwrites the other."""
+    """Edit the association's row and record it, between two rounds of the loop.
+
+    So neither overwrites the other.
+    """
     account, username, partition = drift.standing.place
     detail = {
         "account": account,
         "partition": partition,
         "field": label(drift.name),
-        "wanted": shown(drift.name, drift.wanted),
-        "found": shown(drift.name, drift.found),
+        "wanted": format_value(drift.name, drift.wanted),
+        "found": format_value(drift.name, drift.found),
     }
     target = username or f"account {account}"
     async with slurm.between_rounds(), slurm.parts.db.session() as db:
         row = await db.get(Association, drift.standing.id)
         if row is None:
             raise NotFound("This isn't different any more. Look again.")
-        apply(row)
+        edit(row)
         audit.record(db, action, actor=by.actor, target=target, detail=detail, ip=by.ip)
         await db.commit()

@@ -1,1 +1,1 @@
-"""E-mails to people: what they say, which are due, and the loop that sends them."""
+"""E-mail notifications: their texts, the events that are due, and the loop that sends them."""

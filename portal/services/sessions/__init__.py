@@ -1,1 +1,1 @@
-"""Sessions: their owner's view, the hub's, their node's, and who may enter."""
+"""Sessions as seen by their owner, the hub and their node program, and access control for them."""

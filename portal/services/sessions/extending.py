@@ -1,26 +1,28 @@
-"""More time for a running session: how much its owner may add, and the adding.
+"""Extension of a running session's time limit: policy, and the change in Slurm.
 
-Slurm lets nobody but an operator lengthen a running job, and holds an operator to nothing: neither
-to the partition's longest time, nor to that of an account or a QOS, nor to a reservation that
-begins meanwhile. So all of these are looked at here, before the portal's account asks Slurm.
+Slurm lets only an operator lengthen a running job, and does not check an operator's change
+against any bound: not the partition's maximum time, not that of an account or a QOS, and not a
+reservation that begins before the new end. So all of these are checked here before the portal's
+account asks Slurm.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from portal.background.notifier import RECONCILE
+from portal.config.settings import Settings
+from portal.context import AppContext
 from portal.db import utcnow
 from portal.errors import Conflict, FieldError, SlurmRejected, SlurmUnreachable, invalid_input
 from portal.models import JobState, Session, User, Wanted
-from portal.parts import Parts
 from portal.services.audit import audit
-from portal.services.changes import RECONCILE
-from portal.services.sessions.nodes import known
 from portal.services.slurm import launch
+from portal.services.slurm.identity import find_job
+from portal.services.slurm.placement import last_job_info
 from portal.services.store import change
-from portal.settings import Settings
-from spawner.errors import NotFound, Rejected, SlurmError
-from spawner.model import ClusterInfo, JobInfo, ReservationInfo, SlurmState, WallLimit
+from spawner.errors import JobNotFound, Rejected, SlurmError
+from spawner.slurm.model import ClusterInfo, JobInfo, ReservationInfo, SlurmState, WallLimit
 
 NOT_RUNNING = "Only a running session can be given more time."
 NO_LIMIT = "This session has no time limit."
@@ -33,7 +35,7 @@ _HOUR = 60
 
 @dataclass(frozen=True)
 class Extension:
-    """How many minutes can be added at once at most; where that is 0, `reason` says why."""
+    """Maximum number of minutes that can be added at once; `reason` explains a maximum of 0."""
 
     minutes: int
     reason: str | None = None
@@ -41,24 +43,25 @@ class Extension:
 
 @dataclass(frozen=True)
 class Bound:
-    """The longest that a session can be in all, in minutes from its start, and whose word it is."""
+    """The longest total duration of a session in minutes from its start, and the reason for it."""
 
     minutes: int
     because: str
 
 
 def offered(session: Session, settings: Settings, cluster: ClusterInfo | None) -> Extension:
-    """What the site's policy and the partition allow. Pure; Slurm may know of more that bounds it,
-    which is asked only when somebody wants to extend."""
+    """Return what the site's policy and the partition allow. Pure. Slurm may have narrower bounds,
+    which are queried only when the user extends the session.
+    """
     if session.state not in {JobState.STARTING, JobState.RUNNING} or session.wanted is Wanted.STOP:
         return Extension(0, NOT_RUNNING)
     if session.started_at is None or session.expires_at is None:
         return Extension(0, NO_LIMIT)
     if settings.session_extend_minutes == 0:
         return Extension(0, OFF)
-    limit = _minutes(session.expires_at - session.started_at)
+    limit = _to_minutes(session.expires_at - session.started_at)
     most = settings.session_extend_minutes
-    for bound in _policy(session, settings, cluster):
+    for bound in _list_policy_bounds(session, settings, cluster):
         if bound.minutes <= limit:
             return Extension(0, f"{bound.because} This session has that already.")
         most = min(most, bound.minutes - limit)
@@ -66,11 +69,17 @@ def offered(session: Session, settings: Settings, cluster: ClusterInfo | None) -
 
 
 async def extend(
-    parts: Parts, user: User, session: Session, minutes: int, *, ip: str = "", by: str = "portal"
+    parts: AppContext,
+    user: User,
+    session: Session,
+    minutes: int,
+    *,
+    ip: str = "",
+    by: str = "portal",
 ) -> Session:
-    """Add time to a session of this user's; `by` is where they asked, for the audit.
+    """Add time to a session of this user. `by` is the interface that they used, for the audit log.
 
-    Raises Conflict when no time can be added, InvalidInput for too much of it, SlurmRejected and
+    Raises Conflict if no time can be added, InvalidInput if it is too much, SlurmRejected and
     SlurmUnreachable.
     """
     allowed = offered(session, parts.settings, parts.watcher.cluster)
@@ -80,28 +89,31 @@ async def extend(
         text = f"At most {spoken(allowed.minutes)} can be added at once."
         raise invalid_input([FieldError("minutes", text)])
     launch.check_slurm_answers(parts)
-    info = known(parts, session)
+    info = last_job_info(parts, session)
     if info is None or info.state is not SlurmState.RUNNING:
         raise Conflict(NOT_RUNNING)
     if info.time_limit_minutes is None:
         raise Conflict(NO_LIMIT)
-    await _ask_slurm(parts, info, info.time_limit_minutes, minutes)
-    changed = await _written(parts, session, info, info.time_limit_minutes + minutes)
-    await _record(parts, user, session, info.time_limit_minutes, minutes, ip, by)
+    await _raise_slurm_limit(parts, session, info, info.time_limit_minutes, minutes)
+    changed = await _save_new_end(parts, session, info, info.time_limit_minutes + minutes)
+    await _record_extension(parts, user, session, info.time_limit_minutes, minutes, ip, by)
     parts.changes.notify(session.user_id, session.id, RECONCILE)
     return changed
 
 
-async def _ask_slurm(parts: Parts, info: JobInfo, limit: int, minutes: int) -> None:
-    """Change the limit, unless something that Slurm knows stands in the way."""
+async def _raise_slurm_limit(
+    parts: AppContext, session: Session, info: JobInfo, limit: int, minutes: int
+) -> None:
+    """Change the limit in Slurm, unless a bound that Slurm knows forbids it."""
     try:
         bounds = [
-            *map(_wall, await parts.slurm.walls(info)),
-            *_reserved(info, await parts.slurm.reservations(), utcnow()),
+            *map(_to_bound, await parts.slurm.walls(info)),
+            *_list_reservation_bounds(info, await parts.slurm.reservations(), utcnow()),
         ]
-        _keep_to(bounds, limit, minutes)
+        _check_bounds(bounds, limit, minutes)
+        await find_job(parts, session, info.job_id)
         await parts.slurm.set_time_limit(info.job_id, limit + minutes)
-    except NotFound as error:
+    except JobNotFound as error:
         raise Conflict(ENDED) from error
     except Rejected as error:
         raise SlurmRejected(f"{error.message} {error.advice or ''}".strip()) from error
@@ -109,8 +121,8 @@ async def _ask_slurm(parts: Parts, info: JobInfo, limit: int, minutes: int) -> N
         raise SlurmUnreachable(NO_ANSWER) from error
 
 
-def _keep_to(bounds: Sequence[Bound], limit: int, minutes: int) -> None:
-    """Raises for what would be longer than the narrowest of these allows."""
+def _check_bounds(bounds: Sequence[Bound], limit: int, minutes: int) -> None:
+    """Raise if the new limit exceeds the narrowest of these bounds."""
     narrowest = min(bounds, key=lambda bound: bound.minutes, default=None)
     if narrowest is None or limit + minutes <= narrowest.minutes:
         return
@@ -121,8 +133,10 @@ def _keep_to(bounds: Sequence[Bound], limit: int, minutes: int) -> None:
     raise invalid_input([FieldError("minutes", text)])
 
 
-def _policy(session: Session, settings: Settings, cluster: ClusterInfo | None) -> Iterator[Bound]:
-    """The site's own bound, and the partition's."""
+def _list_policy_bounds(
+    session: Session, settings: Settings, cluster: ClusterInfo | None
+) -> Iterator[Bound]:
+    """Yield the site's own bound and the partition's."""
     if settings.session_max_hours is not None:
         most = int(settings.session_max_hours * _HOUR)
         yield Bound(most, f"Sessions last at most {spoken(most)} here.")
@@ -134,29 +148,32 @@ def _policy(session: Session, settings: Settings, cluster: ClusterInfo | None) -
             yield Bound(most, f"Partition {partition.name} allows at most {spoken(most)}.")
 
 
-def _wall(wall: WallLimit) -> Bound:
-    whose = "Your account" if wall.kind == "account" else "The QOS"
-    return Bound(wall.minutes, f"{whose} {wall.name} allows at most {spoken(wall.minutes)}.")
+def _to_bound(wall: WallLimit) -> Bound:
+    label = "Your account" if wall.kind == "account" else "The QOS"
+    return Bound(wall.minutes, f"{label} {wall.name} allows at most {spoken(wall.minutes)}.")
 
 
-def _reserved(
+def _list_reservation_bounds(
     info: JobInfo, reservations: Sequence[ReservationInfo], now: datetime
 ) -> Iterator[Bound]:
-    """Reservations of the job's nodes that are not over: the job should have ended when one
-    begins."""
-    for kept in reservations:
-        nodes = [node for node in info.nodes if node in kept.nodes]
-        if not nodes or kept.end <= now or info.start_time is None:
+    """Yield the bounds set by current and future reservations of the job's nodes: the job has to
+    end before the reservation begins.
+    """
+    for reservation in reservations:
+        nodes = [node for node in info.nodes if node in reservation.nodes]
+        if not nodes or reservation.end <= now or info.start_time is None:
             continue
-        what = "kept for maintenance" if kept.maintenance else "reserved for others"
-        since = f"{kept.start:%d %B, %H:%M} UTC".lstrip("0")
-        yield Bound(_minutes(kept.start - info.start_time), f"{nodes[0]} is {what} from {since}.")
+        what = "kept for maintenance" if reservation.maintenance else "reserved for others"
+        since = f"{reservation.start:%d %B, %H:%M} UTC".lstrip("0")
+        yield Bound(
+            _to_minutes(reservation.start - info.start_time), f"{nodes[0]} is {what} from {since}."
+        )
 
 
-async def _written(parts: Parts, session: Session, info: JobInfo, limit: int) -> Session:
-    """The row with its new end: as Slurm shows it now, or as it has just taken it."""
+async def _save_new_end(parts: AppContext, session: Session, info: JobInfo, limit: int) -> Session:
+    """Return the row with its new end, as reported by Slurm or computed from the new limit."""
     await parts.watcher.look()
-    seen = known(parts, session)
+    seen = last_job_info(parts, session)
     started = info.start_time
     if seen is not None and seen != info and seen.time_limit_minutes is not None:
         started, limit = seen.start_time, seen.time_limit_minutes
@@ -168,8 +185,8 @@ async def _written(parts: Parts, session: Session, info: JobInfo, limit: int) ->
     return await change(parts.db, Session, session.id, apply) or session
 
 
-async def _record(
-    parts: Parts, user: User, session: Session, limit: int, minutes: int, ip: str, by: str
+async def _record_extension(
+    parts: AppContext, user: User, session: Session, limit: int, minutes: int, ip: str, by: str
 ) -> None:
     times = {"time_limit_minutes": limit}, {"time_limit_minutes": limit + minutes}
     detail = {"minutes": minutes, "by": by, **audit.changed(*times)}
@@ -181,13 +198,13 @@ async def _record(
         await db.commit()
 
 
-def _minutes(span: timedelta) -> int:
+def _to_minutes(span: timedelta) -> int:
     return int(span / _MINUTE)
 
 
 def spoken(minutes: int) -> str:
-    """`1 hour 30 minutes`."""
+    """Format minutes as text, such as `1 hour 30 minutes`."""
     hours, rest = divmod(minutes, _HOUR)
     parts = [(hours, "hour"), (rest, "minute")]
-    said = [f"{count} {unit}{'' if count == 1 else 's'}" for count, unit in parts if count]
-    return " ".join(said) or "0 minutes"
+    texts = [f"{count} {unit}{'' if count == 1 else 's'}" for count, unit in parts if count]
+    return " ".join(texts) or "0 minutes"

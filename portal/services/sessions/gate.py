@@ -1,9 +1,9 @@
-"""Who may enter a session, and where it is: one answer for nginx and for the portal's own pages.
+"""Authorization for sessions, and their upstream targets: shared by nginx and the portal's pages.
 
-`decide` is pure and believes nothing but our own rows: the owner of the path against the user of
-the web session, and the target that was taken from Slurm when the session called home. It knows
-no HTTP. What is asked at every request of a notebook or a TensorBoard is one query, without
-building objects.
+`decide` is pure, knows no HTTP, and trusts only our own rows: the owner in the path is compared
+with the user of the web session, and the target is the one that was taken from Slurm when the
+session called home. The checks made at each request of a notebook or a TensorBoard are one query,
+which builds no ORM objects.
 """
 
 import re
@@ -14,6 +14,7 @@ from typing import Any
 
 from sqlalchemy import Boolean, Select, and_, bindparam, or_, select
 
+from portal.config.settings import USERNAME_PATTERN, Settings
 from portal.db import Database, utcnow
 from portal.models import (
     ContentLogin,
@@ -26,10 +27,9 @@ from portal.models import (
     Wanted,
     WebSession,
 )
-from portal.services.login import web_sessions
-from portal.services.login.hashes import hash_token
-from portal.services.people.roles import MAY_ENTER
-from portal.settings import USERNAME_PATTERN, Settings
+from portal.services.auth import web_sessions
+from portal.services.auth.hashes import hash_token
+from portal.services.identity.roles import MAY_ENTER
 
 SERVER_PATTERN = r"^[a-z](?:[a-z0-9]|-(?=[a-z0-9])){0,29}$"
 MIN_PORT = 1024
@@ -39,29 +39,32 @@ _USERNAME = re.compile(USERNAME_PATTERN)
 _SERVER = re.compile(SERVER_PATTERN)
 
 
-class Answer(Enum):
-    """What the gate says to a request for a session."""
+class GateAnswer(Enum):
+    """The gate's answer to a request for a session."""
 
-    ENTER = auto()  # the owner, and the session serves
-    AWAY = auto()  # the owner, but nothing serves: the portal itself answers
-    LOGIN = auto()  # nobody
-    REFUSED = auto()  # somebody else, an admin too
+    ENTER = auto()  # the owner, and the session serves requests
+    AWAY = auto()  # the owner, but nothing serves requests: the portal itself answers
+    LOGIN = auto()  # not logged in
+    REFUSED = auto()  # another user, also an administrator
 
 
 @dataclass(frozen=True)
 class Decision:
-    """An answer; `host` and `port` are the session's, for ENTER only, and `tls_name` is whose
-    certificate its server must show: a server without one speaks plain HTTP."""
+    """The gate's answer with the upstream target.
 
-    answer: Answer
+    `host` and `port` are set for ENTER only. `tls_name` is the name that the server's certificate
+    must show; a server without one speaks plain HTTP.
+    """
+
+    answer: GateAnswer
     host: str = ""
     port: int = 0
     tls_name: str | None = None
 
 
 @dataclass(frozen=True)
-class Live:
-    """What counts of a session that has not ended."""
+class LiveSession:
+    """The fields of a session that has not ended that the decision depends on."""
 
     owner: str
     name: str
@@ -73,7 +76,7 @@ class Live:
     tls_name: str | None = None
 
     @classmethod
-    def of(cls, session: Session | None) -> "Live | None":
+    def of(cls, session: Session | None) -> "LiveSession | None":
         if session is None or session.state is JobState.ENDED:
             return None
         return cls(
@@ -88,22 +91,26 @@ class Live:
         )
 
 
-def decide(username: str | None, owner: str, server: str, live: Live | None) -> Decision:
-    """May `username` (None: nobody) enter /user/`owner`/`server`/? `live` is that session."""
+def decide(username: str | None, owner: str, server: str, live: LiveSession | None) -> Decision:
+    """Decide whether `username` (None: not logged in) may enter /user/`owner`/`server`/, which is
+    the session `live`.
+    """
     if username is None:
-        return Decision(Answer.LOGIN)
+        return Decision(GateAnswer.LOGIN)
     if username != owner or not (_USERNAME.match(owner) and _SERVER.match(server)):
-        return Decision(Answer.REFUSED)
+        return Decision(GateAnswer.REFUSED)
     target = target_of(live) if live is not None else None
     if live is None or target is None:
-        return Decision(Answer.AWAY)
+        return Decision(GateAnswer.AWAY)
     if (live.owner, live.name) != (owner, server):
-        return Decision(Answer.REFUSED)
-    return Decision(Answer.ENTER, *target, live.tls_name)
+        return Decision(GateAnswer.REFUSED)
+    return Decision(GateAnswer.ENTER, *target, live.tls_name)
 
 
-def target_of(live: Live) -> tuple[str, int] | None:
-    """Where this session's server answers requests, if it does and should."""
+def target_of(live: LiveSession) -> tuple[str, int] | None:
+    """Return the host and port of the session's server if it serves requests and should, else
+    None.
+    """
     if live.state is not JobState.RUNNING or live.wanted is not Wanted.RUN:
         return None
     if live.ready_at is None or not live.host or live.port is None:
@@ -112,40 +119,41 @@ def target_of(live: Live) -> tuple[str, int] | None:
 
 
 @dataclass(frozen=True)
-class Login:
-    """Whose web session it is, as one query found it."""
+class GateLogin:
+    """The user and web session that a token opens, as read by one query."""
 
     user_id: str
     username: str
     last_seen_at: datetime
+    web_session_id: str
 
 
-_MAY_DO_WITHOUT = [
+_NO_SECOND_FACTOR_NEEDED = [
     and_(User.role == role, bindparam(f"{role.value}_without", type_=Boolean)) for role in Role
 ]
-"""The roles whose logins need no second factor."""
+"""SQL conditions for the roles that may log in without a second factor."""
 
 
 def open_login(*columns: Any, content: bool = False) -> Select[Any]:
-    """The login that a cookie's token opens, and more columns, of what the caller joins to it;
-    `content`: the cookie of a content host, which counts at that host alone.
+    """Build the query for the login that a cookie's token opens, plus `columns` of tables that the
+    caller joins. `content`: the cookie is one of a content host, which is valid at that host only.
 
-    The rule is web_sessions.resume_at's, in SQL; tests hold the two together. Its parameters are
-    `login_parameters`: a query is made once, for making one costs more than asking it.
+    The rule is the one of web_sessions.resume_at, in SQL; tests compare the two. The parameters
+    come from `login_parameters`. Build the query once: building it costs more than running it.
     """
-    query = select(User.id, User.username, WebSession.last_seen_at, *columns)
+    query = select(User.id, User.username, WebSession.last_seen_at, WebSession.id, *columns)
     query = query.select_from(WebSession).join(User, WebSession.user_id == User.id)
     token = WebSession.token_hash == bindparam("token_hash")
     if content:
         query = query.join(ContentLogin, ContentLogin.web_session_id == WebSession.id)
-        there = ContentLogin.host == bindparam("host")
-        token = and_(ContentLogin.token_hash == bindparam("token_hash"), there)
+        is_same_host = ContentLogin.host == bindparam("host")
+        token = and_(ContentLogin.token_hash == bindparam("token_hash"), is_same_host)
     return query.where(
         token,
         WebSession.expires_at > bindparam("now"),
         WebSession.last_seen_at > bindparam("idle_since"),
         MAY_ENTER,
-        or_(WebSession.second_factor_at.is_not(None), *_MAY_DO_WITHOUT),
+        or_(WebSession.second_factor_at.is_not(None), *_NO_SECOND_FACTOR_NEEDED),
     )
 
 
@@ -163,9 +171,11 @@ def login_parameters(settings: Settings, token: str, host: str | None = None) ->
 
 
 async def keep(
-    database: Database, settings: Settings, token: str, login: Login, host: str | None = None
+    database: Database, settings: Settings, token: str, login: GateLogin, host: str | None = None
 ) -> bool:
-    """Keep a login alive by its use, about once a minute; False if it is over after all."""
+    """Record that a login is in use, about once a minute. Return False if it has expired after
+    all.
+    """
     if utcnow() - login.last_seen_at < web_sessions.TOUCH_EVERY:
         return True
     return await web_sessions.resume_at(database, settings, token, host) is not None
@@ -181,7 +191,7 @@ _OWN_LIVE = and_(
 )
 
 
-def _look(*, content: bool) -> Select[Any]:
+def _build_lookup(*, content: bool) -> Select[Any]:
     return (
         open_login(
             _JOB.c.name,
@@ -198,27 +208,28 @@ def _look(*, content: bool) -> Select[Any]:
     )
 
 
-LOOK = _look(content=False)
-LOOK_AT_CONTENT = _look(content=True)
+GATE_QUERY = _build_lookup(content=False)
+CONTENT_GATE_QUERY = _build_lookup(content=True)
 
 
-async def look(
+async def load_gate_row(
     database: Database, settings: Settings, token: str, server: str, host: str | None = None
-) -> tuple[Login | None, Live | None]:
-    """Whose cookie this is, and their own live session of that name: one indexed query. `host` is
-    the content host that the cookie was shown at; None: the portal's own."""
+) -> tuple[GateLogin | None, LiveSession | None]:
+    """Return the login of this cookie and that user's live session of this name, with one indexed
+    query. `host` is the content host that received the cookie; None is the portal's own host.
+    """
     parameters = {**login_parameters(settings, token, host), "server": server}
-    query = LOOK if host is None else LOOK_AT_CONTENT
+    query = GATE_QUERY if host is None else CONTENT_GATE_QUERY
     async with database.engine.connect() as connection:
         row = (await connection.execute(query, parameters)).one_or_none()
     if row is None:
         return None, None
-    login = Login(*row[:3])
-    return login, Live(login.username, *row[3:]) if row[3] is not None else None
+    login = GateLogin(*row[:4])
+    return login, LiveSession(login.username, *row[4:]) if row[4] is not None else None
 
 
 async def newest(database: Database, owner: str, server: str) -> Session | None:
-    """The newest session of that name, ended or not: at most one of them lives, and it is newest.
+    """Return the newest session of that name, ended or not; if one is live, it is the newest.
 
     One indexed query: by username, then by owner and time.
     """
@@ -234,10 +245,12 @@ async def newest(database: Database, owner: str, server: str) -> Session | None:
 
 
 def portal_address(settings: Settings) -> str:
-    """Where nginx finds the portal: its upstream, and the target of what isn't running."""
+    """Return the portal's address for nginx: its upstream, and the target for sessions that do not
+    run.
+    """
     return settings.address
 
 
 def host_port(host: str, port: int) -> str:
-    """`host:port` as URLs and nginx write it."""
+    """Format `host:port` as in URLs and in nginx, with IPv6 addresses in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,6 +1,6 @@
-"""What node programs say, and what of it is believed: nothing but a port.
+"""Requests from node programs of sessions. Of what they report, the portal trusts only the port.
 
-They prove with their secret which row they belong to; which node they run on is asked of Slurm.
+They authenticate with the secret of their row; the node that they run on is taken from Slurm.
 """
 
 import hmac
@@ -8,37 +8,45 @@ from typing import Any
 
 import structlog
 
+from portal.background.notifier import RECONCILE
+from portal.context import AppContext
 from portal.db import utcnow
-from portal.errors import Conflict, Gone, LoginRequired
+from portal.errors import Gone, LoginRequired
 from portal.models import Job, JobState, Session, Wanted
-from portal.parts import Parts
-from portal.services.changes import RECONCILE
-from portal.services.sessions import certificates
+from portal.services.slurm import certificates
 from portal.services.slurm.launch import hashed
-from portal.services.slurm.lifecycle import from_outside, is_ours, observe
+from portal.services.slurm.lifecycle import observe
+from portal.services.slurm.placement import node_address, where_it_runs
 from portal.services.store import change
-from spawner.model import JobInfo, Outcome, SlurmState
+from spawner.slurm.model import Outcome
 
 log = structlog.get_logger(__name__)
 
 MAX_WAIT_S = 25.0
 
 
-async def authenticated(parts: Parts, session_id: str, secret: str) -> Session:
-    """The session whose secret this is; raises LoginRequired without saying what was wrong."""
+async def authenticated(parts: AppContext, session_id: str, secret: str) -> Session:
+    """Return the session with this secret. Raises LoginRequired without giving the reason."""
     async with parts.db.session() as db:
         session = await db.get(Session, session_id)
-    known = session.secret_hash if session is not None else ""
-    if session is None or not hmac.compare_digest(known.encode(), hashed(secret).encode()):
+    expected = session.secret_hash if session is not None else ""
+    if session is None or not hmac.compare_digest(expected.encode(), hashed(secret).encode()):
         raise LoginRequired("This address wants a session's own secret.")
     return session
 
 
 async def hello(
-    parts: Parts, session: Session, port: int, timings: dict[str, Any], request: str | None = None
+    parts: AppContext,
+    session: Session,
+    port: int,
+    timings: dict[str, Any],
+    request: str | None = None,
 ) -> str | None:
-    """A session's node program listens on `port`, and may want a certificate: that is what is
-    returned. Raises Conflict until Slurm says where it runs."""
+    """Record that a session's node program listens on `port`; return its certificate if it requests
+    one.
+
+    Raises Conflict until Slurm reports where the job runs.
+    """
     check_wanted(session)
     info = await where_it_runs(parts, session)
     host = node_address(parts, info)
@@ -59,14 +67,20 @@ async def hello(
     return certificate
 
 
-async def certify(parts: Parts, session: Session, request: str) -> str:
-    """A certificate in place of one that ends soon. Raises Conflict, InvalidInput, Unavailable."""
+async def certify(parts: AppContext, session: Session, request: str) -> str:
+    """Return a certificate to replace one that expires soon. Raises Conflict, InvalidInput,
+    Unavailable.
+    """
     info = await where_it_runs(parts, session)
     return certificates.signed(parts, certificates.name_of(session), request, info)
 
 
-async def wait_for_server(parts: Parts, session: Session, wait_s: float) -> dict[str, Any] | None:
-    """What the hub wants the waiting program to become, or None if that is not known in time."""
+async def wait_for_server(
+    parts: AppContext, session: Session, wait_s: float
+) -> dict[str, Any] | None:
+    """Return the server (environment, arguments, base URL) that the hub wants the waiting program
+    to become, or None if it is not known in time.
+    """
     async with parts.changes.listen(session.id) as listener:
         while True:
             async with parts.db.session() as db:
@@ -84,10 +98,13 @@ async def wait_for_server(parts: Parts, session: Session, wait_s: float) -> dict
                 return None
 
 
-async def report(parts: Parts, session: Session, event: str, message: str) -> None:
-    """The program says that it ends, and why. The words are the user's own: shown to the owner,
-    no more. It holds its port until this is answered; then it may be anyone's, so nobody is sent
-    there from here on."""
+async def report(parts: AppContext, session: Session, event: str, message: str) -> None:
+    """Record that the program ends, and why.
+
+    The message comes from the user's own process, so it is shown to the owner only. The program
+    holds its port until this request is answered; after that another process may take the port, so
+    the target is cleared here.
+    """
     log.info("node program reports", session=session.id, event_=event, message=message[:200])
 
     def apply(row: Session) -> None:
@@ -102,36 +119,7 @@ async def report(parts: Parts, session: Session, event: str, message: str) -> No
     parts.changes.notify(session.user_id)
 
 
-async def where_it_runs(parts: Parts, job: Job) -> JobInfo:
-    """Slurm's word on a job that claims to run; one look is shared by all who ask at once."""
-    info = known(parts, job)
-    if info is None or info.state is not SlurmState.RUNNING:
-        await parts.watcher.look()
-        info = known(parts, job)
-    if info is None or info.state is not SlurmState.RUNNING or not info.nodes:
-        raise Conflict("Slurm does not say yet that this job runs.")
-    if not is_ours(job, info):
-        raise Conflict("Slurm's job of this id is another one.")
-    return info
-
-
-def known(parts: Parts, job: Job) -> JobInfo | None:
-    """Slurm's last word on a job, by our id, its owner, and Slurm's id where we have it."""
-    return parts.watcher.by_uuid(
-        job.id, job.user.username, job.job_id, job.created_at, from_outside(job)
-    )
-
-
-def node_address(parts: Parts, info: JobInfo) -> str:
-    """The address of a job's first node, as Slurm knows it; raises Conflict while unknown."""
-    cluster = parts.watcher.cluster
-    for node in cluster.nodes if cluster else ():
-        if node.name == info.nodes[0]:
-            return node.address
-    raise Conflict("Slurm does not say yet where this node is.")
-
-
 def check_wanted(job: Job) -> None:
-    """Raises Gone for what should not run (any more)."""
+    """Raise Gone for a job that should not run, or not any longer."""
     if job.wanted is Wanted.STOP or job.state is JobState.ENDED:
         raise Gone

@@ -1,4 +1,4 @@
-"""Sessions as the hub knows them: named servers that it asks the portal to start, poll and stop."""
+"""The hub's view of sessions: named servers that it asks the portal to start, poll and stop."""
 
 import asyncio
 from contextlib import suppress
@@ -7,16 +7,16 @@ import aiohttp
 import structlog
 from sqlalchemy import select
 
+from portal.background.notifier import RECONCILE
+from portal.context import AppContext
 from portal.db import utcnow
 from portal.errors import Conflict, NotFound
 from portal.models import JobState, Session, User, Wanted
-from portal.parts import Parts
-from portal.services.changes import RECONCILE
-from portal.services.sessions import certificates
 from portal.services.sessions.gate import host_port
-from portal.services.sessions.nodes import known
+from portal.services.slurm import certificates
+from portal.services.slurm.placement import last_job_info
 from portal.services.store import change
-from spawner.model import SlurmState
+from spawner.slurm.model import SlurmState
 
 log = structlog.get_logger(__name__)
 
@@ -25,8 +25,8 @@ RETRY_S = 0.05
 TOKEN = "JUPYTERHUB_API_TOKEN"  # noqa: S105
 
 
-async def find(parts: Parts, username: str, name: str) -> Session | None:
-    """The live session behind a named server."""
+async def find(parts: AppContext, username: str, name: str) -> Session | None:
+    """Return the live session behind a named server, or None."""
     query = (
         select(Session)
         .join(User, Session.user_id == User.id)
@@ -37,13 +37,14 @@ async def find(parts: Parts, username: str, name: str) -> Session | None:
 
 
 async def start(
-    parts: Parts, username: str, name: str, env: dict[str, str], args: list[str], base_url: str
+    parts: AppContext, username: str, name: str, env: dict[str, str], args: list[str], base_url: str
 ) -> dict[str, str]:
-    """Hand the hub's server to the waiting node program; answers once it serves. Repeatable.
+    """Hand the hub's server to the waiting node program, and return once it serves. Repeatable.
 
-    A program that has become a server stays that server: to a hub that comes with another token
-    (it lost its database, or gave up) the running one's is named, and it takes that over.
-    Raises NotFound when no such session is wanted, Conflict when it can't become this server.
+    A program that has become a server stays that server: if the hub comes with another token
+    (because it lost its database, or gave up), it is given the running server's token and takes
+    that server over. Raises NotFound if no such session is wanted, Conflict if it cannot become
+    this server.
     """
     session = await find(parts, username, name)
     if session is None or session.wanted is Wanted.STOP:
@@ -58,11 +59,11 @@ async def start(
             row.server_env, row.server_args = env, args
             row.adopted_at = utcnow()
 
-    given = await change(parts.db, Session, session.id, apply) or session
+    adopted = await change(parts.db, Session, session.id, apply) or session
     parts.changes.notify(session.id, session.user_id)
-    await _serves(parts, session)
-    await _ready(parts, session)
-    token = str((given.server_env or env).get(TOKEN, ""))
+    await _wait_until_serving(parts, session)
+    await _mark_ready(parts, session)
+    token = str((adopted.server_env or env).get(TOKEN, ""))
     return {"session_id": session.id, "url": url_of(session), "api_token": token}
 
 
@@ -72,30 +73,35 @@ def url_of(session: Session) -> str:
 
 
 def alive(session: Session | None) -> bool:
-    """Whether the hub should think that its server runs: once the program has been given it,
-    until it says that it ends."""
+    """Return whether the hub should regard the server as running: from when the program has been
+    given the server until the program reports that it ends.
+    """
     if session is None or session.wanted is Wanted.STOP:
         return False
     return session.server_env is not None and session.target_port is not None
 
 
-async def runs(parts: Parts, session: Session | None) -> bool:
-    """As `alive`, but not for a job that Slurm surely has no more: after a start of everything the
-    hub asks before the loop has looked, and would wait for a server that is long gone."""
+async def runs(parts: AppContext, session: Session | None) -> bool:
+    """Like `alive`, but False for a job that Slurm certainly no longer has.
+
+    After a start of all services the hub polls before the loop has queried Slurm, and would wait
+    for a server that is long gone.
+    """
     if session is None or not alive(session):
         return False
-    info = known(parts, session)
+    info = last_job_info(parts, session)
     if info is None:
         await parts.watcher.look()
-        info = known(parts, session)
+        info = last_job_info(parts, session)
     if info is None:
         return parts.watcher.stale_since is not None
     return info.state is not SlurmState.ENDED
 
 
-async def forget(parts: Parts, username: str, name: str) -> None:
-    """The hub has stopped its server. Only the portal ends sessions, so a session that is wanted
-    is offered to the hub again."""
+async def forget(parts: AppContext, username: str, name: str) -> None:
+    """Record that the hub has stopped its server. Only the portal ends sessions, so a session that
+    is still wanted is offered to the hub again.
+    """
     session = await find(parts, username, name)
     if session is None or session.wanted is Wanted.STOP:
         return
@@ -111,9 +117,10 @@ async def forget(parts: Parts, username: str, name: str) -> None:
     parts.changes.notify(RECONCILE)
 
 
-async def _serves(parts: Parts, session: Session) -> None:
-    """Wait until the server answers HTTP. Raises Conflict when it does not come up in time,
-    NotFound when it is not wanted any more."""
+async def _wait_until_serving(parts: AppContext, session: Session) -> None:
+    """Wait until the server answers HTTP. Raises Conflict if it does not start in time, NotFound if
+    the session is no longer wanted.
+    """
     url = f"{url_of(session)}{session.base_url}api"
     tls = certificates.connecting(parts, session.tls_name)
     try:
@@ -124,21 +131,22 @@ async def _serves(parts: Parts, session: Session) -> None:
                         if answer.status < 500:
                             return
                 await asyncio.sleep(RETRY_S)
-                await _still_wanted(parts, session)
+                await _check_still_wanted(parts, session)
     except TimeoutError as error:
         raise Conflict("The notebook server did not answer in time.") from error
 
 
-async def _still_wanted(parts: Parts, session: Session) -> None:
+async def _check_still_wanted(parts: AppContext, session: Session) -> None:
     async with parts.db.session() as db:
         row = await db.get(Session, session.id)
     if row is None or row.wanted is Wanted.STOP or row.state is JobState.ENDED:
         raise NotFound("No such session is wanted any more.")
 
 
-async def _ready(parts: Parts, session: Session) -> None:
+async def _mark_ready(parts: AppContext, session: Session) -> None:
     def apply(row: Session) -> None:
         row.ready_at = utcnow()
+        row.first_ready_at = row.first_ready_at or row.ready_at
         row.reason = row.advice = None
         if row.state is JobState.STARTING:
             row.state = JobState.RUNNING

@@ -1,12 +1,11 @@
-"""Sessions as their owner knows them: start, list, stop, remove, read the log.
+"""Operations of owners on their sessions: start, list, stop, remove, read the log.
 
-A session's row is written before Slurm hears of it, so that no crash loses one; what Slurm refuses
-leaves no row behind.
+A session's row is written before Slurm gets the job, so that a crash loses no session. A job that
+Slurm refuses leaves no row.
 """
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -14,49 +13,49 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
+from portal.background.notifier import RECONCILE
+from portal.context import AppContext
 from portal.db import utcnow
 from portal.errors import Conflict, FieldError, NotFound, PortalError, invalid_input
 from portal.models import Job, JobState, Session, User, Wanted, new_id
-from portal.parts import Parts
-from portal.services import once
+from portal.services import idempotency
 from portal.services.audit import audit
-from portal.services.catalog.available import availability
-from portal.services.changes import RECONCILE
-from portal.services.jobs.logs import CHUNK, LogPlace, read_piece
+from portal.services.catalog.available import usable_environment
+from portal.services.catalog.resources import check_gpus, complete, named
+from portal.services.idempotency import IdempotentRequest
 from portal.services.limits import allowances
 from portal.services.limits.limit_rules import Allowance
-from portal.services.once import Once
 from portal.services.sessions import starters
 from portal.services.slurm import launch
+from portal.services.slurm.logs import CHUNK, LogPlace, read_piece
 from portal.services.store import change
-from portal.settings import Settings
-from spawner.catalog import Environment
 from spawner.errors import LauncherUnavailable, SpawnerError, Unreachable
-from spawner.model import Resources
 
 NAME = re.compile(r"^[a-z](?:[a-z0-9]|-(?=[a-z0-9])){0,29}$")
 NAME_RULE = "Use 1 to 30 lowercase letters, digits and single hyphens, beginning with a letter."
 PAGE = 50
-NO_KEY = Once()
+NO_KEY = IdempotentRequest()
 
 
 async def create(
-    parts: Parts,
+    parts: AppContext,
     user: User,
     *,
     environment: str,
     wanted: dict[str, Any],
     name: str | None = None,
     starter: str | None = None,
-    asked: Once = NO_KEY,
+    asked: IdempotentRequest = NO_KEY,
     ip: str = "",
 ) -> Session:
-    """Start a session; `wanted` are the resources that were named, the rest is filled in. `starter`
-    is a notebook of the environment's for JupyterLab to open with. The same wish that is `asked`
-    under the same key is the same session.
+    """Start a session.
 
-    Raises InvalidInput with the fields, Conflict for a name in use, LimitReached, and what
-    launching raises.
+    `wanted` are the resources given in the request; the rest is filled in. `starter` is a notebook
+    of the environment that JupyterLab opens with. The same request under the same idempotency key
+    (`asked`) gives the same session.
+
+    Raises InvalidInput with the fields, Conflict for a name in use, LimitReached, and the errors of
+    launching.
     """
     if (found := await asked.settled(parts, Session, user)) is not None:
         return found
@@ -66,9 +65,10 @@ async def create(
     chosen = usable_environment(parts, environment)
     if starter is not None:
         starters.check(parts, chosen.name, starter)
-    resources = complete(wanted, chosen, parts.settings)
+    resources = complete(wanted, None, chosen, parts.settings, parts.watcher.cluster)
+    check_gpus(resources, chosen)
     resources, allowed = await allowances.fit(parts, user, resources, named(wanted))
-    home = await _home(parts, user)
+    home = await _find_home(parts, user)
     opens = await starters.lay_out(parts, user, chosen.name, starter) if starter else None
 
     session_id = new_id()
@@ -89,79 +89,34 @@ async def create(
             idempotency_key=asked.key,
         )
 
-    with once.submission(parts, session_id, partial(_first_try, parts)) as written:
+    with idempotency.submission(parts, session_id, partial(_submit_once, parts)) as written:
         insert = partial(_insert, parts, user, allowed, name, row, asked, ip)
         session, new = await asked.insert(parts, Session, user, insert)
         if not new:
             return session
         parts.changes.notify(user.id)
         written.set_result(session)
-        await once.wait(parts, session_id)
+        await idempotency.wait(parts, session_id)
     return await get(parts, user, session_id)
 
 
-async def _first_try(parts: Parts, session: Session) -> PortalError | None:
-    """Submit a new row; returns what it was refused with."""
+async def _submit_once(parts: AppContext, session: Session) -> PortalError | None:
+    """Submit a new row; return the error if it was refused."""
     try:
         await launch.submit_session(parts, session)
     except SpawnerError as error:
-        await _undo(parts, session, error)
-        return launch.explained(error)
+        await _undo_insert(parts, session, error)
+        return launch.explained_submission(
+            parts, session.user.username, launch.resources_of(session), error
+        )
     finally:
         parts.submitting.pop(session.id, None)
         parts.changes.notify(session.user_id, session.id, RECONCILE)
     return None
 
 
-def usable_environment(parts: Parts, name: str) -> Environment:
-    """The environment of that name, if it can be used here; raises InvalidInput."""
-    found = parts.catalog.environments.get(name)
-    if found is None:
-        known = ", ".join(sorted(parts.catalog.environments))
-        raise invalid_input(
-            [
-                FieldError(
-                    "environment", f"There is no environment of this name. There are: {known}."
-                )
-            ]
-        )
-    available, reason = availability(parts, found)
-    if not available:
-        raise invalid_input(
-            [FieldError("environment", reason or "This environment can't be used here.")]
-        )
-    return found
-
-
-def named(wanted: Mapping[str, Any]) -> set[str]:
-    """The resources that somebody asked for themselves."""
-    return {key for key, value in wanted.items() if value is not None}
-
-
-def complete(
-    wanted: Mapping[str, Any], environment: Environment | None, settings: Settings
-) -> Resources:
-    """What was asked for, then the environment's defaults, then the site's."""
-    asked = {key: value for key, value in wanted.items() if value is not None}
-    resources = Resources(**{**(environment.default_resources if environment else {}), **asked})
-    if environment and environment.gpu == "required" and resources.gpus == 0:
-        raise invalid_input(
-            [FieldError("resources.gpus", f"{environment.title} needs at least one GPU.")]
-        )
-    if resources.partition is None:
-        gpu = settings.default_gpu_partition if resources.gpus else None
-        resources = replace(resources, partition=gpu or settings.default_partition)
-    return replace(
-        resources,
-        gpu_type=resources.gpu_type if resources.gpus else None,
-        time_limit_minutes=resources.time_limit_minutes or settings.default_time_limit_minutes,
-        account=resources.account or settings.default_account,
-        qos=resources.qos or settings.default_qos,
-    )
-
-
-async def get(parts: Parts, user: User, session_id: str) -> Session:
-    """One's own session; raises NotFound for everyone else's too."""
+async def get(parts: AppContext, user: User, session_id: str) -> Session:
+    """Return a session of this user. Raises NotFound, also for sessions of other users."""
     async with parts.db.session() as db:
         session = await db.get(Session, session_id)
     if session is None or session.user_id != user.id or session.removed_at is not None:
@@ -170,9 +125,9 @@ async def get(parts: Parts, user: User, session_id: str) -> Session:
 
 
 async def page(
-    parts: Parts, *, user: User | None, live: bool, before: datetime | None = None
+    parts: AppContext, *, user: User | None, live: bool, before: datetime | None = None
 ) -> list[Session]:
-    """One user's sessions, or everyone's, newest first; at most one more than PAGE."""
+    """Return the sessions of one user, or of all, newest first; at most PAGE + 1 rows."""
     query = select(Session).where(Session.removed_at.is_(None))
     if user is not None:
         query = query.where(Session.user_id == user.id)
@@ -185,8 +140,8 @@ async def page(
         return list((await db.scalars(query)).all())
 
 
-async def stop(parts: Parts, session: Session, *, by: User, ip: str = "") -> Session:
-    """Ask for a session's end; the reconcile loop brings it about. Asking twice is no mistake."""
+async def stop(parts: AppContext, session: Session, *, by: User, ip: str = "") -> Session:
+    """Request the end of a session; the reconcile loop carries it out. Idempotent."""
     action = audit.Action.SESSION_STOP
     if by.id != session.user_id:
         action = audit.Action.SESSION_STOP_BY_ADMIN
@@ -198,40 +153,40 @@ async def stop(parts: Parts, session: Session, *, by: User, ip: str = "") -> Ses
         row.state = JobState.STOPPING
         row.stop_requested_at = row.stop_requested_at or utcnow()
 
-    event = audit.of_job(action, session, by, ip)
+    event = audit.job_event(action, session, by, ip)
     changed = await change(parts.db, Session, session.id, apply, event)
     parts.changes.notify(session.user_id, session.id)
     parts.changes.notify(RECONCILE)
     return changed or session
 
 
-async def remove(parts: Parts, session: Session, *, by: User, ip: str = "") -> None:
-    """Take an ended session off its owner's list."""
+async def remove(parts: AppContext, session: Session, *, by: User, ip: str = "") -> None:
+    """Remove an ended session from its owner's list."""
 
     def apply(row: Session) -> None:
         if row.state is not JobState.ENDED:
             raise Conflict("This session has not ended yet. Stop it first.")
         row.removed_at = utcnow()
 
-    event = audit.of_job(audit.Action.SESSION_REMOVE, session, by, ip)
+    event = audit.job_event(audit.Action.SESSION_REMOVE, session, by, ip)
     await change(parts.db, Session, session.id, apply, event)
     parts.changes.notify(session.user_id)
 
 
 def log_place(job: Job, stream: str) -> LogPlace:
-    """Where a session's job prints to."""
+    """Return the path of a session's job log."""
     return LogPlace(f"{job.id}/{stream}.log")
 
 
 async def read_log(
-    parts: Parts, job: Job, stream: str, offset: int, limit: int = CHUNK
+    parts: AppContext, job: Job, stream: str, offset: int, limit: int = CHUNK
 ) -> dict[str, Any]:
-    """A piece of what a session's job printed; see logs.py."""
+    """Return a piece of the output of a session's job; see logs.py."""
     place, ended = log_place(job, stream), job.state is JobState.ENDED
     return await read_piece(parts, job.user.username, place, offset, ended=ended, limit=limit)
 
 
-async def _home(parts: Parts, user: User) -> str:
+async def _find_home(parts: AppContext, user: User) -> str:
     try:
         return (await parts.agents.info(user.username)).home
     except SpawnerError as error:
@@ -239,18 +194,19 @@ async def _home(parts: Parts, user: User) -> str:
 
 
 async def _insert(
-    parts: Parts,
+    parts: AppContext,
     user: User,
     allowed: Allowance,
     name: str | None,
     make: Callable[[str], Session],
-    asked: Once,
+    asked: IdempotentRequest,
     ip: str,
 ) -> Session:
-    """Write the row that `make` makes of a name; picks a free one unless one was given. Raises
-    Conflict, LimitReached, and IntegrityError for a key that is there already."""
+    """Insert the row that `make` builds for a name; pick a free name unless one was given. Raises
+    Conflict, LimitReached, and IntegrityError for an idempotency key that exists already.
+    """
     while True:
-        given = name or await _free_name(parts, user)
+        given = name or await _find_free_name(parts, user)
         row = make(given)
         async with parts.db.session() as db:
             await allowances.check_room(db, user, allowed, sessions=1)
@@ -265,10 +221,10 @@ async def _insert(
             except IntegrityError as error:
                 await db.rollback()
                 twin = await asked.earlier(parts, Session, user)
-                if twin is not None or given not in await _names_in_use(parts, user):
+                if twin is not None or given not in await _load_names_in_use(parts, user):
                     raise
                 if name is None:
-                    continue  # another tab took the free name in between
+                    continue  # another request took the free name concurrently
                 text = (
                     f"You already have a session called “{name}”."
                     " Stop it first, or choose another name."
@@ -278,22 +234,22 @@ async def _insert(
             return row
 
 
-async def _free_name(parts: Parts, user: User) -> str:
-    taken = await _names_in_use(parts, user)
+async def _find_free_name(parts: AppContext, user: User) -> str:
+    taken = await _load_names_in_use(parts, user)
     return next(name for number in range(1, len(taken) + 2) if (name := f"s{number}") not in taken)
 
 
-async def _names_in_use(parts: Parts, user: User) -> set[str]:
+async def _load_names_in_use(parts: AppContext, user: User) -> set[str]:
     query = select(Session.name).where(Session.user_id == user.id, Session.state != JobState.ENDED)
     async with parts.db.session() as db:
         return set((await db.scalars(query)).all())
 
 
-async def _undo(parts: Parts, session: Session, error: SpawnerError) -> None:
-    """Leave nothing half-made: no row if Slurm surely has no job, else one that is to be stopped.
+async def _undo_insert(parts: AppContext, session: Session, error: SpawnerError) -> None:
+    """Leave nothing half done: delete the row if Slurm certainly has no job, else request its stop.
 
-    Without an answer the job may exist; the loop looks for it by its id and cancels it. Nobody
-    sees that row, so it gives its name back.
+    Without an answer from Slurm the job may exist; the loop looks for it by its ID and cancels it.
+    That row is hidden from its owner, so it gives up its name.
     """
     if isinstance(error, Unreachable | LauncherUnavailable):
 
@@ -302,7 +258,7 @@ async def _undo(parts: Parts, session: Session, error: SpawnerError) -> None:
             row.state = JobState.STOPPING
             row.stop_requested_at = row.removed_at = utcnow()
             row.name, row.reason = row.id, error.message
-            row.idempotency_key = None  # asked for again, it is to be tried again
+            row.idempotency_key = None  # the same request is to be tried again
 
         await change(parts.db, Session, session.id, apply)
     else:

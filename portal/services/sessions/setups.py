@@ -1,7 +1,7 @@
-"""What people start sessions with: setups saved under a name, and those they used last.
+"""Saved setups of users, and the configurations that they used last to start sessions.
 
-A setup is an environment with resources. It is kept though it may be impossible today: the image is
-away, the GPUs are gone, a limit was lowered; `problem_of` says what hinders it now.
+A setup is an environment with resources. It is kept even if it cannot be used now (the image is
+missing, the GPUs are gone, a limit was lowered); `problem_of` returns the current obstacle.
 """
 
 from collections.abc import Mapping
@@ -12,23 +12,24 @@ from typing import Any
 from sqlalchemy import func, nulls_last, select
 from sqlalchemy.exc import IntegrityError
 
+from portal.config.settings import Settings
+from portal.context import AppContext
 from portal.db import utcnow
 from portal.errors import Conflict, FieldError, InvalidInput, NotFound, invalid_input
 from portal.models import JobState, Session, Setup, User
-from portal.parts import Parts
 from portal.services.catalog.available import availability
-from portal.services.once import Once
+from portal.services.catalog.feasible import impossible
+from portal.services.catalog.resources import check_gpus, complete
+from portal.services.idempotency import IdempotentRequest
 from portal.services.sessions import sessions
 from portal.services.slurm import launch
-from portal.services.slurm.feasible import impossible
 from portal.services.store import change
-from portal.settings import Settings
-from spawner.model import Resources
+from spawner.slurm.model import Resources
 
 MOST = 50
 MOST_RECENT = 6
 LOOKED_THROUGH = 60
-"""Sessions that are looked through for distinct ones."""
+"""Number of recent sessions that are searched for distinct configurations."""
 
 GONE = "This site has no environment of this name any more."
 UNKNOWN = "There is no environment of this name."
@@ -36,8 +37,8 @@ NO_NAME = "Give it a name of letters, digits, blanks and signs that can be seen.
 
 
 @dataclass(frozen=True)
-class Used:
-    """What a session was started with; `name` is the session's."""
+class RecentSetup:
+    """The configuration that a session was started with; `name` is the session's."""
 
     name: str
     environment: str
@@ -45,16 +46,16 @@ class Used:
     used_at: datetime
 
 
-async def mine(parts: Parts, user: User) -> list[Setup]:
-    """Someone's setups, those used last first, then the newest."""
+async def mine(parts: AppContext, user: User) -> list[Setup]:
+    """Return a user's setups: most recently used first, then the newest."""
     order = nulls_last(Setup.used_at.desc()), Setup.created_at.desc(), Setup.name
     query = select(Setup).where(Setup.user_id == user.id).order_by(*order)
     async with parts.db.session() as db:
         return list((await db.scalars(query)).all())
 
 
-async def get(parts: Parts, user: User, setup_id: str) -> Setup:
-    """One's own setup; raises NotFound for everyone else's too."""
+async def get(parts: AppContext, user: User, setup_id: str) -> Setup:
+    """Return a setup of this user. Raises NotFound, also for setups of other users."""
     async with parts.db.session() as db:
         found = await db.get(Setup, setup_id)
     if found is None or found.user_id != user.id:
@@ -63,13 +64,14 @@ async def get(parts: Parts, user: User, setup_id: str) -> Setup:
 
 
 async def save(
-    parts: Parts, user: User, name: str, environment: str, resources: Mapping[str, Any]
+    parts: AppContext, user: User, name: str, environment: str, resources: Mapping[str, Any]
 ) -> Setup:
-    """Keep a setup. Raises InvalidInput for an environment that isn't in the catalog, Conflict for
-    a name that is taken or when there are too many."""
+    """Save a setup. Raises InvalidInput for an environment that is not in the catalog, Conflict for
+    a name that is taken or if the user has too many setups.
+    """
     _check_environment(parts, environment)
     row = Setup(
-        user_id=user.id, name=_named(name), environment=environment, resources=dict(resources)
+        user_id=user.id, name=_check_name(name), environment=environment, resources=dict(resources)
     )
     async with parts.db.session() as db:
         mine = select(func.count()).select_from(Setup).where(Setup.user_id == user.id)
@@ -79,18 +81,18 @@ async def save(
         try:
             await db.commit()
         except IntegrityError as error:
-            raise _taken(row.name) from error
+            raise _build_name_conflict(row.name) from error
         return row
 
 
-async def edit(parts: Parts, user: User, setup_id: str, changes: Mapping[str, Any]) -> Setup:
-    """Change the fields that are named: `name`, `environment`, `resources`. Raises as `save`."""
+async def edit(parts: AppContext, user: User, setup_id: str, changes: Mapping[str, Any]) -> Setup:
+    """Change the given fields: `name`, `environment`, `resources`. Raises like `save`."""
     found = await get(parts, user, setup_id)
     if "environment" in changes:
         _check_environment(parts, changes["environment"])
     fields = dict(changes)
     if "name" in fields:
-        fields["name"] = _named(fields["name"])
+        fields["name"] = _check_name(fields["name"])
 
     def apply(row: Setup) -> None:
         for field, value in fields.items():
@@ -99,14 +101,14 @@ async def edit(parts: Parts, user: User, setup_id: str, changes: Mapping[str, An
     try:
         changed = await change(parts.db, Setup, found.id, apply)
     except IntegrityError as error:
-        raise _taken(fields.get("name", found.name)) from error
+        raise _build_name_conflict(fields.get("name", found.name)) from error
     if changed is None:
         raise NotFound("There is no such setup of yours.")
     return changed
 
 
-async def delete(parts: Parts, user: User, setup_id: str) -> None:
-    """Forget a setup; sessions that were started from it go on."""
+async def delete(parts: AppContext, user: User, setup_id: str) -> None:
+    """Delete a setup; sessions that were started from it continue."""
     found = await get(parts, user, setup_id)
     async with parts.db.session() as db:
         row = await db.get(Setup, found.id)
@@ -116,11 +118,12 @@ async def delete(parts: Parts, user: User, setup_id: str) -> None:
 
 
 async def start(
-    parts: Parts, user: User, setup_id: str, *, key: str | None = None, ip: str = ""
+    parts: AppContext, user: User, setup_id: str, *, key: str | None = None, ip: str = ""
 ) -> Session:
-    """A session with what a setup says; the same one for the same key, even if the setup has been
-    changed or deleted since. Raises what starting one raises."""
-    asked = Once.of({"setup": setup_id}, key)
+    """Start a session from a setup. The same key gives the same session, even if the setup has been
+    changed or deleted since. Raises like `sessions.create`.
+    """
+    asked = IdempotentRequest.of({"setup": setup_id}, key)
     if (found := await asked.settled(parts, Session, user)) is not None:
         return found
     setup = await get(parts, user, setup_id)
@@ -135,9 +138,10 @@ async def start(
     return session
 
 
-async def recent(parts: Parts, user: User) -> list[Used]:
-    """What someone's last sessions were started with, each once, the newest first. One that was
-    taken off the list counts: that tidies the list and takes no way back away."""
+async def recent(parts: AppContext, user: User) -> list[RecentSetup]:
+    """Return the distinct configurations of a user's last sessions, newest first. Sessions that
+    were removed from the list count too: a user who tidies the list keeps the shortcut.
+    """
     query = (
         select(Session)
         .where(
@@ -150,33 +154,37 @@ async def recent(parts: Parts, user: User) -> list[Used]:
     )
     async with parts.db.session() as db:
         rows = (await db.scalars(query)).all()
-    found: dict[Any, Used] = {}
+    found: dict[Any, RecentSetup] = {}
     for row in rows:
-        asked = _asked(launch.resources_of(row), parts.settings)
-        used = Used(row.name, row.environment or "", launch.kept(asked), row.created_at)
+        asked = _drop_defaults(launch.resources_of(row), parts.settings)
+        used = RecentSetup(row.name, row.environment or "", launch.kept(asked), row.created_at)
         found.setdefault((row.environment, asked), used)
     return list(found.values())[:MOST_RECENT]
 
 
-def problem_of(parts: Parts, environment: str, resources: Mapping[str, Any]) -> str | None:
-    """Why a session like this could not be started now, as far as that is known without asking
-    anyone; None if nothing speaks against it."""
-    known = parts.catalog.environments.get(environment)
-    if known is None:
+def problem_of(parts: AppContext, environment: str, resources: Mapping[str, Any]) -> str | None:
+    """Return why a session of this configuration cannot start now, as far as is known without a
+    query to Slurm, or None if no obstacle is known.
+    """
+    found = parts.catalog.environments.get(environment)
+    if found is None:
         return GONE
-    available, reason = availability(parts, known)
+    available, reason = availability(parts, found)
     if not available:
         return reason or "This environment can't be used here."
     try:
-        complete = sessions.complete(resources, known, parts.settings)
+        wanted = complete(resources, None, found, parts.settings, parts.watcher.cluster)
+        check_gpus(wanted, found)
     except InvalidInput as error:
         return error.detail
-    problems = impossible(complete, parts.watcher.cluster)
+    problems = impossible(wanted, parts.watcher.cluster)
     return problems[0].message if problems else None
 
 
-def _asked(resources: Resources, settings: Settings) -> Resources:
-    """Without what the site gave to everybody: that may be another one by now."""
+def _drop_defaults(resources: Resources, settings: Settings) -> Resources:
+    """Return the resources without the site's default account and QOS, which may have changed
+    since.
+    """
     return replace(
         resources,
         account=None if resources.account == settings.default_account else resources.account,
@@ -184,17 +192,17 @@ def _asked(resources: Resources, settings: Settings) -> Resources:
     )
 
 
-def _check_environment(parts: Parts, name: str) -> None:
+def _check_environment(parts: AppContext, name: str) -> None:
     if name not in parts.catalog.environments:
         raise invalid_input([FieldError("environment", UNKNOWN)])
 
 
-def _named(name: str) -> str:
+def _check_name(name: str) -> str:
     if not name.isprintable() or not name.strip():
         raise invalid_input([FieldError("name", NO_NAME)])
     return name.strip()
 
 
-def _taken(name: str) -> Conflict:
+def _build_name_conflict(name: str) -> Conflict:
     text = f"You already have a setup called “{name}”. Choose another name."
     return Conflict(text, errors=[FieldError("name", text)])

@@ -1,33 +1,33 @@
-"""Starter notebooks: which an environment has, and how one gets into somebody's home.
+"""Starter notebooks of environments, and copying them into a user's home.
 
-They belong to templates; an environment has those of the templates that run in it. The launcher
-writes the file as the user, and never over one that is there: that one is opened instead, with what
-its owner has made of it.
+They belong to templates; an environment has the starters of the templates that run in it. The
+launcher writes the file as the user, and never overwrites an existing file: that one is opened
+instead, with its owner's changes.
 """
 
 import base64
 from collections.abc import Iterable
 from urllib.parse import quote
 
+from portal.context import AppContext
 from portal.errors import FieldError, invalid_input
 from portal.models import User
-from portal.parts import Parts
 from portal.services.slurm import launch
+from spawner.catalog.template import Template
 from spawner.errors import FileProblem, SpawnerError
-from spawner.templates import Template
 
 EXISTS = "exists"
 
 
-def of_environment(parts: Parts, environment: str) -> list[str]:
-    """The file names of an environment's starter notebooks, in the order of their templates."""
-    found = _templates(parts, environment)
+def list_starters(parts: AppContext, environment: str) -> list[str]:
+    """Return the file names of an environment's starter notebooks, in template order."""
+    found = _list_starter_templates(parts, environment)
     return list(dict.fromkeys(template.starter for template in found if template.starter))
 
 
-def check(parts: Parts, environment: str, starter: str) -> None:
-    """Raises InvalidInput for a notebook that this environment hasn't got."""
-    names = of_environment(parts, environment)
+def check(parts: AppContext, environment: str, starter: str) -> None:
+    """Raise InvalidInput for a notebook that this environment does not have."""
+    names = list_starters(parts, environment)
     if starter in names:
         return
     text = f"There are: {', '.join(names)}." if names else "It has none."
@@ -35,12 +35,14 @@ def check(parts: Parts, environment: str, starter: str) -> None:
     raise invalid_input([FieldError("starter", message)])
 
 
-async def lay_out(parts: Parts, user: User, environment: str, starter: str) -> str:
-    """Copy a starter notebook into somebody's home, unless there is something of its name; what
-    JupyterLab is to open, below the session's address. Raises InvalidInput where it can't be
-    written, and what a home that doesn't answer raises."""
+async def lay_out(parts: AppContext, user: User, environment: str, starter: str) -> str:
+    """Copy a starter notebook into a user's home, unless a file of that name exists.
+
+    Returns the path for JupyterLab to open, relative to the session's address. Raises InvalidInput
+    if it cannot be written, and the launcher's error for a home that does not answer.
+    """
     check(parts, environment, starter)
-    found = _templates(parts, environment)
+    found = _list_starter_templates(parts, environment)
     notebook = next(template.notebook for template in found if template.starter == starter)
     data = base64.b64encode((notebook or "").encode()).decode()
     try:
@@ -57,7 +59,7 @@ async def lay_out(parts: Parts, user: User, environment: str, starter: str) -> s
     return f"lab/tree/{quote(starter)}"
 
 
-def _templates(parts: Parts, environment: str) -> Iterable[Template]:
+def _list_starter_templates(parts: AppContext, environment: str) -> Iterable[Template]:
     return [
         template
         for template in parts.catalog.templates.values()

@@ -1,1 +1,1 @@
-"""Rows beside Slurm: submitted, watched, brought to what Slurm says."""
+"""Submission of rows to Slurm, and updates of rows from Slurm's reports."""

@@ -1,7 +1,7 @@
-"""From a row to a job in Slurm: render what the row says, and submit it as its owner.
+"""Submission of a row as a Slurm job: render the row's contents, and submit them as its owner.
 
-Used by a request that starts something and by the reconcile loop that repeats it after a crash; the
-row alone decides what is submitted, so both come to the same.
+Used by requests that start something and by the reconcile loop, which repeats it after a crash. The
+row alone determines the job, so both submit the same.
 """
 
 import hashlib
@@ -13,6 +13,7 @@ from typing import Any
 
 import structlog
 
+from portal.context import AppContext
 from portal.db import utcnow
 from portal.errors import (
     FieldError,
@@ -24,12 +25,14 @@ from portal.errors import (
     SlurmUnreachable,
 )
 from portal.models import BatchJob, Job, JobState, Session, Tensorboard, TensorboardJob
-from portal.parts import Parts
 from portal.services.catalog.available import availability
-from portal.services.people import preferences
+from portal.services.identity import preferences
+from portal.services.limits.user_accounts import NO_ACCOUNT
+from portal.services.slurm.identity import find_job
 from portal.services.store import change
-from spawner import lab, scripts
-from spawner.catalog import Environment
+from spawner.catalog import lab_config, launch_files
+from spawner.catalog.environment import Environment
+from spawner.containers.kernels import KernelPlace, kernelspec
 from spawner.errors import (
     BadRequest,
     HomeUnavailable,
@@ -39,8 +42,8 @@ from spawner.errors import (
     SpawnerError,
     Unreachable,
 )
-from spawner.kernels import KernelPlace, kernelspec
-from spawner.model import JobSpec, Resources
+from spawner.launcher.connection import UserInfo
+from spawner.slurm.model import JobSpec, Resources
 
 log = structlog.get_logger(__name__)
 
@@ -50,18 +53,21 @@ NOTHING_STARTED = "Slurm does not answer, so nothing was started. Please try aga
 
 
 def hashed(secret: str) -> str:
-    """How a node program's secret is kept: SHA-256, for it is random and long."""
+    """Hash a node program's secret for storage; SHA-256 suffices, because the secret is random and
+    long.
+    """
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def session_logdir(home: str, name: str, session_id: str) -> str:
-    """Where PORTAL_LOGDIR points in a session."""
+    """Return the folder that PORTAL_LOGDIR names in a session."""
     return f"{home}/portal/runs/{name}-{session_id[:8]}"
 
 
 def checked_path(field: str, path: str, home: str) -> str:
-    """A whole, normal path, where ~ is the owner's home; what may be done there is decided by the
-    owner's own rights. Raises InvalidInput."""
+    """Return a normalized absolute path, with ~ expanded to the owner's home. Access is decided by
+    the owner's own permissions. Raises InvalidInput.
+    """
     if path == "~" or path.startswith("~/"):
         path = home.rstrip("/") + path[1:]
     if not path.startswith("/") or not path.isprintable() or len(path) > MAX_PATH:
@@ -75,18 +81,18 @@ def resources_of(row: Job) -> Resources:
 
 
 def kept(resources: Resources) -> dict[str, Any]:
-    """Resources as a row keeps them."""
+    """Convert resources to the format of the row's column."""
     return asdict(resources)
 
 
-async def submit_session(parts: Parts, session: Session) -> None:
-    """Submit a session's job; raises the spawner's errors.
+async def submit_session(parts: AppContext, session: Session) -> None:
+    """Submit a session's job. Raises the spawner's errors.
 
-    A new secret is made for every try: only its hash is kept, so an earlier try's is lost.
+    Every attempt has a new secret: only its hash is kept, so an earlier attempt's secret is lost.
     """
     secret = secrets.token_urlsafe(32)
     user = await parts.agents.info(session.user.username)
-    launch = scripts.SessionLaunch(
+    launch = launch_files.SessionLaunch(
         uuid=session.id,
         secret=secret,
         portal_url=parts.settings.node_url,
@@ -97,22 +103,22 @@ async def submit_session(parts: Parts, session: Session) -> None:
         home=user.home,
         name=session.name,
         logdir=session.logdir,
-        **_kernels(parts, session, user.home),
+        **_build_kernel_options(parts, session, user.home),
     )
-    await _remember(parts, session, secret)
+    await _save_secret_hash(parts, session, secret)
     spec = JobSpec(
         uuid=session.id,
         name=f"portal-{session.name}",
         resources=resources_of(session),
-        script=scripts.session_script(launch),
+        script=launch_files.session_script(launch),
     )
     await parts.fence()
-    job_id = await parts.agents.submit(user.username, spec, scripts.session_files(launch))
-    await _submitted(parts, session, job_id)
+    job_id = await parts.agents.submit(user.username, spec, launch_files.session_files(launch))
+    await _record_submission(parts, session, job_id)
 
 
-async def submit_job(parts: Parts, job: BatchJob) -> None:
-    """Submit a batch job just as its row has it; raises the spawner's errors."""
+async def submit_job(parts: AppContext, job: BatchJob) -> None:
+    """Submit a batch job exactly as in its row. Raises the spawner's errors."""
     size = job.array_size
     task = "-%a" if size else ""
     spec = JobSpec(
@@ -128,73 +134,88 @@ async def submit_job(parts: Parts, job: BatchJob) -> None:
     )
     await parts.fence()
     job_id = await parts.agents.submit(job.user.username, spec, job.files)
-    await _submitted(parts, job, job_id)
+    await _record_submission(parts, job, job_id)
 
 
-async def submit_tensorboard(parts: Parts, row: TensorboardJob, board: Tensorboard) -> None:
+async def submit_tensorboard(parts: AppContext, row: TensorboardJob, board: Tensorboard) -> None:
     """Submit a TensorBoard as a job of its own, in the service partition."""
     user = await parts.agents.info(row.user.username)
-    launch = tensorboard_launch(parts, board, user.username, user.home, uuid=row.id)
+    launch = await _prepare_tensorboard(parts, board, user, uuid=row.id)
     spec = JobSpec(
         uuid=row.id,
         name="portal-tensorboard",
         resources=resources_of(row),
-        script=scripts.tensorboard_script(launch),
+        script=launch_files.tensorboard_script(launch),
     )
     await parts.fence()
-    job_id = await parts.agents.submit(user.username, spec, scripts.tensorboard_files(launch))
-    await _submitted(parts, row, job_id)
+    job_id = await parts.agents.submit(user.username, spec, launch_files.tensorboard_files(launch))
+    await _record_submission(parts, row, job_id)
 
 
-async def step_tensorboard(parts: Parts, board: Tensorboard) -> None:
-    """Start a TensorBoard inside its parent's own allocation."""
+async def step_tensorboard(parts: AppContext, board: Tensorboard) -> None:
+    """Start a TensorBoard inside its parent's allocation."""
     parent = board.parent
     if parent.job_id is None or parent.node is None:
         raise ValueError("only a job that runs somewhere can take a step")
     user = await parts.agents.info(board.user.username)
-    launch = tensorboard_launch(parts, board, user.username, user.home, uuid=board.run_id)
+    launch = await _prepare_tensorboard(parts, board, user, uuid=board.run_id)
     await parts.fence()
+    await find_job(parts, parent, parent.job_id)
     await parts.agents.step(
         user.username,
         job_id=parent.job_id,
         node=parent.node,
         uuid=board.run_id,
-        files=scripts.tensorboard_files(launch),
-        script=scripts.tensorboard_script(launch),
+        files=launch_files.tensorboard_files(launch),
+        script=launch_files.tensorboard_script(launch),
     )
 
 
-def tensorboard_launch(
-    parts: Parts, board: Tensorboard, username: str, home: str, *, uuid: str
-) -> scripts.TensorboardLaunch:
-    """What one run of a TensorBoard needs to know; each run has a folder of its own, `uuid`."""
-    return scripts.TensorboardLaunch(
+async def _prepare_tensorboard(
+    parts: AppContext, board: Tensorboard, user: UserInfo, *, uuid: str
+) -> launch_files.TensorboardLaunch:
+    """Return the parameters of one run of a TensorBoard; each run has a folder of its own, `uuid`.
+    As for a session, every attempt has a new secret, of which only the hash is kept.
+    """
+    secret = secrets.token_urlsafe(32)
+
+    def save_hash(row: Tensorboard) -> None:
+        if row.run_id == board.run_id:
+            row.secret_hash = hashed(secret)
+
+    await change(parts.db, Tensorboard, board.id, save_hash)
+    return launch_files.TensorboardLaunch(
         uuid=uuid,
         tensorboard_id=board.id,
-        secret=board.secret,
+        secret=secret,
+        guard_key=board.guard_key,
         portal_url=parts.settings.node_url,
         portal_ca=parts.settings.node_url_ca,
         tls=parts.settings.node_tls,
         runtime_dir=str(parts.settings.runtime_dir),
-        username=username,
-        home=home,
+        username=user.username,
+        home=user.home,
         logdir=board.logdir,
     )
 
 
-def check_slurm_answers(parts: Parts) -> None:
-    """Raises SlurmUnreachable where trying would only take its time to come to the same."""
+def check_slurm_answers(parts: AppContext) -> None:
+    """Raise SlurmUnreachable if Slurm has not answered for so long that an attempt would only time
+    out.
+    """
     stale_since = parts.watcher.stale_since
     if stale_since is not None and utcnow() - stale_since > SURELY_AWAY:
         raise SlurmUnreachable(NOTHING_STARTED)
 
 
-def explained(error: SpawnerError) -> PortalError:
-    """A failure to launch, as the answer to the request that wanted it."""
+def explained(error: SpawnerError, resources: Resources | None = None) -> PortalError:
+    """Convert a launch failure to the error for the request for `resources`."""
     match error:
         case Rejected():
             text = f"{error.message} {error.advice or ''}".strip()
             field = REJECTED_FIELDS.get(error.code)
+            if field == "gpus" and resources is not None and resources.gpus == 0:
+                field = None  # the script's own options, or a combination of fields
             fields = [FieldError(f"resources.{field}", text)] if field else []
             return SlurmRejected(text, errors=fields)
         case HomeUnavailable():
@@ -211,8 +232,34 @@ def explained(error: SpawnerError) -> PortalError:
     return LauncherProblem(error.message)
 
 
+def explained_submission(
+    parts: AppContext, username: str, resources: Resources, error: SpawnerError
+) -> PortalError:
+    """Convert a submission failure like `explained`. sbatch gives the same error for an account
+    that is not the user's and for a user without any; they are distinguished here.
+    """
+    if not isinstance(error, Rejected) or error.code != INVALID_ACCOUNT:
+        return explained(error, resources)
+    if not resources.account and parts.books.found is not None and not parts.books.of(username):
+        return SlurmRejected(NO_ACCOUNT)
+    text = f"{_explain_account(resources)} {CHOOSE_ACCOUNT}"
+    return SlurmRejected(text, errors=[FieldError("resources.account", text)])
+
+
+def _explain_account(resources: Resources) -> str:
+    account, partition = resources.account, resources.partition
+    if account and partition:
+        return f"You may not use the account {account} in the partition {partition}."
+    if account:
+        return f"You may not use the account {account}."
+    if partition:
+        return f"None of your Slurm accounts may use the partition {partition}."
+    return "Slurm has no account under which you may work."
+
+
+INVALID_ACCOUNT = "invalid-account"
+CHOOSE_ACCOUNT = "Choose another account or partition, or ask your administrators for one."
 REJECTED_FIELDS = {
-    "invalid-account": "account",
     "invalid-partition": "partition",
     "partition-closed": "partition",
     "partition-forbidden": "partition",
@@ -223,18 +270,21 @@ REJECTED_FIELDS = {
     "time-limit": "time_limit_minutes",
     "no-such-node": "gpus",
 }
-"""Slurm's refusal → the field of `resources` that it is about."""
+"""The field of `resources` for each of Slurm's error codes."""
 
 
-def _kernels(parts: Parts, session: Session, home: str) -> dict[str, Any]:
-    """The kernels a session offers: its own environment's first, then the others that are here."""
+def _build_kernel_options(parts: AppContext, session: Session, home: str) -> dict[str, Any]:
+    """Return the kernels that a session offers: its own environment's first, then the other
+    available ones.
+    """
     place = KernelPlace(
         runtime_dir=str(parts.settings.runtime_dir),
         apptainer=str(parts.settings.apptainer_path),
         home=home,
-        node_dir=scripts.node_dir(session.id),
+        node_dir=launch_files.node_dir(session.id),
         logdir=session.logdir,
         gpus=resources_of(session).gpus > 0,
+        pip_index_url=parts.settings.pip_index_url,
     )
     offered = offered_environments(parts, session.environment or "")
     if not offered:
@@ -246,27 +296,29 @@ def _kernels(parts: Parts, session: Session, home: str) -> dict[str, Any]:
     return {
         "default_kernel": offered[0].name,
         "kernelspecs": {found.name: kernelspec(found, place) for found in offered},
-        "lab": lab.lab_files(offered, preferences.read(session.user.preferences).language),
-        "server_config": lab.server_config([found.name for found in offered], place.node_dir),
+        "lab": lab_config.lab_files(offered, preferences.read(session.user.preferences).language),
+        "server_config": lab_config.server_config(
+            [found.name for found in offered], place.node_dir
+        ),
     }
 
 
-def offered_environments(parts: Parts, own: str) -> list[Environment]:
-    """Every available environment with a kernel, `own` first."""
+def offered_environments(parts: AppContext, own: str) -> list[Environment]:
+    """Return all available environments with a kernel, `own` first."""
     usable = [
         e for e in parts.catalog.environments.values() if e.kernel and availability(parts, e)[0]
     ]
     return sorted(usable, key=lambda found: (found.name != own, found.name))
 
 
-async def _remember(parts: Parts, row: Job, secret: str) -> None:
+async def _save_secret_hash(parts: AppContext, row: Job, secret: str) -> None:
     def apply(job: Job) -> None:
         job.secret_hash = hashed(secret)
 
     await change(parts.db, type(row), row.id, apply)
 
 
-async def _submitted(parts: Parts, row: Job, job_id: int) -> None:
+async def _record_submission(parts: AppContext, row: Job, job_id: int) -> None:
     def apply(job: Job) -> None:
         job.job_id = job_id
         job.submitted_at = job.submitted_at or utcnow()

@@ -1,20 +1,24 @@
-"""What Slurm's word on a job means for our row of it. Pure: no clock, no database, no Slurm."""
+"""Mapping of Slurm's state of a job to the columns of its row. Pure: no clock, no database, no
+Slurm.
+"""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from portal.models import BatchJob, Job, JobState, Session, Wanted
-from spawner.model import JobInfo, Outcome, SlurmState
-from spawner.reasons import explain_outcome, explain_reason
-from spawner.scripts import EXIT_CLAIMED
+from spawner.catalog.launch_files import EXIT_CLAIMED
+from spawner.slurm.model import JobInfo, Outcome, SlurmState
+from spawner.slurm.reasons import explain_outcome, explain_reason
 
-CALL_HOME_PATIENCE = timedelta(minutes=3)
 LOST_PATIENCE = timedelta(minutes=2)
 CLOCK_SLACK = timedelta(seconds=30)
+SAME_SUBMISSION = timedelta(seconds=2)  # Slurm's times are whole seconds
 ACCOUNTING_PATIENCE = timedelta(seconds=20)
-"""For so long a batch job that squeue shows as ended waits for its exit code, which only accounting
-has: so that whoever waits for the end finds it there."""
+"""The time that a batch job which squeue shows as ended waits for its exit code, which only
+accounting has: a client that waits for the end finds the exit code there.
+"""
 
 TWICE = "Slurm had lost sight of this job while it ran, and would have run it a second time."
 TWICE_ADVICE = "Its log and files say how far it came. Run it again if it did not come to its end."
@@ -23,9 +27,10 @@ Update = Mapping[str, Any]
 
 
 def is_ours(job: Job, info: JobInfo) -> bool:
-    """A Slurm job is this row's only if id, user and a submit time after the row agree.
+    """Return whether a Slurm job belongs to this row: ID and user must match, and it must have been
+    submitted after the row was created.
 
-    Anyone may write any comment, and Slurm uses job ids again after a crash.
+    Anyone may write any comment, and Slurm reuses job IDs after a crash.
     """
     ids = {info.job_id, info.array_job_id} - {None}
     named = info.uuid == job.id if info.uuid else job.job_id in ids
@@ -34,15 +39,34 @@ def is_ours(job: Job, info: JobInfo) -> bool:
     return info.submit_time is None or info.submit_time >= job.created_at - CLOCK_SLACK
 
 
+def is_same(job: Job, info: JobInfo) -> bool:
+    """Return whether a Slurm job is certainly this row's, and not a later one with the same ID.
+
+    Without our UUID, which a comment can lose and an external job never had, only the last known
+    submission time distinguishes jobs of one user.
+    """
+    if from_outside(job):
+        info = replace(info, uuid=None)  # not one of our UUIDs, or there would be no such row
+    if not is_ours(job, info):
+        return False
+    if info.uuid is not None:
+        return True
+    if job.submit_time is None or info.submit_time is None:
+        return False
+    return abs(info.submit_time - job.submit_time) <= SAME_SUBMISSION
+
+
 def from_outside(job: Job) -> bool:
-    """Whether the portal only found this job: its id is made of Slurm's own (outside.py), and so of
-    another version than those that are made at random (RFC 9562)."""
+    """Return whether this is an external job: its row's ID is derived from Slurm's
+    (external_jobs.py), and so has another UUID version than random ones (RFC 9562).
+    """
     return job.id[14:15] == "5"
 
 
 def chosen(copies: Iterable[JobInfo]) -> JobInfo | None:
-    """Of several jobs that Slurm made of one, the one that is it: whichever has started first has
-    claimed the job, and the others can only exit."""
+    """Return the valid one of several Slurm jobs of one row: the one that started first has claimed
+    the job, and the others can only exit.
+    """
     return min(
         copies,
         key=lambda i: (not i.nodes, i.start_time or NEVER, i.state is SlurmState.ENDED, i.job_id),
@@ -51,14 +75,16 @@ def chosen(copies: Iterable[JobInfo]) -> JobInfo | None:
 
 
 def awaits_accounting(info: JobInfo, now: datetime) -> bool:
-    """Whether squeue alone says that this has ended, and accounting may soon say how."""
+    """Return whether only squeue has reported the end yet, and accounting may soon report the
+    outcome.
+    """
     fresh = info.end_time is not None and now - info.end_time < ACCOUNTING_PATIENCE
     return info.state is SlurmState.ENDED and info.exit_code is None and fresh
 
 
 def observe(job: Job, info: JobInfo, now: datetime) -> Update:
-    """The columns that follow from what Slurm says of the job."""
-    found = _observed(job, info, now)
+    """Return the columns that follow from Slurm's report on the job."""
+    found = _build_columns(job, info, now)
     if isinstance(job, BatchJob | Session) and info.state is SlurmState.ENDED:
         found["usage_due"] = job.usage_due or now
     if not isinstance(job, BatchJob):
@@ -71,7 +97,7 @@ def observe(job: Job, info: JobInfo, now: datetime) -> Update:
     return found
 
 
-def _observed(job: Job, info: JobInfo, now: datetime) -> dict[str, Any]:
+def _build_columns(job: Job, info: JobInfo, now: datetime) -> dict[str, Any]:
     found: dict[str, Any] = {
         "stale_since": None,
         "job_id": info.job_id,
@@ -80,19 +106,19 @@ def _observed(job: Job, info: JobInfo, now: datetime) -> dict[str, Any]:
     }
     match info.state:
         case SlurmState.QUEUED:
-            found |= _queued(job, info)
+            found |= _build_queued_columns(job, info)
         case SlurmState.RUNNING:
-            found |= _running(job, info)
+            found |= _build_running_columns(job, info)
         case SlurmState.SUSPENDED:
             found |= {"state": JobState.SUSPENDED, "reason": "Slurm has paused this for a while."}
         case SlurmState.COMPLETING:
             found |= {"state": JobState.STOPPING}
         case SlurmState.ENDED:
-            found |= _ended(job, info, now)
+            found |= _build_ended_columns(job, info, now)
     return found
 
 
-def _queued(job: Job, info: JobInfo) -> Update:
+def _build_queued_columns(job: Job, info: JobInfo) -> Update:
     why = explain_reason(info.reason)
     return {
         "state": JobState.STOPPING if job.wanted is Wanted.STOP else JobState.QUEUED,
@@ -105,13 +131,13 @@ def _queued(job: Job, info: JobInfo) -> Update:
     }
 
 
-def _running(job: Job, info: JobInfo) -> Update:
+def _build_running_columns(job: Job, info: JobInfo) -> Update:
     limit = info.time_limit_minutes
     started = info.start_time
     return {
-        "state": _running_state(job),
-        "reason": job.reason if _is_between(job) else None,
-        "advice": job.advice if _is_between(job) else None,
+        "state": _find_running_state(job),
+        "reason": job.reason if _has_own_reason(job) else None,
+        "advice": job.advice if _has_own_reason(job) else None,
         "estimated_start": None,
         "node": info.nodes[0] if info.nodes else None,
         "started_at": started,
@@ -119,24 +145,26 @@ def _running(job: Job, info: JobInfo) -> Update:
     }
 
 
-def _running_state(job: Job) -> JobState:
+def _find_running_state(job: Job) -> JobState:
     if job.wanted is Wanted.STOP:
         return JobState.STOPPING
     if isinstance(job, Session) and job.called_home_at is not None and job.target_port is None:
-        return JobState.STOPPING  # its program has said that it ends
+        return JobState.STOPPING  # its program has reported that it ends
     if isinstance(job, Session) and job.ready_at is None:
         return JobState.STARTING
     return JobState.RUNNING
 
 
-def _is_between(job: Job) -> bool:
-    """A session that waits for the hub, or says why it ends: Slurm does not know the reason."""
+def _has_own_reason(job: Job) -> bool:
+    """Return whether a session waits for the hub, or has reported why it ends: Slurm does not know
+    the reason.
+    """
     if not isinstance(job, Session) or job.called_home_at is None:
         return False
     return job.ready_at is None or job.target_port is None
 
 
-def _ended(job: Job, info: JobInfo, now: datetime) -> Update:
+def _build_ended_columns(job: Job, info: JobInfo, now: datetime) -> Update:
     ended: dict[str, Any] = {
         "state": JobState.ENDED,
         "ended_at": info.end_time or now,
@@ -147,7 +175,8 @@ def _ended(job: Job, info: JobInfo, now: datetime) -> Update:
     }
     if job.wanted is Wanted.STOP:
         if job.outcome is Outcome.FAILED:
-            return ended | {"outcome": Outcome.FAILED}  # and why we stopped it stands
+            # Keep the reason why the portal stopped it.
+            return ended | {"outcome": Outcome.FAILED}
         return ended | {"outcome": Outcome.CANCELLED, "reason": None, "advice": None}
     if isinstance(job, BatchJob) and info.exit_code == EXIT_CLAIMED:
         return ended | {"outcome": Outcome.FAILED, "reason": TWICE, "advice": TWICE_ADVICE}
@@ -160,20 +189,37 @@ def _ended(job: Job, info: JobInfo, now: datetime) -> Update:
     }
 
 
-def give_up(job: Job, now: datetime, hub_patience: timedelta) -> Update | None:
-    """The columns of a session that is stopped because its start does not come off, or None."""
-    if not isinstance(job, Session) or job.wanted is Wanted.STOP or job.ready_at is not None:
+@dataclass(frozen=True)
+class Patience:
+    """Time limits for a session's start: until its node program calls home, and from then until the
+    hub has taken its server over.
+    """
+
+    call_home: timedelta
+    hub: timedelta
+
+
+def give_up(job: Job, now: datetime, patience: Patience, since: datetime) -> Update | None:
+    """Return the columns of a session that is stopped because its start failed, or None.
+
+    Time before `since` does not count: the program could not reach the portal, or could not run. A
+    session that was ready once is never given up: its server may hold a user's work, and it is
+    offered again to the hub that dropped it.
+    """
+    if not isinstance(job, Session) or job.wanted is Wanted.STOP:
+        return None
+    if job.ready_at is not None or job.first_ready_at is not None:
         return None
     if job.state is not JobState.STARTING or job.started_at is None:
         return None
-    if job.called_home_at is None and now - job.started_at > CALL_HOME_PATIENCE:
-        return _failed(
+    if job.called_home_at is None and now - max(job.started_at, since) > patience.call_home:
+        return _build_failed_columns(
             f"The job started on {job.node or 'a node'}, but nothing there called the portal.",
             "The end of the log says more. If it is empty, tell the admins the node's name.",
             now,
         )
-    if job.called_home_at is not None and now - job.called_home_at > hub_patience:
-        return _failed(
+    if job.called_home_at is not None and now - max(job.called_home_at, since) > patience.hub:
+        return _build_failed_columns(
             "JupyterHub or the notebook server did not come up in time.",
             "Start it again. If it happens twice, tell the admins.",
             now,
@@ -181,7 +227,7 @@ def give_up(job: Job, now: datetime, hub_patience: timedelta) -> Update | None:
     return None
 
 
-def _failed(reason: str, advice: str, now: datetime) -> Update:
+def _build_failed_columns(reason: str, advice: str, now: datetime) -> Update:
     return {
         "wanted": Wanted.STOP,
         "stop_requested_at": now,
@@ -192,7 +238,9 @@ def _failed(reason: str, advice: str, now: datetime) -> Update:
 
 
 def lost(job: Job, now: datetime) -> Update:
-    """A job that neither squeue nor accounting knows, although Slurm answers, long enough."""
+    """Return the columns of a job that neither squeue nor accounting knows although Slurm has
+    answered for long enough.
+    """
     stopped = job.wanted is Wanted.STOP
     return {
         "state": JobState.ENDED,

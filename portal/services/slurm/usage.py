@@ -1,28 +1,31 @@
-"""What jobs have used and how they ended, from accounting into their rows.
+"""Import of usage and exit codes of jobs from Slurm's accounting into their rows.
 
-squeue knows no exit codes and forgets what has ended; accounting knows both, a moment later. Rows
-that want it have `usage_due`; many are asked for with one command. It is asked for a job again
-until its record is complete, ever more seldom, and for a day at most.
+squeue has no exit codes and drops ended jobs; accounting has both, slightly later. Rows that are
+waiting for it have `usage_due`; many are requested with one command. A job is requested again until
+its record is complete, at growing intervals, and for a day at most.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
 from sqlalchemy import select
 
+from portal.context import AppContext
 from portal.models import BatchJob, JobState, Session
-from portal.parts import Parts
-from portal.services.jobs import arrays
-from portal.services.slurm import lifecycle
+from portal.services.slurm import arrays, failures, lifecycle
+from portal.services.slurm.failures import FailedLog
 from portal.services.store import change
 from spawner.errors import SlurmError
-from spawner.model import JobUsage, SlurmState
+from spawner.slurm.model import JobUsage, Outcome, SlurmState
+from spawner.slurm.reasons import Explanation, explain_outcome
 
 log = structlog.get_logger(__name__)
 
 AT_ONCE = 200
+TASK_LOGS = 20
+"""Number of failed tasks of an array whose logs are read; they mostly fail for the same reason."""
 SOON = timedelta(seconds=2)
 GIVE_UP = timedelta(days=1)
 STEPS_PATIENCE = timedelta(minutes=2)  # for the steps of a job whose own record is complete
@@ -31,8 +34,8 @@ GB = 1 << 30
 Measured = BatchJob | Session
 
 
-async def due(parts: Parts, now: datetime) -> list[Measured]:
-    """The jobs and sessions that accounting is to be asked for now."""
+async def due(parts: AppContext, now: datetime) -> list[Measured]:
+    """Return the jobs and sessions whose accounting is due."""
     jobs = select(BatchJob).where(BatchJob.usage_due <= now, BatchJob.job_id.is_not(None))
     sessions = select(Session).where(Session.usage_due <= now, Session.job_id.is_not(None))
     async with parts.db.session() as db:
@@ -41,8 +44,8 @@ async def due(parts: Parts, now: datetime) -> list[Measured]:
         return [*first, *more]
 
 
-async def collect(parts: Parts, jobs: Sequence[Measured], now: datetime) -> None:
-    """Ask for these and write what is known of each."""
+async def collect(parts: AppContext, jobs: Sequence[Measured], now: datetime) -> None:
+    """Request the accounting of these jobs and write the results to their rows."""
     try:
         found = await parts.watcher.usage({job.job_id for job in jobs if job.job_id})
     except SlurmError as error:
@@ -51,29 +54,73 @@ async def collect(parts: Parts, jobs: Sequence[Measured], now: datetime) -> None
     by_id: dict[int, list[JobUsage]] = {}
     for usage in found or ():
         by_id.setdefault(usage.info.array_job_id or usage.info.job_id, []).append(usage)
+    of_job = {job.id: by_id.get(job.job_id or 0, []) for job in jobs}
+    batch_jobs = [job for job in jobs if isinstance(job, BatchJob)]
+    logs = [log for job in batch_jobs for log in _list_unread_logs(job, of_job[job.id])]
+    causes = await failures.read_causes(parts, logs)
     for job in jobs:
-        await _write(parts, job, by_id.get(job.job_id or 0, []), now, asked=found is not None)
+        own = {task: cause for (id_, task), cause in causes.items() if id_ == job.id}
+        await _write_row(parts, job, of_job[job.id], now, own)
 
 
-async def _write(
-    parts: Parts, job: Measured, found: list[JobUsage], now: datetime, *, asked: bool
+def _list_unread_logs(job: BatchJob, found: Sequence[JobUsage]) -> list[FailedLog]:
+    """Return the logs that may explain why a job or its tasks failed, if Slurm only has an exit
+    code; for an array, logs of the first tasks that have not been read yet.
+    """
+    failed = [
+        usage.info
+        for usage in found
+        if lifecycle.is_ours(job, usage.info)
+        and usage.info.outcome is Outcome.FAILED
+        and usage.info.nodes
+    ]
+    if job.array_size is None:
+        return [FailedLog(job)] if failed else []
+    read = {task["index"] for task in job.tasks or [] if "cause" in task}
+    logs = {
+        index: FailedLog(job, index, info.job_id)
+        for info in failed
+        for index in info.tasks
+        if index not in read
+    }
+    return [logs[index] for index in sorted(logs)][: max(0, TASK_LOGS - len(read))]
+
+
+async def _write_row(
+    parts: AppContext,
+    job: Measured,
+    found: list[JobUsage],
+    now: datetime,
+    causes: Mapping[int | None, Explanation | None],
 ) -> None:
+    cause = causes.get(None)
+
     def apply(row: Measured) -> None:
         ours = [usage for usage in found if lifecycle.is_ours(row, usage.info)]
-        columns = known(row, ours, now) if ours else {}
+        columns = usage_columns(row, ours, now) if ours else {}
+        if cause and columns.get("reason") and columns["reason"] == _get_slurm_reason(ours):
+            columns |= {"reason": cause.text, "advice": cause.advice}
+        if columns.get("tasks"):
+            columns |= arrays.with_causes(columns, causes)
         for column, value in columns.items():
             setattr(row, column, value)
-        whole = bool(ours) and all(usage.complete for usage in ours)
-        row.usage_due = next_due(row, whole and row.state is JobState.ENDED, bool(ours), now)
+        is_complete = bool(ours) and all(usage.complete for usage in ours)
+        row.usage_due = next_due(row, is_complete and row.state is JobState.ENDED, bool(ours), now)
 
     kind: type[Measured] = type(job)
     await change(parts.db, kind, job.id, apply)
     parts.changes.notify(job.user_id, job.id)
 
 
-def known(row: Measured, ours: Sequence[JobUsage], now: datetime) -> dict[str, Any]:
-    """The columns that follow from accounting's records of a job, or of an array's tasks. How a
-    session ended, squeue and the reconcile loop have said before."""
+def _get_slurm_reason(ours: Sequence[JobUsage]) -> str | None:
+    why = explain_outcome(ours[0].info)
+    return why.text if why else None
+
+
+def usage_columns(row: Measured, ours: Sequence[JobUsage], now: datetime) -> dict[str, Any]:
+    """Return the columns that follow from accounting's records of a job, or of an array's tasks.
+    How a session ended has been recorded from squeue and by the reconcile loop before.
+    """
     infos = [usage.info for usage in ours]
     columns: dict[str, Any] = {"usage": summed(ours)}
     if isinstance(row, Session):
@@ -90,7 +137,7 @@ def known(row: Measured, ours: Sequence[JobUsage], now: datetime) -> dict[str, A
 
 
 def summed(ours: Iterable[JobUsage]) -> dict[str, Any]:
-    """Usage as a row keeps it."""
+    """Sum up usage in the format of the row's column."""
     usages = list(ours)
     elapsed = [usage.elapsed_s for usage in usages]
     cpu_s = sum(usage.cpu_s for usage in usages)
@@ -107,7 +154,7 @@ def summed(ours: Iterable[JobUsage]) -> dict[str, Any]:
 
 
 def next_due(row: Measured, complete: bool, heard: bool, now: datetime) -> datetime | None:
-    """When accounting is to be asked again; None: no more."""
+    """Return the time of the next accounting request, None if there is none."""
     if complete:
         return None
     since = now - (row.ended_at or row.usage_due or now)

@@ -1,1 +1,1 @@
-"""TensorBoards, and who may look at them."""
+"""TensorBoards, and access to them."""

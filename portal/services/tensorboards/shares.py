@@ -1,7 +1,6 @@
-"""Who besides its owner may look at the TensorBoard of a session or job: named people and groups,
-until it is taken back.
+"""Sharing of the TensorBoard of a session or job with users and groups, until it is revoked.
 
-The owner's word alone; viewers.py asks for every request.
+Only the owner decides; access.py checks access for every request.
 """
 
 import re
@@ -11,22 +10,22 @@ from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from portal.config.settings import USERNAME_PATTERN
+from portal.context import AppContext
 from portal.errors import Conflict, FieldError, invalid_input
 from portal.models import Job, Share, User
-from portal.parts import Parts
 from portal.services.audit import audit
-from portal.services.people import people
-from portal.services.people.people import People
+from portal.services.identity import memberships as people
+from portal.services.identity.memberships import DirectoryUsers
 from portal.services.tensorboards import tensorboards
-from portal.settings import USERNAME_PATTERN
 
 MOST = 50
 NO_GROUP = "You are in no group of this name. You can share with the groups that you are in."
 
 
 @dataclass(frozen=True)
-class Whom:
-    """A person by username, or a group by name: exactly one of the two."""
+class ShareTarget:
+    """A user by name, or a group by name: exactly one of the two."""
 
     username: str | None = None
     group: str | None = None
@@ -40,17 +39,17 @@ class Whom:
 
 @dataclass(frozen=True)
 class SharedWith:
-    """Whom a TensorBoard is shared with, each in order of name."""
+    """Users and groups that a TensorBoard is shared with, each sorted by name."""
 
     people: list[str]
     groups: list[str]
 
-    def has(self, whom: Whom) -> bool:
-        return whom.group in self.groups or whom.username in self.people
+    def has(self, recipient: ShareTarget) -> bool:
+        return recipient.group in self.groups or recipient.username in self.people
 
 
-async def of(parts: Parts, parent: Job) -> SharedWith:
-    """With whom the TensorBoard of a session or job is shared."""
+async def load_shares(parts: AppContext, parent: Job) -> SharedWith:
+    """Return the users and groups that the TensorBoard of a session or job is shared with."""
     query = select(Share.username, Share.group_name).where(Share.parent_id == parent.id)
     async with parts.db.session() as db:
         rows = (await db.execute(query)).all()
@@ -61,44 +60,53 @@ async def of(parts: Parts, parent: Job) -> SharedWith:
 
 
 async def add(
-    parts: Parts, known: People, parent: Job, whom: Whom, *, by: User, ip: str = ""
+    parts: AppContext,
+    known: DirectoryUsers,
+    parent: Job,
+    recipient: ShareTarget,
+    *,
+    by: User,
+    ip: str = "",
 ) -> SharedWith:
-    """Share with one more person or group; twice is once. A person need not have logged in yet;
-    of groups one may choose those that one is in.
+    """Share with another user or group; idempotent. The user need not have logged in yet; of
+    groups, only those that the sharer is in are allowed.
 
-    Raises InvalidInput for a name that can't be shared with, Conflict for one too many.
+    Raises InvalidInput for a name that cannot be shared with, Conflict if there are too many
+    shares.
     """
-    shared = await of(parts, parent)
-    if shared.has(whom):
+    shared = await load_shares(parts, parent)
+    if shared.has(recipient):
         return shared
-    if whom.group is not None:
-        await _check_group(parts, known, by, whom.group)
+    if recipient.group is not None:
+        await _check_group(parts, known, by, recipient.group)
     else:
-        await _check_person(known, parent, whom.username or "")
+        await _check_user(known, parent, recipient.username or "")
     if len(shared.people) + len(shared.groups) >= MOST:
         raise Conflict(f"This is shared with {MOST} people and groups already.")
     await tensorboards.ensure(parts, parent, parent.user)
     async with parts.db.session() as db:
-        db.add(Share(parent_id=parent.id, username=whom.username, group_name=whom.group))
-        _record(db, audit.Action.SHARE_ADD, parent, whom, by, ip)
+        db.add(Share(parent_id=parent.id, username=recipient.username, group_name=recipient.group))
+        _record(db, audit.Action.SHARE_ADD, parent, recipient, by, ip)
         try:
             await db.commit()
-        except IntegrityError:  # asked for twice at once
+        except IntegrityError:  # a concurrent request
             await db.rollback()
-    return await of(parts, parent)
+    return await load_shares(parts, parent)
 
 
-async def remove(parts: Parts, parent: Job, whom: Whom, *, by: User, ip: str = "") -> SharedWith:
-    """Take it back, if it was given."""
+async def remove(
+    parts: AppContext, parent: Job, recipient: ShareTarget, *, by: User, ip: str = ""
+) -> SharedWith:
+    """Revoke a share, if it exists."""
     async with parts.db.session() as db:
-        mine = delete(Share).where(Share.parent_id == parent.id, whom.chosen)
+        mine = delete(Share).where(Share.parent_id == parent.id, recipient.chosen)
         if (await db.scalars(mine.returning(Share.id))).all():
-            _record(db, audit.Action.SHARE_REMOVE, parent, whom, by, ip)
+            _record(db, audit.Action.SHARE_REMOVE, parent, recipient, by, ip)
         await db.commit()
-    return await of(parts, parent)
+    return await load_shares(parts, parent)
 
 
-async def _check_person(known: People, parent: Job, username: str) -> None:
+async def _check_user(known: DirectoryUsers, parent: Job, username: str) -> None:
     if not re.fullmatch(USERNAME_PATTERN, username):
         raise invalid_input([FieldError("username", "This is no user name.")])
     if username == parent.user.username:
@@ -108,7 +116,7 @@ async def _check_person(known: People, parent: Job, username: str) -> None:
         raise invalid_input([FieldError("username", text)])
 
 
-async def _check_group(parts: Parts, known: People, by: User, group: str) -> None:
+async def _check_group(parts: AppContext, known: DirectoryUsers, by: User, group: str) -> None:
     await known.freshen(by.id, by.username, by.groups_at)
     mine, _ = await people.groups_of(parts.db, by.id)
     if group not in mine:
@@ -116,8 +124,10 @@ async def _check_group(parts: Parts, known: People, by: User, group: str) -> Non
 
 
 def _record(
-    db: AsyncSession, action: audit.Action, parent: Job, whom: Whom, by: User, ip: str
+    db: AsyncSession, action: audit.Action, parent: Job, recipient: ShareTarget, by: User, ip: str
 ) -> None:
     target = f"{parent.user.username}/{parent.name}"
-    detail = {"with": whom.username} if whom.group is None else {"with_group": whom.group}
+    detail = (
+        {"with": recipient.username} if recipient.group is None else {"with_group": recipient.group}
+    )
     audit.record(db, action, actor=by, target=target, detail=detail, ip=ip)

@@ -1,0 +1,163 @@
+"""Routes with which administrators disable, enable and delete users, grant roles and appoint group
+managers.
+"""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from portal.api.user_schemas import Person, Username, show
+from portal.directory.contract import MAX_USERNAME_LENGTH
+from portal.errors import FieldError, invalid_input
+from portal.models import GROUP_NAME_LENGTH, HomeTask, JobsPolicy, Role
+from portal.services.deprovision import offboarding
+from portal.services.deprovision.offboarding import MAX_WHY, Leaving
+from portal.services.users import role_changes
+from portal.web.dependencies import AccountsDep, ByDep, ConfirmedAdmin, FreshAdmin, PartsDep
+
+router = APIRouter(prefix="/admin", tags=["admin"])
+
+Group = Annotated[str, Path(min_length=1, max_length=GROUP_NAME_LENGTH)]
+
+
+class DisableIn(BaseModel):
+    """The fate of batch jobs: cancelled or left running. Sessions and TensorBoards always end."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    jobs: JobsPolicy
+    why: Annotated[str, Field(max_length=MAX_WHY)] = ""
+
+
+class DeleteUserIn(BaseModel):
+    """The fate of the home directory and of batch jobs; `confirm` repeats the username."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    files: Literal["keep", "archive", "delete"]
+    jobs: JobsPolicy
+    confirm: Annotated[str, Field(max_length=MAX_USERNAME_LENGTH)]
+
+
+class RoleIn(BaseModel):
+    """A role to grant in addition to the directory's; the higher one counts."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    role: Literal[Role.ADMIN, Role.VIEWER]
+
+
+class NumberIn(BaseModel):
+    """The number (uid) that the directory now has for a user."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    uid: Annotated[int, Field(strict=True, ge=0, le=2**32)]
+
+
+@router.post("/users/{username}/disable")
+async def disable_person(
+    username: Username,
+    body: DisableIn,
+    _admin: FreshAdmin,
+    accounts: AccountsDep,
+    parts: PartsDep,
+    by: ByDep,
+) -> Person:
+    """Disable a user: their access ends with the next request, here and, if the portal can write
+    it, in the directory.
+
+    `closing` lists the remaining steps.
+    """
+    await offboarding.disable(accounts, parts.changes, username, body.jobs, body.why, by)
+    return await show(accounts, username)
+
+
+@router.post("/users/{username}/enable")
+async def enable_person(
+    username: Username, _admin: FreshAdmin, accounts: AccountsDep, parts: PartsDep, by: ByDep
+) -> Person:
+    """Enable a user again, in the directory too. What was ended is not restarted."""
+    await offboarding.enable(accounts, parts.changes, username, by)
+    return await show(accounts, username)
+
+
+@router.delete("/users/{username}", status_code=202)
+async def delete_person(
+    username: Username,
+    body: DeleteUserIn,
+    _admin: FreshAdmin,
+    accounts: AccountsDep,
+    parts: PartsDep,
+    by: ByDep,
+) -> Person:
+    """Disable a user and, once all their sessions and jobs have ended, process their files and
+    delete them from the directory.
+
+    Their audit events are kept.
+    """
+    if body.confirm != username:
+        message = f"Type the username, {username}, to confirm."
+        raise invalid_input([FieldError("confirm", message)])
+    files = None if body.files == "keep" else HomeTask(body.files)
+    leaving = Leaving(files, body.jobs)
+    await offboarding.delete(accounts, parts.changes, username, leaving, by)
+    return await show(accounts, username)
+
+
+@router.put("/users/{username}/role")
+async def grant_role(
+    username: Username,
+    body: RoleIn,
+    _admin: ConfirmedAdmin,
+    accounts: AccountsDep,
+    parts: PartsDep,
+    by: ByDep,
+) -> Person:
+    """Grant a user a role in addition to the directory's."""
+    await role_changes.grant(accounts, parts.changes, username, body.role, by)
+    return await show(accounts, username)
+
+
+@router.delete("/users/{username}/role")
+async def revoke_role(
+    username: Username, _admin: ConfirmedAdmin, accounts: AccountsDep, parts: PartsDep, by: ByDep
+) -> Person:
+    """Revoke a granted role; the directory's role stays."""
+    await role_changes.grant(accounts, parts.changes, username, None, by)
+    return await show(accounts, username)
+
+
+@router.put("/users/{username}/number")
+async def confirm_number(
+    username: Username,
+    body: NumberIn,
+    _admin: FreshAdmin,
+    accounts: AccountsDep,
+    parts: PartsDep,
+    by: ByDep,
+) -> Person:
+    """Confirm that a user whose number in the directory has changed is the same person."""
+    await offboarding.confirm_number(accounts, parts.changes, username, body.uid, by)
+    return await show(accounts, username)
+
+
+@router.put("/groups/{group}/leaders/{username}", status_code=204)
+async def add_leader(
+    group: Group, username: Username, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+) -> Response:
+    """Make a user a manager of a group: they see its members and their usage, and set their
+    limits.
+    """
+    await role_changes.add_leader(accounts, group, username, by)
+    return Response(status_code=204)
+
+
+@router.delete("/groups/{group}/leaders/{username}", status_code=204)
+async def remove_leader(
+    group: Group, username: Username, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+) -> Response:
+    """Remove a manager of a group."""
+    await role_changes.remove_leader(accounts, group, username, by)
+    return Response(status_code=204)

@@ -1,0 +1,447 @@
+"""Administrators' routes of directory users: search, create, edit, lock, import.
+
+Viewers may read. Disabling, deleting and roles have routes in another module.
+"""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Query, Response
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
+
+from portal.api.limit_deps import SlurmLimitsDep
+from portal.api.limit_schemas import NewLimits
+from portal.api.user_schemas import (
+    CapabilitiesOut,
+    Person,
+    PersonRow,
+    Username,
+    row_out,
+    show,
+)
+from portal.background.notifier import HOMES
+from portal.config.settings import Settings
+from portal.directory.contract import MAX_QUERY_LENGTH, MAX_USERNAME_LENGTH, Edit, NewPerson
+from portal.errors import EditConflict, Problem
+from portal.models import HomeTask, Role
+from portal.services.limits import user_accounts
+from portal.services.users import commands, csv_import, groups, listing, lookup, new_users
+from portal.services.users.csv_import import ImportResult, UserImportState
+from portal.services.users.listing import UserFilter
+from portal.services.users.new_users import NewUser
+from portal.web.dependencies import (
+    AccountsDep,
+    ByDep,
+    ConfirmedAdmin,
+    FreshAdmin,
+    PartsDep,
+    PeopleImportsDep,
+    Reader,
+)
+
+router = APIRouter(prefix="/admin/users", tags=["admin"])
+
+MAX_LIMIT = 200
+MAX_TEXT = 1000
+NO_STORE = "no-store"
+IMPORT_WAIT_S = 1.0
+SETTLE_S = 12.0
+"""A new account is answered once Slurm has it, or after this many seconds."""
+
+GroupName = Annotated[str, Path(min_length=1, max_length=200)]
+Text = Annotated[str, Field(max_length=MAX_TEXT)]
+GroupText = Annotated[str, Field(min_length=1, max_length=200)]
+AccountText = Annotated[str, Field(min_length=1, max_length=100)]
+AccountName = Annotated[str, Path(min_length=1, max_length=100)]
+Number = Annotated[int, Field(strict=True, ge=0, le=2**32)]
+
+
+class People(BaseModel):
+    """A page of users.
+
+    `incomplete`: the directory withholds the rest. `directory_problem`: the directory could not be
+    read, and these are the users in the portal's database.
+    """
+
+    items: list[PersonRow]
+    next_cursor: str | None
+    incomplete: str | None
+    directory_problem: str | None
+    capabilities: CapabilitiesOut
+
+
+class PersonIn(BaseModel):
+    """A user to create.
+
+    Omitted fields come from the settings: numbers from their ranges, `login_group` from
+    default_login_group, `slurm_account` from default_slurm_account; null for either means none.
+    `limits`: the user's own, for fields that their groups' limits and the default leave unset.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    username: Annotated[str, Field(min_length=1, max_length=MAX_USERNAME_LENGTH)]
+    given_name: Text = ""
+    surname: Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
+    display_name: Text = ""
+    email: Text | None = None
+    uid: Number | None = None
+    gid: Number | None = None
+    home: Text | None = None
+    shell: Text | None = None
+    groups: Annotated[list[Text], Field(max_length=100)] = []
+    login_group: GroupText | None = None
+    slurm_account: AccountText | None = None
+    limits: NewLimits = NewLimits()
+
+    def new_user(self, settings: Settings) -> NewUser:
+        given = self.model_dump(exclude={"login_group", "slurm_account", "limits"})
+        group, account = self.login_group, self.slurm_account
+        if "login_group" not in self.model_fields_set:
+            group = settings.default_login_group
+        if "slurm_account" not in self.model_fields_set:
+            account = settings.default_slurm_account
+        person = NewPerson(**{**given, "groups": frozenset(self.groups)})
+        return NewUser(person, group, account, self.limits.figures())
+
+
+class PersonEdit(BaseModel):
+    """Changes to a user; omitted fields stay. `email` "" removes it.
+
+    `version` is the one that was read, so that no other change is overwritten.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    version: Annotated[str, Field(min_length=1, max_length=100)]
+    given_name: Text | None = None
+    surname: Text | None = None
+    display_name: Text | None = None
+    email: Text | None = None
+    gid: Number | None = None
+    home: Text | None = None
+    shell: Text | None = None
+
+
+class PasswordOut(BaseModel):
+    """A one-time password, shown only this once.
+
+    `must_change`: the directory requires a new one at the next login.
+    """
+
+    password: str
+    must_change: bool
+
+
+class Created(BaseModel):
+    """A user just created, with their first password."""
+
+    person: Person
+    password: PasswordOut
+
+
+class ChangedProblem(Problem):
+    """409 changed-meanwhile: the author and time of the other change, and the user's current state.
+
+    `changed_at` is null if the change was made outside the portal.
+    """
+
+    changed_by: str
+    changed_at: datetime | None
+    person: Person
+
+
+class HomeIn(BaseModel):
+    """A task for the home directory. Archiving and deleting are part of deleting a user only."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    task: Literal[HomeTask.CREATE]
+
+
+class ImportUsersIn(BaseModel):
+    """A CSV file of users: its first line names the columns username, given_name, surname, email,
+    groups, login_group, slurm_account, uid, gid, home, shell, display_name.
+
+    An empty login_group or slurm_account means the settings' default, "-" means none.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    csv: str
+    dry_run: StrictBool = True
+
+
+class ImportFinding(BaseModel):
+    """A problem in a line; `field` is the column, null for the whole line."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    field: str | None
+    message: str
+
+
+class ImportLine(BaseModel):
+    """The result of a line, or its preview in a dry run.
+
+    `groups` include the login group. `role`: the role that these groups give the user, null if they
+    cannot log in.
+    """
+
+    model_config = ConfigDict(from_attributes=True)
+
+    line: int
+    username: str
+    result: ImportResult
+    findings: list[ImportFinding]
+    login_group: str | None
+    slurm_account: str | None
+    groups: list[str]
+    role: Role | None
+
+
+class PeopleImportOut(BaseModel):
+    """An import: `done` of `total` lines.
+
+    `rows` are present once it has ended. `passwords` is the number of one-time passwords that can
+    be fetched, once. `problem`: why the whole import ended early.
+    """
+
+    id: str
+    state: UserImportState
+    dry_run: bool
+    total: int
+    done: int
+    created: int
+    exists: int
+    failed: int
+    passwords: int
+    problem: str | None
+    started_at: datetime
+    ended_at: datetime | None
+    rows: list[ImportLine]
+
+
+class FirstPassword(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
+    username: str
+    password: str
+    must_change: bool
+
+
+class FirstPasswords(BaseModel):
+    items: list[FirstPassword]
+
+
+# --- lists ----------------------------------------------------------------------------------------
+
+
+@router.get("")
+async def list_people(
+    _reader: Reader,
+    accounts: AccountsDep,
+    query: Annotated[str, Query(max_length=MAX_QUERY_LENGTH)] = "",
+    state: UserFilter = UserFilter.ALL,
+    cursor: Annotated[str | None, Query(max_length=2000)] = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 50,
+) -> People:
+    """Return users whose username, name or mail contain every word of `query`."""
+    found = await listing.page(accounts, query, state, cursor, limit)
+    return People(
+        items=[row_out(accounts, seen) for seen in found.people],
+        next_cursor=found.cursor,
+        incomplete=found.incomplete,
+        directory_problem=found.problem,
+        capabilities=CapabilitiesOut.of(await lookup.capabilities(accounts)),
+    )
+
+
+# --- from a file; before the routes of one user, because a user may have such a name -------------
+
+
+@router.post("/import", status_code=202)
+async def import_people(
+    body: ImportUsersIn, _admin: FreshAdmin, imports: PeopleImportsDep, by: ByDep
+) -> PeopleImportOut:
+    """Create the users of a file, or only preview the result.
+
+    Small imports are complete in the response; otherwise `imports/{id}` reports the progress.
+    """
+    found = await imports.start(body.csv, dry_run=body.dry_run, by=by, wait_s=IMPORT_WAIT_S)
+    return _import_out(found)
+
+
+@router.get("/imports/{import_id}")
+async def get_people_import(
+    import_id: str, _reader: Reader, imports: PeopleImportsDep
+) -> PeopleImportOut:
+    """Return one import since the portal's last start."""
+    return _import_out(imports.get(import_id))
+
+
+@router.post("/imports/{import_id}/passwords")
+async def take_people_import_passwords(
+    import_id: str, _admin: FreshAdmin, imports: PeopleImportsDep, by: ByDep, response: Response
+) -> FirstPasswords:
+    """Return the one-time passwords of the created users, once, to the administrator who started
+    the import.
+    """
+    response.headers["Cache-Control"] = NO_STORE
+    found = imports.passwords(import_id, by)
+    return FirstPasswords(items=[FirstPassword.model_validate(one) for one in found])
+
+
+def _import_out(found: csv_import.PeopleImport) -> PeopleImportOut:
+    ended = found.state is not UserImportState.RUNNING
+    rows = found.rows if ended else []
+    return PeopleImportOut(
+        id=found.id,
+        state=found.state,
+        dry_run=found.dry_run,
+        total=found.total,
+        done=found.done,
+        created=found.created,
+        exists=found.exists,
+        failed=found.failed,
+        passwords=len(found.secrets) if ended else 0,
+        problem=found.problem,
+        started_at=found.started_at,
+        ended_at=found.ended_at,
+        rows=[ImportLine.model_validate(row) for row in rows],
+    )
+
+
+# --- one user -------------------------------------------------------------------------------------
+
+
+@router.post("", status_code=201)
+async def create_person(
+    body: PersonIn,
+    _admin: FreshAdmin,
+    accounts: AccountsDep,
+    parts: PartsDep,
+    slurm: SlurmLimitsDep,
+    by: ByDep,
+    response: Response,
+) -> Created:
+    """Create a user who can work at once: in the directory, in a login group, with a Slurm account
+    and a home directory.
+
+    The password is shown only this once. The response comes once Slurm has the account, or after a
+    short time.
+    """
+    new = body.new_user(accounts.settings)
+    made = await new_users.create(accounts, parts, new, by)
+    parts.changes.notify(HOMES)
+    if new.slurm_account or new.limits.set_fields:
+        await slurm.settle(SETTLE_S)
+    response.headers["Cache-Control"] = NO_STORE
+    return Created(
+        person=await show(accounts, made.person.username),
+        password=PasswordOut(
+            password=made.password.password, must_change=made.password.must_change
+        ),
+    )
+
+
+@router.get("/{username}")
+async def get_person(username: Username, _reader: Reader, accounts: AccountsDep) -> Person:
+    """Return all details of a user."""
+    return await show(accounts, username)
+
+
+@router.patch("/{username}", responses={409: {"model": ChangedProblem | Problem}})
+async def edit_person(
+    username: Username, body: PersonEdit, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+) -> Person:
+    """Edit a user, unless they were changed since `version` was read."""
+    wanted = Edit(**body.model_dump(exclude={"version"}))
+    try:
+        await commands.edit(accounts, username, wanted, body.version, by)
+    except EditConflict as error:
+        error.extension["person"] = (await show(accounts, username)).model_dump(mode="json")
+        raise
+    return await show(accounts, username)
+
+
+@router.post("/{username}/lock")
+async def lock_person(
+    username: Username, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+) -> Person:
+    """Refuse a user's password until they are unlocked."""
+    await commands.lock(accounts, username, by)
+    return await show(accounts, username)
+
+
+@router.post("/{username}/unlock")
+async def unlock_person(
+    username: Username, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+) -> Person:
+    """End a lock, by an administrator or after too many wrong passwords."""
+    await commands.unlock(accounts, username, by)
+    return await show(accounts, username)
+
+
+@router.post("/{username}/password")
+async def reset_person_password(
+    username: Username, _admin: ConfirmedAdmin, accounts: AccountsDep, by: ByDep, response: Response
+) -> PasswordOut:
+    """Set a one-time password, shown only this once. Every browser of the user is logged out."""
+    made = await commands.reset_password(accounts, username, by)
+    response.headers["Cache-Control"] = NO_STORE
+    return PasswordOut(password=made.password, must_change=made.must_change)
+
+
+@router.put("/{username}/groups/{name}")
+async def add_person_to_group(
+    username: Username, name: GroupName, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+) -> Person:
+    """Add a user to a group."""
+    await groups.add(accounts, name, username, by)
+    return await show(accounts, username)
+
+
+@router.put("/{username}/accounts/{account}")
+async def give_person_account(
+    username: Username,
+    account: AccountName,
+    _admin: FreshAdmin,
+    accounts: AccountsDep,
+    parts: PartsDep,
+    slurm: SlurmLimitsDep,
+    by: ByDep,
+) -> Person:
+    """Let a user submit under a Slurm account, by a limit of their own that adds it to their
+    present accounts.
+
+    The response comes once Slurm has it, or after a short time.
+    """
+    await lookup.person_of(accounts, username)
+    if await user_accounts.give(parts, accounts.directory, by, username, account):
+        await slurm.settle(SETTLE_S)
+    return await show(accounts, username)
+
+
+@router.delete("/{username}/groups/{name}")
+async def remove_person_from_group(
+    username: Username, name: GroupName, _admin: FreshAdmin, accounts: AccountsDep, by: ByDep
+) -> Person:
+    """Remove a user from a group."""
+    await groups.remove(accounts, name, username, by)
+    return await show(accounts, username)
+
+
+@router.post("/{username}/home", status_code=202)
+async def provision_home(
+    username: Username,
+    _body: HomeIn,
+    _admin: FreshAdmin,
+    accounts: AccountsDep,
+    parts: PartsDep,
+    by: ByDep,
+) -> Person:
+    """Create the home directory, also if it was created before. `home_runs` has the result."""
+    await commands.provision(accounts, username, by)
+    parts.changes.notify(HOMES)
+    return await show(accounts, username)

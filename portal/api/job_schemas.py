@@ -1,0 +1,172 @@
+"""Schemas of jobs, shared by routes and events."""
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Self
+
+from pydantic import BaseModel
+
+from portal.api.session_schemas import ResourcesOut, TensorboardOut, environment_title
+from portal.context import AppContext
+from portal.models import BatchJob, JobState, Tensorboard
+from portal.services.jobs import scalars
+from portal.services.jobs.scalar_cache import Metrics
+from portal.services.jobs.sizing_rules import MEASURED_S
+from portal.services.tensorboards import tensorboards
+from spawner.slurm.model import Outcome
+
+
+class TaskOut(BaseModel):
+    """A task of an array.
+
+    `parameters` are those that differ between tasks; `metrics` are the last value of each scalar in
+    its event files, null until they have been read; a value that is no longer a number (NaN,
+    infinite) is null. `reason` and `advice` explain a failure; logs are read for the first tasks
+    that fail. `so_far`: the metrics may still change, because the task is running or has only just
+    ended; refreshed every 15 seconds while the job is requested.
+    """
+
+    index: int
+    state: JobState
+    outcome: Outcome | None = None
+    exit_code: int | None = None
+    reason: str | None = None
+    advice: str | None = None
+    node: str | None = None
+    parameters: dict[str, Any] = {}
+    metrics: dict[str, float | None] | None = None
+    so_far: bool = False
+
+
+class ArrayOut(BaseModel):
+    """An array. `counts` is by state, or by outcome for ended tasks.
+
+    `tasks` is filled in the detail of one job, and empty in lists and events.
+    """
+
+    size: int
+    counts: dict[str, int]
+    tasks: list[TaskOut]
+
+
+class UsageOut(BaseModel):
+    """Usage according to Slurm's accounting.
+
+    For an array: the total of all its tasks, the memory of the largest task and, as `longest_s`,
+    the time of the longest task. `max_rss_gb` is null if `memory_too_short` is true: the job ended
+    too soon to be measured.
+    """
+
+    elapsed_s: int | None = None
+    longest_s: int | None = None
+    cpu_s: float | None = None
+    cpu_efficiency: float | None = None
+    max_rss_gb: float | None = None
+    memory_too_short: bool = False
+    restarts: int = 0
+
+    @classmethod
+    def of(cls, used: Mapping[str, Any]) -> Self:
+        """Convert a row's usage, without memory that was not measured."""
+        longest = used.get("longest_s") or used.get("elapsed_s")
+        short = longest is not None and longest < MEASURED_S
+        fields = {**used, "max_rss_gb": None} if short else dict(used)
+        return cls(**fields, memory_too_short=short)
+
+
+class JobOut(BaseModel):
+    """A job for its owner; times in UTC. `external`: submitted outside the portal."""
+
+    id: str
+    name: str
+    owner: str
+    template: str | None
+    environment: str | None
+    environment_title: str | None
+    parameters: dict[str, Any]
+    resources: ResourcesOut
+    state: JobState
+    outcome: Outcome | None
+    reason: str | None
+    advice: str | None
+    stale_since: datetime | None
+    job_id: int | None
+    node: str | None
+    nodes: list[str]
+    submitted_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    expires_at: datetime | None
+    estimated_start: datetime | None
+    exit_code: int | None
+    logdir: str | None
+    external: bool
+    array: ArrayOut | None
+    usage: UsageOut | None
+    tensorboard: TensorboardOut | None
+
+
+class JobDetail(JobOut):
+    """A job with the fields that are too long for lists.
+
+    `script` is what was submitted to Slurm, `source` what the user wrote (a free script); neither
+    is known for external jobs. `shared_with` and `shared_groups`: the users and groups with access
+    to its TensorBoard.
+    """
+
+    script: str | None
+    source: str | None
+    workdir: str | None
+    shared_with: list[str]
+    shared_groups: list[str]
+
+
+def job_fields(
+    parts: AppContext, job: BatchJob, board: Tensorboard | None, *, tasks: bool
+) -> dict[str, Any]:
+    """Return the fields of JobOut; with `tasks`, including an array's tasks and what running ones
+    have logged so far.
+    """
+    own: dict[str, Any] = {
+        name: getattr(job, name)
+        for name in (
+            "id", "name", "template", "environment", "parameters", "state", "outcome", "reason",
+            "advice", "stale_since", "job_id", "node", "nodes", "started_at", "ended_at",
+            "expires_at", "estimated_start", "exit_code", "logdir", "external",
+        )
+    }  # fmt: skip
+    return own | {
+        "owner": job.user.username,
+        "environment_title": environment_title(parts, job.environment) or None,
+        "resources": ResourcesOut(**job.resources),
+        "submitted_at": job.submitted_at or job.created_at,
+        "array": array_out(job, tasks, scalars.latest_scalars(parts, job) if tasks else {}),
+        "usage": UsageOut.of(job.usage) if job.usage else None,
+        "tensorboard": TensorboardOut.of(board) if board else None,
+    }
+
+
+def array_out(
+    job: BatchJob, with_tasks: bool, so_far: Mapping[int, Metrics] | None = None
+) -> ArrayOut | None:
+    """Return the array of a job, None if it is not an array; `so_far` is by task index."""
+    if job.array_size is None:
+        return None
+    known = so_far or {}
+    found = [_to_task_out(task, known.get(task["index"])) for task in job.tasks or []]
+    counts = Counter(str(task.outcome or task.state) for task in found)
+    return ArrayOut(size=job.array_size, counts=counts, tasks=found if with_tasks else [])
+
+
+def _to_task_out(task: Mapping[str, Any], so_far: Metrics | None) -> TaskOut:
+    shown = TaskOut.model_validate({**task, **(task.get("cause") or {})}, extra="ignore")
+    if shown.metrics is not None or so_far is None:
+        return shown
+    return shown.model_copy(update={"metrics": dict(so_far), "so_far": True})
+
+
+async def jobs_out(parts: AppContext, found: list[BatchJob]) -> list[JobOut]:
+    """Convert several jobs with their TensorBoards, in two queries."""
+    boards = await tensorboards.load_tensorboards(parts, [job.id for job in found])
+    return [JobOut(**job_fields(parts, job, boards.get(job.id), tasks=False)) for job in found]

@@ -1,0 +1,266 @@
+"""Live feeds: one task per user reads the state and encodes each event once, regardless of the
+number of streams.
+
+The cluster's state is encoded once for all users.
+"""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from portal.api.announcements import Announcements, current
+from portal.api.cluster import ClusterOut, cluster_out
+from portal.api.job_schemas import JobOut, jobs_out
+from portal.api.session_schemas import SessionOut, sessions_out
+from portal.background.notifier import EVERYONE
+from portal.context import AppContext
+from portal.models import JobState, User
+from portal.services.jobs import jobs, listing
+from portal.services.sessions import sessions
+from portal.streaming.sse import sse
+from portal.web.dependencies import Identity, still_open
+
+PING_S = 15.0
+PAUSE_S = 0.1
+MAX_LIVE_JOBS = 100
+NEWEST_JOBS = 20
+KEPT_STEPS = 50
+"""A stream that is farther behind gets a snapshot."""
+
+
+class ClusterNews:
+    """The last state of the cluster that was worth an event, encoded once for all users."""
+
+    def __init__(self) -> None:
+        self._newest: ClusterOut | None = None
+        self._shown: ClusterOut | None = None
+        self._json = ""
+
+    def json(self, newest: ClusterOut) -> str:
+        """Return the same string object until something other than the time differs."""
+        if newest is not self._newest:
+            self._newest = newest
+            if self._shown is None or newest.model_copy(update={"at": self._shown.at}) != (
+                self._shown
+            ):
+                self._shown = newest
+                self._json = newest.model_dump_json()
+        return self._json
+
+
+@dataclass(frozen=True)
+class LiveState:
+    """The state behind a user's pages: sessions and jobs by id, and the rest as JSON."""
+
+    sessions: Mapping[str, SessionOut]
+    jobs: Mapping[str, JobOut]
+    cluster: str
+    announcements: str
+
+    def snapshot(self) -> bytes:
+        """Return the event with everything that later events change."""
+        return sse(
+            "snapshot",
+            f'{{"sessions":{_to_json_list(self.sessions)},"jobs":{_to_json_list(self.jobs)},'
+            f'"cluster":{self.cluster},"announcements":{self.announcements}}}',
+        )
+
+    def events_from(self, before: "LiveState") -> bytes:
+        """Return the events that lead from another state to this one."""
+        found = [
+            *_to_events("session", before.sessions, self.sessions),
+            *_to_events("job", before.jobs, self.jobs),
+        ]
+        if self.cluster is not before.cluster:
+            found.append(sse("cluster", self.cluster))
+        if self.announcements != before.announcements:
+            found.append(sse("announcements", f'{{"items":{self.announcements}}}'))
+        return b"".join(found)
+
+
+class UserFeed:
+    """The events of one user, for as long as they have a stream open."""
+
+    def __init__(self, parts: AppContext, user: User, news: ClusterNews) -> None:
+        self.round = asyncio.Event()
+        """Set once the user's state has been read again; then a new event replaces it."""
+        self._parts = parts
+        self._user = user
+        self._news = news
+        self._state: LiveState | None = None
+        self._snapshot: bytes | None = None
+        self._version = 0
+        self._steps: deque[tuple[int, bytes]] = deque(maxlen=KEPT_STEPS)
+        self._logins: dict[str, Identity] = {}
+        self._streams: Counter[str] = Counter()
+        self._topic = f"feed {id(self)}"
+        self._task = asyncio.create_task(self._run_loop(), name="feed")
+
+    @property
+    def is_over(self) -> bool:
+        return self._task.done()
+
+    async def join(self, who: Identity) -> None:
+        """Count a stream of this login, and wait until the first state is read."""
+        self._logins[who.login_id] = who
+        self._streams[who.login_id] += 1
+        while self._state is None and not self.is_over:
+            await self.round.wait()
+
+    def leave(self, who: Identity) -> None:
+        self._streams[who.login_id] -= 1
+        if not self._streams[who.login_id]:
+            del self._streams[who.login_id]
+            self._logins.pop(who.login_id, None)
+        self._parts.changes.notify(self._topic)
+
+    def is_open(self, who: Identity) -> bool:
+        """Return whether this login is still valid. Raises the error that ended the feed."""
+        if self.is_over:
+            self._task.result()
+            return False
+        return who.login_id in self._logins and not self._parts.changes.closed
+
+    def newest(self) -> tuple[int, bytes]:
+        """Return the version of the user's state, and the state as a snapshot."""
+        if self._snapshot is None:
+            assert self._state is not None  # noqa: S101 - after `join`
+            self._snapshot = self._state.snapshot()
+        return self._version, self._snapshot
+
+    def since(self, version: int) -> tuple[int, bytes]:
+        """Return the newest version, and the events that lead to it from this one, or a
+        snapshot.
+        """
+        steps = [text for number, text in self._steps if number > version]
+        if len(steps) == self._version - version:
+            return self._version, b"".join(steps)
+        return self.newest()
+
+    async def _run_loop(self) -> None:
+        changes = self._parts.changes
+        try:
+            async with changes.listen(self._user.id, EVERYONE, self._topic) as listener:
+                await self._refresh()
+                while self._streams and not changes.closed:
+                    self._signal_round()
+                    await asyncio.sleep(PAUSE_S)  # merges bursts of changes into a few events
+                    signalled = await listener.wait(PING_S)
+                    await self._check_logins()
+                    if signalled and self._streams:
+                        await self._refresh()
+        finally:
+            asyncio.get_running_loop().call_soon(self.round.set)  # once this task is done
+
+    def _signal_round(self) -> None:
+        ended, self.round = self.round, asyncio.Event()
+        ended.set()
+
+    async def _check_logins(self) -> None:
+        for login_id, who in list(self._logins.items()):
+            if not await still_open(self._parts.db, self._parts.settings, who):
+                self._logins.pop(login_id, None)
+
+    async def _refresh(self) -> None:
+        before = self._state
+        shown = before.jobs if before else {}
+        announcements = Announcements(items=current(self._parts)).model_dump_json()
+        state = LiveState(
+            sessions=await _load_sessions(self._parts, self._user),
+            jobs=await _load_jobs(self._parts, self._user, shown),
+            cluster=self._news.json(cluster_out(self._parts)),
+            announcements=announcements.removeprefix('{"items":').removesuffix("}"),
+        )
+        events = state.events_from(before) if before else b""
+        if before is None or events:
+            self._version += 1
+            self._snapshot = None
+            self._steps.append((self._version, events))
+        self._state = state
+
+
+class LiveFeeds:
+    """The feeds of all users that have a stream open."""
+
+    def __init__(self, parts: AppContext) -> None:
+        self._parts = parts
+        self._news = ClusterNews()
+        self._feeds: dict[str, UserFeed] = {}
+
+    async def events(self, who: Identity) -> AsyncIterator[bytes]:
+        """Yield a snapshot, then changes and pings, until the login ends or the portal stops."""
+        loop = asyncio.get_running_loop()
+        async with self._join_feed(who) as feed:
+            if not feed.is_open(who):
+                return
+            version, text = feed.newest()
+            yield text
+            ping_at = loop.time() + PING_S
+            while True:
+                following = feed.round
+                if not feed.is_open(who):
+                    return
+                version, text = feed.since(version)
+                if not text:
+                    try:
+                        await asyncio.wait_for(following.wait(), ping_at - loop.time())
+                        continue
+                    except TimeoutError:
+                        text = sse("ping", "{}")
+                yield text
+                ping_at = loop.time() + PING_S
+
+    @asynccontextmanager
+    async def _join_feed(self, who: Identity) -> AsyncIterator[UserFeed]:
+        feed = self._feeds.get(who.user.id)
+        if feed is None or feed.is_over:
+            feed = self._feeds[who.user.id] = UserFeed(self._parts, who.user, self._news)
+        try:
+            await feed.join(who)
+            yield feed
+        finally:
+            feed.leave(who)
+            self._feeds = {user: one for user, one in self._feeds.items() if not one.is_over}
+
+
+async def _load_sessions(parts: AppContext, user: User) -> dict[str, SessionOut]:
+    """Return the user's live sessions, and the newest ended ones."""
+    newest = await sessions.page(parts, user=user, live=False)
+    live = await sessions.page(parts, user=user, live=True)
+    found = {s.id: s for s in (*live, *newest[: sessions.PAGE])}
+    return {shown.id: shown for shown in await sessions_out(parts, [*found.values()])}
+
+
+async def _load_jobs(
+    parts: AppContext, user: User, shown: Mapping[str, JobOut]
+) -> dict[str, JobOut]:
+    """Return the user's live jobs, and the newest of all: as many as one page shows.
+
+    Jobs `shown` before that have ended and are not among the newest are included once more, as
+    their last event.
+    """
+    live = await listing.page(parts, user, listing.JobSelection(state="live"), limit=MAX_LIVE_JOBS)
+    newest = await listing.page(parts, user, listing.JobSelection(), limit=NEWEST_JOBS)
+    found = {job.id: job for job in (*live, *newest)}
+    left = [i for i, job in shown.items() if i not in found and job.state is not JobState.ENDED]
+    if left:
+        found |= {job.id: job for job in await jobs.ended_of(parts, user, left)}
+    return {job.id: job for job in await jobs_out(parts, [*found.values()])}
+
+
+def _to_json_list(things: Mapping[str, BaseModel]) -> str:
+    return f"[{','.join(thing.model_dump_json() for thing in things.values())}]"
+
+
+def _to_events(
+    kind: str, before: Mapping[str, BaseModel], now: Mapping[str, BaseModel]
+) -> list[bytes]:
+    changed = [
+        sse(kind, thing.model_dump_json()) for i, thing in now.items() if before.get(i) != thing
+    ]
+    gone = [sse(f"{kind}_removed", f'{{"id":"{i}"}}') for i in before if i not in now]
+    return changed + gone

@@ -1,0 +1,223 @@
+"""Schemas of sessions and TensorBoards, shared by routes and events."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from portal.config.settings import Settings
+from portal.context import AppContext
+from portal.models import JobState, Session, Tensorboard, TensorboardState
+from portal.services.sessions import extending, usage
+from portal.services.tensorboards import tensorboards
+from portal.web.fields import Line
+from spawner.slurm.model import Outcome
+
+Name = Annotated[Line, Field(max_length=64, pattern=r"^[A-Za-z0-9_.+@-]*$")]
+"""A name in Slurm.
+
+Commas, colons and the like are excluded because they would end the option's value.
+"""
+Memory = Annotated[float, Field(strict=True, gt=0, le=65536, allow_inf_nan=False)]
+
+
+class ResourcesIn(BaseModel):
+    """The requested resources; omitted ones come from the environment's defaults, then the
+    site's.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    partition: Name | None = None
+    nodes: Annotated[int, Field(strict=True, ge=1, le=1)] | None = None
+    gpus: Annotated[int, Field(strict=True, ge=0, le=1024)] | None = None
+    gpu_type: Name | None = None
+    cpus: Annotated[int, Field(strict=True, ge=1, le=4096)] | None = None
+    memory_gb: Memory | None = None
+    time_limit_minutes: Annotated[int, Field(strict=True, ge=1, le=525_600)] | None = None
+    account: Name | None = None
+    qos: Name | None = None
+
+
+class JobResourcesIn(ResourcesIn):
+    """The requested resources of a job, which may have several nodes, each with these GPUs, CPUs
+    and memory.
+    """
+
+    nodes: Annotated[int, Field(strict=True, ge=1, le=1024)] | None = None
+
+
+class ResourcesOut(BaseModel):
+    """The resources that a session or job requests from Slurm."""
+
+    partition: str | None
+    nodes: int
+    gpus: int
+    gpu_type: str | None
+    cpus: int
+    memory_gb: float | None
+    time_limit_minutes: int | None
+    account: str | None
+    qos: str | None
+
+
+class TimelineEntry(BaseModel):
+    """A completed step of the start.
+
+    `allocated` is from Slurm, in whole seconds; `program` is when the node program began, by its
+    own clock.
+    """
+
+    step: Literal["submitted", "allocated", "program", "called_home", "server", "ready"]
+    at: datetime
+
+
+class TensorboardOut(BaseModel):
+    """A TensorBoard; `url`, the portal's page that opens it, is present while it runs."""
+
+    id: str
+    state: TensorboardState
+    url: str | None
+    reason: str | None
+    logdir: str
+
+    @classmethod
+    def of(cls, board: Tensorboard) -> "TensorboardOut":
+        running = board.state is TensorboardState.RUNNING
+        return cls(
+            id=board.id,
+            state=board.state,
+            url=f"/tensorboards/{board.id}" if running else None,
+            reason=board.reason,
+            logdir=board.logdir,
+        )
+
+
+def ticketed_address(settings: Settings, owner: str, board_id: str, ticket: str) -> str:
+    """Return the absolute address of a TensorBoard, for the browser with this ticket."""
+    path = f"/tensorboard/{board_id}/{ticket}/"
+    address = settings.tensorboard_address(owner, path)
+    return address if settings.content else f"{settings.public_url}{path}"
+
+
+class ExtensionOut(BaseModel):
+    """The minutes by which the owner can extend a session now; if 0, `reason` is why.
+
+    Slurm may allow fewer, for example because of maintenance.
+    """
+
+    minutes: int
+    reason: str | None
+
+
+class SessionOut(BaseModel):
+    """A session for its owner; times in UTC.
+
+    `extension` is present while it runs, `idle_since` once nothing has run in it for as long as the
+    site's setting. JupyterLab's page is `url`, a path or, at another host, an absolute address,
+    followed by `opens` if there is a notebook to open.
+    """
+
+    id: str
+    name: str
+    owner: str
+    environment: str
+    environment_title: str
+    resources: ResourcesOut
+    state: JobState
+    outcome: Outcome | None
+    reason: str | None
+    advice: str | None
+    stale_since: datetime | None
+    job_id: int | None
+    node: str | None
+    url: str | None
+    opens: str | None
+    submitted_at: datetime
+    started_at: datetime | None
+    ready_at: datetime | None
+    ended_at: datetime | None
+    expires_at: datetime | None
+    estimated_start: datetime | None
+    timeline: list[TimelineEntry]
+    logdir: str
+    tensorboard: TensorboardOut | None
+    extension: ExtensionOut | None
+    idle_since: datetime | None
+
+
+def session_out(
+    parts: AppContext, session: Session, board: Tensorboard | None, idle_since: datetime | None
+) -> SessionOut:
+    """Convert a session, with the present state of the cluster."""
+    running = session.state is JobState.RUNNING
+    own: dict[str, Any] = {
+        name: getattr(session, name)
+        for name in (
+            "id", "name", "state", "outcome", "reason", "advice", "stale_since", "job_id", "node",
+            "started_at", "ready_at", "ended_at", "expires_at", "estimated_start", "logdir",
+            "opens",
+        )
+    }  # fmt: skip
+    return SessionOut(
+        **own,
+        owner=session.user.username,
+        environment=session.environment or "",
+        environment_title=environment_title(parts, session.environment),
+        resources=ResourcesOut(**session.resources),
+        url=_to_url(parts, session) if running else None,
+        submitted_at=session.submitted_at or session.created_at,
+        timeline=timeline(session),
+        tensorboard=TensorboardOut.of(board) if board else None,
+        extension=extension_out(parts, session) if running else None,
+        idle_since=idle_since if running else None,
+    )
+
+
+def _to_url(parts: AppContext, session: Session) -> str:
+    return parts.settings.notebook_address(session.user.username, session.base_url)
+
+
+def extension_out(parts: AppContext, session: Session) -> ExtensionOut:
+    """Return by how much the owner may extend the session."""
+    allowed = extending.offered(session, parts.settings, parts.watcher.cluster)
+    return ExtensionOut(minutes=allowed.minutes, reason=allowed.reason)
+
+
+def timeline(session: Session) -> list[TimelineEntry]:
+    """Return the completed steps of a start, in order."""
+    steps = (
+        ("submitted", session.submitted_at),
+        ("allocated", _not_before(session.started_at, session.submitted_at)),
+        ("program", _parse_mark(session.timings, "bound")),
+        ("called_home", session.called_home_at),
+        ("server", session.adopted_at),
+        ("ready", session.ready_at),
+    )
+    return [TimelineEntry(step=step, at=at) for step, at in steps if at is not None]
+
+
+def _not_before(at: datetime | None, earliest: datetime | None) -> datetime | None:
+    """Return the later time:
+
+    Slurm truncates to seconds, so that a job may seem to start before its submission.
+    """
+    return max(at, earliest) if at and earliest else at
+
+
+def _parse_mark(timings: dict[str, Any], mark: str) -> datetime | None:
+    return datetime.fromisoformat(timings[mark]) if mark in timings else None
+
+
+async def sessions_out(parts: AppContext, found: list[Session]) -> list[SessionOut]:
+    """Convert several sessions with their TensorBoards, in three queries."""
+    ids = [session.id for session in found]
+    boards = await tensorboards.load_tensorboards(parts, ids)
+    idle = await usage.idle_since(parts, ids)
+    return [session_out(parts, s, boards.get(s.id), idle.get(s.id)) for s in found]
+
+
+def environment_title(parts: AppContext, name: str | None) -> str:
+    """Return an environment's title, or its name if it is no longer in the catalog."""
+    known = parts.catalog.environments.get(name or "")
+    return known.title if known else name or ""

@@ -1,0 +1,247 @@
+"""Schemas of users; every route that changes a user answers with `show`."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Self
+
+from fastapi import Path
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+from portal import models
+from portal.directory import contract
+from portal.directory.contract import Ability
+from portal.models import AccountState, HomeState, HomeTask, JobsPolicy, Role
+from portal.services.auth.accounts import Accounts
+from portal.services.deprovision.deprovision import open_things
+from portal.services.identity import home_directories, roles
+from portal.services.users import listing, lookup, readiness
+from portal.services.users.readiness import Fix, ReadinessState
+
+Username = Annotated[
+    str,
+    Path(min_length=1, max_length=contract.MAX_USERNAME_LENGTH),
+    AfterValidator(str.lower),  # names are case-insensitive in the directory
+]
+
+
+class CapabilitiesOut(BaseModel):
+    """The operations that the directory supports. `missing`: the reason for each missing button."""
+
+    kind: str
+    missing: dict[Ability, str]
+
+    @classmethod
+    def of(cls, able: contract.Capabilities) -> Self:
+        return cls(kind=able.kind, missing=dict(able.missing))
+
+
+class PersonRow(BaseModel):
+    """A user in a list.
+
+    `in_directory` false: only the portal has the user. `known`: the portal has a row of them;
+    `role` is null if not. `groups` is null in lists, `locked` if the directory did not answer.
+    `disabled`: here or in the directory. `unmanaged`: why the user cannot be changed here, null for
+    most. `former_username`: the name of a deleted user, once it is free again. `admitted`: whether
+    their groups allow a login, from the portal's last refresh; null if unknown.
+    """
+
+    username: str
+    display_name: str
+    email: str | None
+    uid: int | None
+    groups: list[str] | None
+    role: Role | None
+    disabled: bool
+    locked: bool | None
+    must_change_password: bool
+    in_directory: bool
+    known: bool
+    unmanaged: str | None
+    last_login_at: datetime | None
+    user_id: str | None
+    missing_since: datetime | None
+    deleted_at: datetime | None
+    former_username: str | None
+    admitted: bool | None
+
+
+class CheckOut(BaseModel):
+    """A requirement for working.
+
+    `fix`: the action that an administrator can take, null if none is possible here; `choices`: the
+    login groups or Slurm accounts for it, the default first.
+    """
+
+    model_config = ConfigDict(from_attributes=True)
+
+    answer: ReadinessState
+    reason: str
+    fix: Fix | None
+    choices: list[str]
+
+
+class ReadinessOut(BaseModel):
+    """The readiness of a user: can log in, can start a session, and has a home directory."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    login: CheckOut
+    session: CheckOut
+    home: CheckOut
+
+
+class LiveOut(BaseModel):
+    """The numbers of a user's pending or running sessions and jobs."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    sessions: int
+    jobs: int
+
+
+class HomeRunOut(BaseModel):
+    """One run of the site's command for a home directory; `output` is the end of its output."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    task: HomeTask
+    state: HomeState
+    home: str
+    output: str
+    exit_code: int | None
+    requested_by: str
+    created_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+
+
+class Person(PersonRow):
+    """All details of a user.
+
+    `version` is passed back by an edit. `directory_problem`: the directory did not answer, and this
+    is the portal's stored data. `directory_wants`: the state still to be written to the directory,
+    `closing` the remaining steps for a disabled, enabled or deleted user, as sentences.
+    `home_tasks`: the tasks for which the portal has commands. `known_uid`: the number stored by the
+    portal; if `uid` differs, the user cannot log in until it has been confirmed. `primary_group` is
+    the name of the group with the number `gid`, null if there is none.
+    """
+
+    given_name: str | None
+    surname: str | None
+    gid: int | None
+    primary_group: str | None
+    home: str | None
+    shell: str | None
+    leads: list[str]
+    version: str
+    directory_problem: str | None
+    disabled_in_directory: bool
+    directory_role: Role | None
+    granted_role: Role | None
+    granted_by: str | None
+    granted_at: datetime | None
+    disabled_by: str | None
+    disabled_why: str | None
+    disabled_at: datetime | None
+    disabled_jobs: JobsPolicy | None
+    closed_at: datetime | None
+    directory_wants: AccountState | None
+    closing: list[str]
+    known_uid: int | None
+    created_at: datetime | None
+    second_factor: bool
+    web_sessions: int
+    tokens: int
+    live: LiveOut
+    home_runs: list[HomeRunOut]
+    home_tasks: list[HomeTask]
+    readiness: ReadinessOut
+    capabilities: CapabilitiesOut
+
+
+async def show(accounts: Accounts, username: str) -> Person:
+    """Return the present state of a user. Raises NotFound, DirectoryUnavailable."""
+    whole = await lookup.one(accounts, username)
+    user = whole.user
+    closing = await open_things(accounts.database, user) if user is not None else []
+    ready = await readiness.check(accounts, whole)
+    return _to_person(accounts, whole, closing, ready)
+
+
+def row_out(accounts: Accounts, seen: listing.ListedUser) -> PersonRow:
+    return PersonRow.model_validate(
+        _row_fields(accounts, seen.username, seen.person, seen.user, seen.problem)
+    )
+
+
+def _row_fields(
+    accounts: Accounts,
+    username: str,
+    person: contract.DirectoryUser | None,
+    user: models.User | None,
+    problem: str | None,
+) -> dict[str, object]:
+    here = person is not None or (
+        problem is not None and user is not None and not (user.missing_since or user.deleted_at)
+    )
+    best = person or user
+    return {
+        "username": username,
+        "display_name": best.display_name if best else username,
+        "email": best.email if best else None,
+        "uid": best.uid if best else None,
+        "groups": None,
+        "role": user.role if user else None,
+        "disabled": bool((user and user.disabled_at) or (person and person.disabled)),
+        "locked": person.locked if person else None,
+        "must_change_password": person.must_change if person else False,
+        "in_directory": here,
+        "known": user is not None,
+        "unmanaged": lookup.unmanaged(accounts.settings, person) if person else None,
+        "last_login_at": user.last_login_at if user else None,
+        "user_id": user.id if user else None,
+        "missing_since": user.missing_since if user else None,
+        "deleted_at": user.deleted_at if user else None,
+        "former_username": user.former_username if user else None,
+        "admitted": roles.is_admitted(user) if user and user.groups_at else None,
+    }
+
+
+def _to_person(
+    accounts: Accounts,
+    whole: lookup.UserDetails,
+    closing: Sequence[str],
+    ready: readiness.UserReadiness,
+) -> Person:
+    person, settings = whole.person, accounts.settings
+    of_user = (
+        *("directory_role", "granted_role", "granted_by", "granted_at", "disabled_by"),
+        *("disabled_why", "disabled_at", "disabled_jobs", "closed_at", "directory_wants"),
+        "created_at",
+    )
+    of_person = ("given_name", "surname", "gid", "home", "shell")
+    row = _row_fields(accounts, whole.username, person, whole.user, whole.problem)
+    return Person.model_validate(
+        {
+            **row,
+            **{name: getattr(whole.user, name, None) for name in of_user},
+            **{name: getattr(person, name, None) for name in of_person},
+            "closing": list(closing),
+            "known_uid": whole.user.uid if whole.user else None,
+            "primary_group": whole.primary_group,
+            "groups": whole.groups,
+            "admitted": roles.role_for(whole.groups, settings) is not None,
+            "readiness": ready,
+            "leads": whole.leads,
+            "version": person.version if person else "",
+            "directory_problem": whole.problem,
+            "disabled_in_directory": person is not None and person.disabled,
+            "second_factor": whole.second_factor,
+            "web_sessions": whole.web_sessions,
+            "tokens": whole.tokens,
+            "live": LiveOut.model_validate(whole.live),
+            "home_runs": [HomeRunOut.model_validate(run) for run in whole.home_runs],
+            "home_tasks": [task for task in HomeTask if home_directories.command(settings, task)],
+            "capabilities": CapabilitiesOut.of(whole.capabilities),
+        }
+    )

@@ -1,0 +1,1 @@
+"""Background work: the reconciler, keyed tasks and change notifications."""

@@ -1,0 +1,90 @@
+"""Tasks started by the reconcile loop: each runs concurrently with the loop, one at a time per key.
+
+A key is an action and the ID of the row that it is about: "stop 5b1c…".
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Container
+from datetime import datetime, timedelta
+
+import structlog
+from prometheus_client import Counter
+
+from portal.errors import PortalError
+from portal.hub.client import HubError
+from portal.logging import begin_request
+from spawner.errors import SpawnerError
+from spawner.tasks import end_all
+
+log = structlog.get_logger(__name__)
+
+AGAIN = timedelta(seconds=3)  # between two attempts of the same task
+Act = Callable[[], Awaitable[None]]
+
+
+class KeyedTasks:
+    """Running tasks and the time of each key's last attempt.
+
+    `again` is the minimum interval between two attempts. `ended` is called after each task;
+    `failures` counts failed tasks by action.
+    """
+
+    def __init__(
+        self, ended: Callable[[], None], failures: Counter, again: timedelta = AGAIN
+    ) -> None:
+        self._ended, self._failures, self._again = ended, failures, again
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._tried: dict[str, datetime] = {}
+
+    def start(self, key: str, now: datetime, act: Act) -> None:
+        """Start a task unless one with this key is running or was attempted recently."""
+        if key in self._running or (key in self._tried and now - self._tried[key] < self._again):
+            return
+        self._tried[key] = now
+        self._get_failure_counter(key).inc(0)  # so that the first failure is seen as an increase
+        task = asyncio.create_task(self._run_guarded(key, act))
+        self._running[key] = task
+        task.add_done_callback(lambda task: self._on_done(key, task))
+
+    def under_way(self, word: str) -> int:
+        """Return the number of running tasks of this action."""
+        return sum(key.startswith(f"{word} ") for key in self._running)
+
+    def forget(self, known: Container[str], count: int) -> None:
+        """Drop attempts of keys that are not `known`, of which there are `count` rows, once too
+        many are kept.
+        """
+        if len(self._tried) > 10 * (count + 10):
+            recent = {key: tried for key, tried in self._tried.items() if key.split()[-1] in known}
+            self._tried = recent
+
+    async def close(self) -> None:
+        """End the running tasks; each is repeated after the next start."""
+        await end_all(self._running.values())
+
+    async def _run_guarded(self, key: str, act: Act) -> None:
+        """Run a task; expected errors are logged, and the task is attempted again in a later round.
+        It gets a request ID of its own, so that the log lines of the hub and the launchers about
+        it have the same ID.
+        """
+        begin_request()
+        try:
+            await act()
+        except (SpawnerError, HubError, PortalError) as error:
+            log.warning("will try again", act=key, error=str(error)[:300])
+            self._get_failure_counter(key).inc()
+        self._ended()
+
+    def _on_done(self, key: str, task: asyncio.Task[None]) -> None:
+        """Log a task that ended with an unexpected exception, which is a bug; it is attempted again
+        as well.
+        """
+        self._running.pop(key, None)
+        fault = None if task.cancelled() else task.exception()
+        if fault is not None:
+            log.error("an act ended by a fault", act=key, exc_info=fault)
+            self._get_failure_counter(key).inc()
+            self._ended()
+
+    def _get_failure_counter(self, key: str) -> Counter:
+        return self._failures.labels(key.partition(" ")[0])

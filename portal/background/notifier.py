@@ -1,0 +1,67 @@
+"""Change notifications: wake waiting tasks by topic, without data.
+
+A waiter reads the database again, so a missed or duplicate signal does no harm.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+EVERYONE = "*"  # cluster-wide figures, for every user
+RECONCILE = "reconcile"  # the loop that applies the desired state
+LIMITS = "limits"  # the loop that writes limits to Slurm
+USE = "use"  # the loop that counts used GPU-hours
+IMPORTS = "imports"  # the loop that imports images
+CLOSING = "closing"  # the loop that deprovisions disabled users
+HOMES = "homes"  # the loop that has home directories created
+
+
+class Notifier:
+    """Signals by topic: the id of a user, job or TensorBoard, or a constant of this module."""
+
+    def __init__(self) -> None:
+        self.closed = False
+        self._waiting: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+
+    def close(self) -> None:
+        """Shut down: wake all listeners and let streams end."""
+        self.closed = True
+        self.notify(*self._waiting)
+
+    def notify(self, *topics: str) -> None:
+        """Wake everyone who listens to one of these topics."""
+        for topic in topics:
+            for event in self._waiting.get(topic, ()):
+                event.set()
+
+    @asynccontextmanager
+    async def listen(self, *topics: str) -> AsyncIterator["Subscription"]:
+        """Subscribe to these topics. A signal that arrives between two waits is kept."""
+        event = asyncio.Event()
+        for topic in topics:
+            self._waiting[topic].add(event)
+        try:
+            yield Subscription(self, event)
+        finally:
+            for topic in topics:
+                self._waiting[topic].discard(event)
+                if not self._waiting[topic]:
+                    del self._waiting[topic]
+
+
+class Subscription:
+    """One subscriber's view of its topics."""
+
+    def __init__(self, changes: Notifier, event: asyncio.Event) -> None:
+        self._changes = changes
+        self._event = event
+
+    async def wait(self, timeout_s: float) -> bool:
+        """Wait for a signal. Return False on timeout, or when the portal shuts down."""
+        with suppress(TimeoutError):
+            if not self._changes.closed:
+                await asyncio.wait_for(self._event.wait(), timeout_s)
+        signalled = self._event.is_set() and not self._changes.closed
+        self._event.clear()
+        return signalled

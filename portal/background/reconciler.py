@@ -1,0 +1,367 @@
+"""The reconcile loop: compares the desired state with the actual one. Every step can be repeated,
+after any crash.
+
+It reads the rows that may need work (services/slurm/pending_rows.py), gets the actual state from
+the watcher (never from Slurm itself), writes the consequences, and starts tasks: submit, hand to
+the hub, cancel, start a TensorBoard. A task runs beside the loop, one at a time for each row; a
+failed one is retried in a later round.
+"""
+
+import asyncio
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+import structlog
+from sqlalchemy import or_, select, update
+from sqlalchemy.orm.exc import StaleDataError
+
+from portal.background.keyed_tasks import KeyedTasks
+from portal.background.notifier import EVERYONE, RECONCILE
+from portal.context import AppContext
+from portal.db import utcnow
+from portal.hub.client import HubNotReady
+from portal.models import (
+    BatchJob,
+    Job,
+    JobState,
+    Session,
+    Tensorboard,
+    TensorboardState,
+    Wanted,
+)
+from portal.services.deprovision import deprovision
+from portal.services.jobs import jobs, scalars
+from portal.services.jobs.external_jobs import Outside
+from portal.services.sessions import hub_sync
+from portal.services.slurm import launch, lifecycle, usage
+from portal.services.slurm.identity import cancelling_user, find_job
+from portal.services.slurm.pending_rows import LIVE, PendingRows, load
+from portal.services.slurm.row_sync import RowSync
+from portal.services.store import change
+from portal.services.tensorboards import tensorboards
+from spawner.errors import JobNotFound, SpawnerError
+from spawner.slurm.model import SlurmState
+
+log = structlog.get_logger(__name__)
+
+ROUND_S = 5.0
+NEVER_SEEN = timedelta(seconds=0)  # after accounting has answered; the watcher waits before that
+VANISHED = timedelta(seconds=60)
+MOST_SUBMISSIONS = 20  # at the same time, of those delayed while Slurm was down
+MOST_CANCELS = 8  # concurrent commands
+AT_ONCE = 100  # rows per transaction, during which the event loop is blocked
+SUBMIT_PATIENCE = timedelta(seconds=60)  # longer than a submitting request can take
+_JOBS = Job.metadata.tables[Job.__tablename__]
+
+DIED = "TensorBoard ended by itself, perhaps for lack of memory. You can start it again."
+
+
+def _mark_waiting_for_hub(session: Session) -> None:
+    if session.ready_at is None:
+        session.reason = "JupyterHub does not answer at the moment."
+        session.advice = "This goes on by itself when it is back."
+
+
+class Reconcile:
+    """The reconcile loop, for the application's lifespan: `run` until cancelled."""
+
+    def __init__(self, parts: AppContext) -> None:
+        self.parts = parts
+        self._acts = KeyedTasks(
+            lambda: parts.changes.notify(RECONCILE), parts.metrics.background_failures
+        )
+        self._watched = RowSync(parts)
+        self._outside = Outside(parts)
+        self._unsettled = PendingRows(parts)
+        self._cancels = asyncio.Semaphore(MOST_CANCELS)
+        self._stale_since: datetime | None = None
+
+    async def run(self) -> None:
+        """Run a round whenever something changed, and every few seconds."""
+        async with self.parts.changes.listen(RECONCILE) as listener:
+            while True:
+                with self.parts.metrics.round.time():
+                    await self.round(utcnow())
+                await listener.wait(0 if self._unsettled.more else ROUND_S)
+
+    async def close(self) -> None:
+        """Cancel the running tasks; each is repeated after the next start."""
+        await self._acts.close()
+
+    async def round(self, now: datetime) -> None:
+        """Process all rows that may need work, once."""
+        await self._write_stale()
+        due = await self._unsettled.next(now)
+        for at in range(0, len(due), AT_ONCE):
+            await self._process_rows(due[at : at + AT_ONCE], now)
+            await asyncio.sleep(0)  # let other tasks run
+        boards = await self._load_boards()
+        for board in boards:
+            await self._act_on_board(board, now)
+        await self._run_bulk_work(now)
+        self._set_polling_pace(boards)
+        self._acts.forget(self._unsettled, len(self._unsettled) + len(boards))
+
+    async def _write_stale(self) -> None:
+        """Write since when Slurm has not answered to every row that has not ended.
+
+        One statement, which does not count as a change of the rows.
+        """
+        since = self.parts.watcher.stale_since
+        if since == self._stale_since:
+            return
+        differs = (
+            _JOBS.c.stale_since.is_not(None) if since is None else _JOBS.c.stale_since.is_(None)
+        )
+        rows = update(_JOBS).where(_JOBS.c.state.in_(LIVE), differs)
+        async with self.parts.db.session() as db:
+            await db.execute(rows.values(stale_since=since, changed_at=_JOBS.c.changed_at))
+            await db.commit()
+        self._stale_since = since
+        self.parts.changes.notify(EVERYONE)
+
+    async def _load_boards(self) -> list[Tensorboard]:
+        query = select(Tensorboard).where(
+            or_(Tensorboard.wanted, Tensorboard.state.in_(tensorboards.LIVE))
+        )
+        async with self.parts.db.session() as db:
+            return list((await db.scalars(query)).unique())
+
+    # --- jobs ---------------------------------------------------------------------------------
+
+    async def _process_rows(self, ids: list[str], now: datetime) -> None:
+        """Write Slurm's state to these rows, and start the tasks that they need."""
+        rows = await self._observe(ids, now)
+        self._unsettled.gone(set(ids) - {row.id for row in rows})
+        for row in rows:
+            self._act_on_job(row, now)
+            settled, quiet = self._watched.settled(row), self._watched.quiet(row, now)
+            self._unsettled.note(row, settled=settled, quiet=quiet)
+
+    async def _observe(self, ids: list[str], now: datetime) -> list[Job]:
+        """Write Slurm's state to these rows in one transaction, or one by one if another writer
+        changed one of them.
+
+        Returns the rows as written.
+        """
+        async with self.parts.db.session() as db:
+            rows = await load(db, ids)
+            kinds = {row.id: type(row) for row in rows}
+            news = [row for row in rows if self._watched.write(row, now)]
+            try:
+                await db.commit()
+            except StaleDataError:
+                found = [await self._write_one(kind, key, now) for key, kind in kinds.items()]
+                return [row for row in found if row is not None]
+        for row in news:
+            self.parts.changes.notify(row.user_id, row.id)
+        return rows
+
+    async def _write_one(self, kind: type[Job], row_id: str, now: datetime) -> Job | None:
+        row = await change(self.parts.db, kind, row_id, lambda row: self._watched.write(row, now))
+        if row is not None:
+            self.parts.changes.notify(row.user_id, row.id)
+        return row
+
+    def _act_on_job(self, job: Job, now: datetime) -> None:
+        """Start the task that a row needs."""
+        if job.state is JobState.ENDED:
+            if alive := self._watched.alive(job):
+                self._acts.start(f"surplus {job.id}", now, lambda: self._cancel(job, alive))
+            elif isinstance(job, Session) and job.server_env is not None:
+                self._acts.start(f"close {job.id}", now, lambda: hub_sync.close(self.parts, job))
+        elif job.wanted is Wanted.STOP:
+            self._acts.start(f"stop {job.id}", now, lambda: self._stop(job))
+        elif deprovision.must_end(job):
+            self._acts.start(f"end {job.id}", now, lambda: deprovision.end_row(self.parts, job))
+        elif isinstance(job, BatchJob):
+            self._act_on_batch_job(job, now)
+        elif job.job_id is None and now - job.created_at > SUBMIT_PATIENCE:
+            unknown = self.parts.watcher.unknown_since(job.id, job.user.username)
+            if isinstance(job, Session) and unknown is not None:
+                self._acts.start(f"submit {job.id}", now, lambda: self._submit(job))
+        elif isinstance(job, Session) and job.target_port and not job.ready_at:
+            self._acts.start(f"adopt {job.id}", now, lambda: self._adopt(job))
+
+    def _act_on_batch_job(self, job: BatchJob, now: datetime) -> None:
+        """Submit a batch job again if it is missing in Slurm, or cancel surplus copies."""
+        if job.external or job.id in self.parts.submitting:
+            return
+        missing = self.parts.watcher.missing_since(job.id, job.user.username)
+        patience = NEVER_SEEN if job.job_id is None else VANISHED
+        if missing is not None and now - missing >= patience:
+            if job.user.disabled_at is not None:  # nothing runs as a disabled user
+                self._acts.start(f"end {job.id}", now, lambda: deprovision.end_row(self.parts, job))
+                return
+            few = self._acts.under_way("again") < MOST_SUBMISSIONS
+            if few and self._watched.may_try_again(job):
+                self._acts.start(f"again {job.id}", now, lambda: self._submit_again(job))
+        elif self._watched.surplus(job):
+            self._acts.start(f"surplus {job.id}", now, lambda: self._end_surplus(job))
+
+    async def _submit_again(self, job: BatchJob) -> None:
+        """Submit a job again that Slurm does not have, or has lost: a killed controller forgets the
+        last few seconds.
+
+        If it runs somewhere nevertheless, the script's claim ends the second copy.
+        """
+        self._watched.again[job.id] += job.job_id is not None
+        log.warning("a job is submitted again", job=job.id, slurm=job.job_id)
+        await jobs.submit_again(self.parts, job.id, lost=job.job_id)
+
+    async def _end_surplus(self, job: BatchJob) -> None:
+        """Cancel surplus copies, by the row's present state.
+
+        Since the row was read, its submission may have finished, and the supposed copy be the job
+        itself. A row without a job number has no copies.
+        """
+        async with self.parts.db.session() as db:
+            current = await db.get(BatchJob, job.id)
+        if current is not None and current.job_id is not None:
+            await self._cancel(current, self._watched.surplus(current))
+
+    async def _cancel(self, job: Job, job_ids: set[int]) -> None:
+        """Cancel copies of a job that Slurm should not have."""
+        for job_id in job_ids:
+            log.warning("a second copy of a job is cancelled", job=job.id, slurm=job_id)
+            with suppress(JobNotFound):
+                async with self._cancels:
+                    await self.parts.fence()
+                    found = await find_job(self.parts, job, job_id)
+                    await self.parts.slurm.cancel(job_id, cancelling_user(found))
+
+    async def _run_bulk_work(self, now: datetime) -> None:
+        """Process many jobs at once: usage, external jobs, metrics of arrays."""
+        await self._outside.look(now)
+        if self.parts.watcher.stale_since is None:
+            if self._outside.history_due(now):
+                self._acts.start("history", now, lambda: self._outside.history(now))
+            if due := await usage.due(self.parts, now):
+                self._acts.start("usage", now, lambda: self._collect_usage(due, now))
+
+    async def _collect_usage(self, due: list[usage.Measured], now: datetime) -> None:
+        await usage.collect(self.parts, due, now)
+        for job in due:
+            if isinstance(job, BatchJob):
+                await self._read_metrics(job)
+
+    async def _read_metrics(self, job: BatchJob) -> None:
+        """Read the last values that an array's ended tasks have logged."""
+        async with self.parts.db.session() as db:
+            row = await db.get(BatchJob, job.id)
+        while row is not None and scalars.wanting(row):
+            await scalars.read(self.parts, row)
+            async with self.parts.db.session() as db:
+                row = await db.get(BatchJob, job.id)
+
+    async def _submit(self, session: Session) -> None:
+        """Submit a session again after the portal died between writing the row and Slurm's answer.
+
+        If Slurm has the job after all, the script's claim of the id makes one of the two copies
+        exit.
+        """
+        try:
+            await launch.submit_session(self.parts, session)
+        except SpawnerError as error:
+            log.warning("submitting again failed", job=session.id, error=error.message)
+
+    async def _adopt(self, session: Session) -> None:
+        """Request the named server from the hub, which then requests it from the portal."""
+        try:
+            await hub_sync.adopt(self.parts, session)
+        except HubNotReady:
+            await change(self.parts.db, Session, session.id, _mark_waiting_for_hub)
+            self.parts.changes.notify(session.user_id)
+            raise
+
+    async def _stop(self, job: Job) -> None:
+        """End the job.
+
+        The hub is notified only after the job has ended, so it cannot delay that.
+        """
+        there = job.job_id is not None
+        if job.job_id is not None:
+            try:
+                await self._end_job(job, job.job_id)
+            except JobNotFound:
+                there = self.parts.watcher.missing_since(job.id, job.user.username) is None
+            if isinstance(job, BatchJob):
+                await self._end_surplus(job)
+        if there or not await self._withdraw(job):
+            await self.parts.watcher.look()
+
+    async def _end_job(self, job: Job, job_id: int) -> None:
+        """End a job in Slurm.
+
+        Raises NotFound if Slurm has no such job, or has reused its number.
+        """
+        disabled = job.user.disabled_at is not None
+        async with self._cancels:
+            await self.parts.fence()
+            found = await find_job(self.parts, job, job_id)
+            if found.state is SlurmState.ENDED:
+                return
+            if isinstance(job, BatchJob) and job.external and not disabled:
+                await self.parts.agents.cancel(job.user.username, job_id)
+            elif isinstance(job, Session) and disabled:
+                await self.parts.slurm.kill(
+                    job_id, cancelling_user(found)
+                )  # closes an open notebook immediately
+            else:
+                await self.parts.slurm.cancel(job_id, cancelling_user(found))
+
+    async def _withdraw(self, job: Job) -> bool:
+        """End a job that Slurm apparently does not have.
+
+        Its script's claim is taken first: a copy that still reaches Slurm can only exit. Returns
+        False if one has begun.
+        """
+        if job.id in self.parts.submitting or lifecycle.from_outside(job):
+            return False
+        if not await self.parts.agents.withdraw(job.user.username, job.id):
+            return False
+
+        def mark_lost(row: Job) -> None:
+            if row.state is not JobState.ENDED and row.job_id == job.job_id:
+                for column, value in lifecycle.lost(row, utcnow()).items():
+                    setattr(row, column, value)
+
+        await change(self.parts.db, type(job), job.id, mark_lost)
+        self.parts.changes.notify(job.user_id, job.id)
+        return True
+
+    # --- tensorboards -------------------------------------------------------------------------
+
+    async def _act_on_board(self, board: Tensorboard, now: datetime) -> None:
+        idle = timedelta(minutes=self.parts.settings.tensorboard_idle_minutes)
+        if not board.wanted:
+            return
+        if board.user.disabled_at is not None:
+            await tensorboards.ended(self.parts, board, deprovision.BOARD_ENDED)
+            return
+        if board.state is TensorboardState.STARTING and board.started_at is None:
+            self._acts.start(f"board {board.run_id}", now, lambda: self._start_board(board))
+            return
+        host = await tensorboards.host_job(self.parts, board)
+        if tensorboards.is_homeless(board, host):
+            await tensorboards.outlive(self.parts, board, now)
+        elif board.state is not TensorboardState.RUNNING:
+            if board.started_at and now - board.started_at > tensorboards.START_PATIENCE:
+                await tensorboards.failed(self.parts, board, "TensorBoard did not come up in time.")
+        elif tensorboards.is_silent(self.parts, board, now):
+            await tensorboards.failed(self.parts, board, DIED)
+        elif board.last_request_at and now - board.last_request_at > idle:
+            await tensorboards.ended(self.parts, board, "Nobody looked at it for a while.")
+
+    async def _start_board(self, board: Tensorboard) -> None:
+        try:
+            await tensorboards.start_process(self.parts, board)
+        except SpawnerError as error:
+            await tensorboards.try_again_or_fail(self.parts, board, error)
+
+    def _set_polling_pace(self, boards: list[Tensorboard]) -> None:
+        """Have the watcher poll Slurm more often while a job or TensorBoard is starting."""
+        starting = any(
+            b.state in {TensorboardState.QUEUED, TensorboardState.STARTING} for b in boards
+        )
+        self.parts.watcher.hurry = self._unsettled.on_the_way or starting

@@ -1,0 +1,249 @@
+"""`portal restore`: restores a backup to the paths in the settings.
+
+Everything is checked before anything is changed. Secrets come first and the database last, so that
+an interrupted restore can simply be repeated. Root does all this as the account that owns the
+folder (backup/owner.py).
+"""
+
+import asyncio
+import grp
+import os
+import pwd
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import delete, select
+
+from portal import __version__, startup
+from portal.backup import revisions, sqlite
+from portal.backup.archive import (
+    SECRETS,
+    SETTINGS,
+    ArchiveMember,
+    BackupError,
+    Manifest,
+    new_file,
+    read,
+    take_database,
+    workshop,
+)
+from portal.backup.create import secret_files
+from portal.backup.owner import as_owner_of, as_root, refuse_others_word
+from portal.backup.postgresql import PostgresServer
+from portal.config.settings import Settings, read_settings
+from portal.db import Database, sqlite_file
+from portal.models import HalfLogin, ImageImport, ImportState, WebSession
+
+COPY = "portal.db"
+UNTRUSTED_FILE = (
+    "run this as the portal's account; or, if you know that nobody has changed it, copy it with"
+    " `install -m 600 {file} /root/` and restore the copy."
+)
+UNTRUSTED_CONFIG = (
+    "let root alone write it and what it lies in, or run this as the portal's account."
+)
+
+
+@dataclass
+class Restored:
+    """The result of a restore, for the administrator."""
+
+    manifest: Manifest
+    revision: str = ""
+    written: list[Path] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    aside: list[Path] = field(default_factory=list)
+    images_missing: list[str] = field(default_factory=list)
+
+
+def restore(config: Path, file: Path, *, replace: bool) -> Restored:
+    """Restore a backup.
+
+    Raises BackupError, StartRefused or SettingsError; then nothing was changed except the files in
+    `written`, and the same command can be repeated.
+    """
+    refuse_others_word(file, "this backup", UNTRUSTED_FILE.format(file=file))
+    refuse_others_word(config, "these settings", UNTRUSTED_CONFIG)
+    manifest, small = read(file)
+    if manifest.revision not in revisions.list_revisions():
+        raise BackupError(
+            f"{file} has schema {manifest.revision}, made by portal {manifest.portal}; this portal "
+            f"({__version__}) knows {revisions.head()} and older: restore with the newer one."
+        )
+    done = Restored(manifest)
+    with ExitStack() as stack:
+        undo = stack.enter_context(_restore_settings(config, manifest, small, done))
+        settings = read_settings()
+        stack.enter_context(as_owner_of(settings.state_dir))
+        stack.enter_context(startup.alone(settings))
+        _check_database(settings, manifest, replace=replace)
+        secrets = _plan_secrets(settings, manifest, small, done, replace=replace)
+        with workshop(settings.state_dir) as folder:
+            copy = folder / COPY
+            with new_file(copy) as out, as_root():
+                take_database(file, manifest, out)
+            if manifest.database == "sqlite" and sqlite.check(copy) != manifest.revision:
+                raise BackupError(f"{file} is damaged: its database is at another revision.")
+            undo.clear()
+            for member, place, data in secrets:
+                _write_file(place, data, member, done)
+            _put_database(settings, copy, done)
+        asyncio.run(_finish(settings, done))
+    return done
+
+
+@contextmanager
+def _restore_settings(
+    config: Path, manifest: Manifest, small: dict[str, bytes], done: Restored
+) -> Iterator[list[Path]]:
+    """Write the backup's settings file if there is none; delete it if the restore is refused."""
+    saved, member = small.get(SETTINGS), manifest.member(SETTINGS)
+    made: list[Path] = []
+    held = _read_file(config)
+    if held is not None:
+        if saved not in (None, held):
+            done.kept.append(f"{config}, which differs from the backup's")
+    elif saved is None or member is None:
+        raise BackupError(f"There are no settings: neither {config} nor any in the backup.")
+    else:
+        _write_file(config, saved, member, done)
+        made.append(config)
+    try:
+        yield made
+    finally:
+        for file in made:
+            with as_owner_of(file.parent):
+                file.unlink()
+
+
+def _check_database(settings: Settings, manifest: Manifest, *, replace: bool) -> None:
+    """Refuse another kind of database, one in use, or one with content."""
+    file, where = sqlite_file(settings.database), revisions.place(settings.database)
+    kind = "sqlite" if file else "postgresql"
+    if kind != manifest.database:
+        raise BackupError(f"The backup is of {manifest.database}, but database_url is {kind}.")
+    server = PostgresServer(settings.database)
+    if file is None and server.others():
+        raise BackupError(f"Somebody is connected to {where}: stop every portal that uses it.")
+    empty = sqlite.is_empty(file) if file else server.is_empty()
+    if not empty and not replace:
+        raise BackupError(f"There is a database already, {where}: --replace puts it away.")
+
+
+def _plan_secrets(
+    settings: Settings,
+    manifest: Manifest,
+    small: dict[str, bytes],
+    done: Restored,
+    *,
+    replace: bool,
+) -> list[tuple[ArchiveMember, Path, bytes]]:
+    """Return the secrets to write, with their paths. A different existing secret is refused."""
+    places, wanted = secret_files(settings), []
+    for member in manifest.members:
+        if not member.name.startswith(SECRETS):
+            continue
+        name = member.name.removeprefix(SECRETS)
+        place = places.get(name)
+        if place is None:
+            done.kept.append(f"{name} in the backup alone, for the settings name no such file")
+            continue
+        data = small[member.name]
+        held = _read_file(place)
+        if held not in (None, data) and not replace:
+            raise BackupError(f"{name} {place} holds another secret: --replace replaces it.")
+        if held != data:
+            wanted.append((member, place, data))
+    return wanted
+
+
+def _read_file(place: Path) -> bytes | None:
+    """Return the content of a file; None if it does not exist."""
+    try:
+        with as_owner_of(place.parent):
+            return place.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise BackupError(f"{place} can't be read: {error.strerror}.") from error
+
+
+def _write_file(place: Path, data: bytes, member: ArchiveMember, done: Restored) -> None:
+    """Write a file atomically, with its original mode and, if permitted, its original owner."""
+    temporary = place.with_name(f".{place.name}.restored")
+    try:
+        with as_owner_of(place.parent):
+            place.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
+        with as_owner_of(place.parent):  # as the owner of the folder itself, which may be new
+            temporary.unlink(missing_ok=True)
+            with new_file(temporary) as out:
+                out.write(data)
+                with as_root():
+                    os.fchmod(out.fileno(), member.mode & 0o640)
+                    if os.geteuid() == 0:
+                        _change_owner(out.fileno(), place, member)
+            temporary.replace(place)
+    except OSError as error:
+        sentence = f"{place} can't be written: {error.strerror}; root can run this."
+        raise BackupError(sentence) from error
+    done.written.append(place)
+
+
+def _change_owner(handle: int, place: Path, member: ArchiveMember) -> None:
+    """Change the owner through the descriptor: the folder may belong to another account, which
+    could put a link in its place for root to follow.
+    """
+    try:
+        owner, group = pwd.getpwnam(member.owner).pw_uid, grp.getgrnam(member.group).gr_gid
+    except KeyError as error:
+        raise BackupError(
+            f"{place} belonged to {member.owner}:{member.group}, which this machine doesn't know: "
+            "make that account first."
+        ) from error
+    os.fchown(handle, owner, group)
+
+
+def _put_database(settings: Settings, copy: Path, done: Restored) -> None:
+    file = sqlite_file(settings.database)
+    if file is None:
+        PostgresServer(settings.database).restore(copy)
+        return
+    if not sqlite.is_empty(file):
+        done.aside.append(sqlite.put_aside(file))
+    try:
+        shutil.move(copy, file)
+    except OSError as error:
+        raise BackupError(f"{file} can't be written: {error.strerror}.") from error
+    done.written.append(file)
+
+
+async def _finish(settings: Settings, done: Restored) -> None:
+    """Migrate; end all logins, because some may have been ended since the backup; find missing
+    images.
+    """
+    database = startup.open_database(settings)
+    try:
+        schema = await startup.load_schema(database)
+        startup.refuse_unusable(database.url, schema)
+        await startup.migrate(database, schema)
+        done.revision = revisions.head()
+        async with database.session() as db:
+            await db.execute(delete(WebSession))
+            await db.execute(delete(HalfLogin))
+            await db.commit()
+        done.images_missing = await _find_missing_images(settings, database)
+    finally:
+        await database.close()
+
+
+async def _find_missing_images(settings: Settings, database: Database) -> list[str]:
+    folder = settings.image_import_dir
+    if folder is None:
+        return []
+    done = select(ImageImport.file).where(ImageImport.state == ImportState.DONE).distinct()
+    async with database.session() as db:
+        files = (await db.scalars(done.order_by(ImageImport.file))).all()
+    return [name for name in files if not (folder / name).exists()]

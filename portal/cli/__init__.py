@@ -1,0 +1,1 @@
+"""The `portal` command line: one module per command group."""

@@ -1,0 +1,151 @@
+"""`portal announcements …`: management of announcements at the command line.
+
+A running portal shows changes made here within ten seconds.
+"""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from portal.api.announcements import ManagedAnnouncement, managed
+from portal.cli.context import CliContext, as_json, in_utc, run, table
+from portal.models import AnnouncementLevel
+from portal.services.announcements import announcements
+from portal.services.announcements.announcements import (
+    MAX_TEXT,
+    MAX_TITLE,
+    AnnouncementRequest,
+)
+
+app = typer.Typer(help="What everyone is told.", no_args_is_help=True)
+
+Id = Annotated[str, typer.Argument(help="As `list` shows it.", show_default=False)]
+When = Annotated[
+    datetime | None,
+    typer.Option(formats=["%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d"], help="In UTC."),
+]
+Text = Annotated[str | None, typer.Option(show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+
+@app.command("list")
+def list_announcements(json: Json = False) -> None:
+    """List the newest fifty, also those that have ended."""
+
+    async def execute(desk: CliContext) -> list[ManagedAnnouncement]:
+        found = await announcements.page(desk.accounts.database)
+        return [managed(row) for row in found[: announcements.PAGE]]
+
+    rows = run(execute)
+    if json:
+        as_json(rows)
+        return
+    table(
+        ("ID", "STATE", "LEVEL", "FROM (UTC)", "UNTIL (UTC)", "TITLE"),
+        [
+            (
+                row.id,
+                row.state,
+                row.level,
+                _format_time(row.starts_at),
+                _format_time(row.ends_at),
+                row.title,
+            )
+            for row in rows
+        ],
+    )
+
+
+def _format_time(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d %H:%M}" if moment is not None else "–"
+
+
+@app.command()
+def add(
+    title: Annotated[str, typer.Argument(show_default=False)],
+    text: Annotated[str, typer.Option(show_default=False)] = "",
+    level: AnnouncementLevel = AnnouncementLevel.INFO,
+    starts: When = None,
+    ends: When = None,
+    public: Annotated[bool, typer.Option("--public", help="On the login page too.")] = False,
+) -> None:
+    """Create an announcement; prints its id."""
+    _check_lengths(title, text)
+    new = AnnouncementRequest(title, level, text, in_utc(starts), in_utc(ends), public)
+
+    async def execute(desk: CliContext) -> str:
+        return (await announcements.add(desk.accounts.database, new, desk.by)).id
+
+    typer.echo(run(execute, _to_option))
+
+
+def _check_lengths(title: str, text: str) -> None:
+    if len(title) > MAX_TITLE or len(text) > MAX_TEXT:
+        raise typer.BadParameter(f"A title has at most {MAX_TITLE} characters, a text {MAX_TEXT}.")
+
+
+def _to_option(field: str) -> str:
+    """Return the option of a field at the command line."""
+    return {"title": "the title"}.get(field, f"--{field.removesuffix('_at')}")
+
+
+@app.command()
+def edit(
+    announcement: Id,
+    title: Text = None,
+    text: Text = None,
+    level: Annotated[AnnouncementLevel | None, typer.Option(show_default=False)] = None,
+    starts: When = None,
+    ends: When = None,
+    no_end: Annotated[bool, typer.Option("--no-end", help="Until further notice.")] = False,
+    public: Annotated[
+        bool | None,
+        typer.Option("--public/--not-public", help="On the login page too.", show_default=False),
+    ] = None,
+) -> None:
+    """Edit an announcement; omitted fields stay."""
+    if no_end and ends is not None:
+        raise typer.BadParameter("Say --ends or --no-end, not both.")
+    _check_lengths(title or "", text or "")
+    named = {
+        "title": title,
+        "text": text,
+        "level": level,
+        "starts_at": in_utc(starts),
+        "ends_at": in_utc(ends),
+        "public": public,
+    }
+    values: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
+    if no_end:
+        values["ends_at"] = None
+    if not values:
+        raise typer.BadParameter("Say what to change, for example --ends.")
+
+    async def execute(desk: CliContext) -> None:
+        row = await announcements.get(desk.accounts.database, announcement)
+        await announcements.edit(desk.accounts.database, row.id, row.version, values, desk.by)
+
+    run(execute, _to_option)
+
+
+@app.command()
+def end(announcement: Id) -> None:
+    """End an announcement now; it stays in the list."""
+
+    async def execute(desk: CliContext) -> None:
+        row = await announcements.get(desk.accounts.database, announcement)
+        values: dict[str, Any] = {"ends_at": datetime.now(UTC)}
+        await announcements.edit(desk.accounts.database, row.id, row.version, values, desk.by)
+
+    run(execute)
+
+
+@app.command()
+def delete(announcement: Id) -> None:
+    """Delete an announcement permanently."""
+
+    async def execute(desk: CliContext) -> None:
+        await announcements.delete(desk.accounts.database, announcement, desk.by)
+
+    run(execute)

@@ -1,0 +1,90 @@
+"""`portal audit …`: search and export of the audit log at the command line."""
+
+import sys
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from portal.api.admin_audit import EventOut, event_out
+from portal.cli.context import CliContext, as_json, in_utc, run, table
+from portal.services.audit import export as audit_export
+from portal.services.audit import search
+from portal.services.audit.export import Format
+from portal.services.audit.search import AuditFilter
+
+app = typer.Typer(help="Who did what, newest first.", no_args_is_help=True)
+
+Words = Annotated[str, typer.Argument(help="Words that begin words of the event.")]
+Text = Annotated[str, typer.Option(show_default=False)]
+Action = Annotated[str, typer.Option(help="`login.failed`, or `login.` for all of a kind.")]
+When = Annotated[
+    datetime | None, typer.Option(formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"], help="In UTC.")
+]
+
+
+def _build_filter(
+    query: str, actor: str, action: str, target: str, ip: str,
+    since: datetime | None, until: datetime | None,
+) -> AuditFilter:  # fmt: skip
+    return AuditFilter(query, actor, action, target, ip, in_utc(since), in_utc(until))
+
+
+@app.command("list")
+def list_events(
+    query: Words = "",
+    actor: Text = "",
+    action: Action = "",
+    target: Text = "",
+    ip: Text = "",
+    since: When = None,
+    until: When = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 50,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+) -> None:
+    """Search events."""
+    wanted = _build_filter(query, actor, action, target, ip, since, until)
+
+    async def execute(desk: CliContext) -> list[EventOut]:
+        found = await search.page(desk.accounts.database, wanted, limit=limit)
+        return [event_out(event) for event in found]
+
+    events = run(execute)
+    if json:
+        as_json(events)
+        return
+    table(
+        ("WHEN (UTC)", "WHO", "WHAT", "TARGET", "FROM", "MORE"),
+        [
+            (f"{e.at:%Y-%m-%d %H:%M:%S}", e.actor, e.action, e.target, e.ip, _format_details(e))
+            for e in events
+        ],
+    )
+
+
+def _format_details(event: EventOut) -> str:
+    parts = [f"{change.field}: {change.old} → {change.new}" for change in event.changes]
+    parts += [f"{name}: {value}" for name, value in event.detail.items()]
+    return "; ".join(parts)
+
+
+@app.command()
+def export(
+    query: Words = "",
+    actor: Text = "",
+    action: Action = "",
+    target: Text = "",
+    ip: Text = "",
+    since: When = None,
+    until: When = None,
+    how: Annotated[Format, typer.Option("--format")] = Format.JSONL,
+) -> None:
+    """Print all matching events, as JSON Lines or CSV. The export is itself an event."""
+    wanted = _build_filter(query, actor, action, target, ip, since, until)
+
+    async def execute(desk: CliContext) -> None:
+        await audit_export.record_export(desk.accounts.database, wanted, how, desk.by)
+        async for piece in audit_export.export(desk.accounts.database, wanted, how):
+            sys.stdout.write(piece.decode())
+
+    run(execute)

@@ -1,0 +1,173 @@
+"""Common parts of the command line: the services, output, and error messages.
+
+The commands use the same services as the pages, on the same database and directory; the audit log
+records them as `cli:` and the UNIX account.
+"""
+
+import asyncio
+import json
+import os
+import pwd
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import structlog
+import typer
+from pydantic import BaseModel
+
+from portal.config.settings import Settings, SettingsError, load_settings
+from portal.db import Database, sqlite_file
+from portal.directory import open_directory
+from portal.errors import PortalError
+from portal.services.audit.audit import By
+from portal.services.auth.accounts import Accounts
+
+BAD_SETTINGS, REFUSED = 2, 1
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class CliContext:
+    """The services for a command; open while it runs."""
+
+    accounts: Accounts
+    by: By
+
+
+def run(
+    work: Callable[[CliContext], Awaitable[T]], option: Callable[[str], str] | None = None
+) -> T:
+    """Run a command.
+
+    A refusal is printed on stderr, with the field, and exits with status 1. `option` returns a
+    field's option at the command line.
+    """
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    settings = load()
+    _check_account(settings)
+    try:
+        return asyncio.run(_run_with_services(settings, work))
+    except PortalError as error:
+        print_refusal(error, option)
+        raise typer.Exit(REFUSED) from error
+
+
+def print_refusal(error: PortalError, option: Callable[[str], str] | None = None) -> None:
+    """Print a refusal on stderr: the message, and each field's own message if it differs.
+
+    With `option`, print each field's option with its message instead.
+    """
+    if option is not None and error.errors:
+        for one in error.errors:
+            typer.echo(f"{option(one.field)}: {one.message}", err=True)
+        return
+    typer.echo(error.detail, err=True)
+    for one in error.errors:
+        if one.message != error.detail:
+            typer.echo(f"  {one.field}: {one.message}", err=True)
+
+
+def load() -> Settings:
+    """Return the settings; an error in them exits with status 2."""
+    try:
+        return load_settings()
+    except SettingsError as error:
+        raise print_settings_error(error) from error
+
+
+def print_settings_error(error: SettingsError) -> typer.Exit:
+    """Print each settings error with its field on stderr; return the exit with status 2."""
+    typer.echo("The portal can't start with these settings:", err=True)
+    for field, message in error.problems:
+        typer.echo(f"  {field}: {message}", err=True)
+    typer.echo("docs/settings.md describes them all.", err=True)
+    return typer.Exit(BAD_SETTINGS)
+
+
+async def _run_with_services(settings: Settings, work: Callable[[CliContext], Awaitable[T]]) -> T:
+    database, directory = Database(settings.database), open_directory(settings)
+    try:
+        return await work(
+            CliContext(Accounts(settings, database, directory), By(f"cli:{unix_user()}"))
+        )
+    finally:
+        directory.close()
+        await database.close()
+
+
+def unix_user() -> str:
+    """Return the name of the account that runs this process."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
+
+
+def _check_account(settings: Settings) -> None:
+    """Refuse other accounts, because files that SQLite creates beside the database must belong to
+    the portal.
+    """
+    file = sqlite_file(settings.database)
+    if file is None:
+        return
+    try:
+        owner = file.stat().st_uid
+    except FileNotFoundError as error:
+        typer.echo("There is no database yet: start the portal once.", err=True)
+        raise typer.Exit(REFUSED) from error
+    if owner != os.getuid():
+        typer.echo(
+            f"Run this as the account that the portal runs as (the owner of {file}), for example "
+            "with `sudo -u`.",
+            err=True,
+        )
+        raise typer.Exit(REFUSED)
+
+
+# --- output
+# ----------------------------------------------------------------------------------------
+
+
+def as_json(found: BaseModel | Sequence[BaseModel] | dict[str, Any]) -> None:
+    """Print data as JSON, for programs."""
+    if isinstance(found, BaseModel):
+        data: Any = found.model_dump(mode="json")
+    elif isinstance(found, dict):
+        data = found
+    else:
+        data = [one.model_dump(mode="json") for one in found]
+    json.dump(data, sys.stdout, indent=2, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table, with columns as wide as their widest cell."""
+    lines = [tuple(header), *(tuple(map(_to_cell, row)) for row in rows)]
+    widths = [max(len(line[at]) for line in lines) for at in range(len(header))]
+    for line in lines:
+        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        typer.echo("  ".join(cells).rstrip())
+
+
+def _to_cell(value: object) -> str:
+    text = "" if value is None else str(value)
+    return "".join(char if char.isprintable() else "?" for char in text)
+
+
+def in_utc(at: datetime | None) -> datetime | None:
+    """Attach UTC to a time from the command line, which has no zone."""
+    return at.replace(tzinfo=UTC) if at is not None else None
+
+
+def write_secret(file: Path, text: str) -> None:
+    """Write a new file that other accounts cannot read. Raises typer.BadParameter if it exists."""
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise typer.BadParameter(f"{file} can't be made: {error.strerror}") from error
+    with os.fdopen(descriptor, "w", encoding="utf-8") as out:
+        out.write(text)

@@ -1,0 +1,103 @@
+"""`portal init`: proposes a settings file from the live Slurm and directory."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import structlog
+import typer
+
+from portal.cli.context import REFUSED
+from portal.cli.detection import Where, find
+from portal.cli.proposal import toml
+from portal.directory.discovery import Address
+
+Out = Annotated[
+    Path | None, typer.Option(help="A new file; else it is printed.", show_default=False)
+]
+Host = Annotated[
+    str | None, typer.Option(help="The name by which people will reach it.", show_default=False)
+]
+BinDir = Annotated[
+    Path | None, typer.Option(help="Where squeue is, if not on PATH.", show_default=False)
+]
+Conf = Annotated[Path | None, typer.Option(help="If not where Slurm looks.", show_default=False)]
+Url = Annotated[
+    str | None, typer.Option(help="If this machine's own client has none.", show_default=False)
+]
+Ca = Annotated[Path | None, typer.Option(help="The CA of its certificate.", show_default=False)]
+Base = Annotated[str | None, typer.Option(help="Where to look in it.", show_default=False)]
+BindDn = Annotated[
+    str | None, typer.Option(help="Who asks, unless anybody may.", show_default=False)
+]
+Password = Annotated[
+    Path | None, typer.Option(help="The file with their password.", show_default=False)
+]
+Images = Annotated[
+    Path | None,
+    typer.Option(help="A folder with images.", show_default=False, file_okay=False, exists=True),
+]
+Modules = Annotated[
+    Path | None, typer.Option(help="What makes `module` known.", show_default=False)
+]
+Virtualenvs = Annotated[
+    Path | None,
+    typer.Option(help="A folder of them.", show_default=False, file_okay=False, exists=True),
+]
+
+
+def init(
+    out: Out = None,
+    host: Host = None,
+    slurm_bin_dir: BinDir = None,
+    slurm_conf: Conf = None,
+    ldap_url: Url = None,
+    ldap_ca_file: Ca = None,
+    ldap_base: Base = None,
+    ldap_bind_dn: BindDn = None,
+    ldap_bind_password_file: Password = None,
+    images: Images = None,
+    modules_init: Modules = None,
+    virtualenvs: Virtualenvs = None,
+) -> None:
+    """Propose a settings file from what this machine's Slurm and directory say. Changes nothing."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    if (ldap_bind_dn is None) != (ldap_bind_password_file is None):
+        raise typer.BadParameter("Say both --ldap-bind-dn and --ldap-bind-password-file.")
+    address = None
+    if ldap_url is not None:
+        password = _absolute(ldap_bind_password_file)
+        address = Address(ldap_url, True, _absolute(ldap_ca_file), ldap_bind_dn, password)
+    where = Where(
+        host=host,
+        slurm_bin_dir=_absolute(slurm_bin_dir),
+        slurm_conf=_absolute(slurm_conf),
+        address=address,
+        base=ldap_base,
+        images=_absolute(images),
+        modules_init=_absolute(modules_init),
+        virtualenvs=_absolute(virtualenvs),
+    )
+    found = asyncio.run(find(where))
+    text = toml(found)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        _write(out, text)
+        typer.echo(f"{out}: look at every line, then PORTAL_CONFIG={out} portal check", err=True)
+    for sentence in found.missing:
+        typer.echo(f"Not found. {sentence}", err=True)
+
+
+def _absolute(path: Path | None) -> Path | None:
+    return path.absolute() if path else None
+
+
+def _write(out: Path, text: str) -> None:
+    """Write a new file; never overwrite one."""
+    try:
+        with out.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        typer.echo(f"{out} can't be made: {error.strerror}.", err=True)
+        raise typer.Exit(REFUSED) from error

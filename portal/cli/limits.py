@@ -1,0 +1,380 @@
+"""`portal limits …`: limits at the command line, by the same services as the pages.
+
+A running portal enforces a change made here at once, and applies it to Slurm within a minute.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Annotated, Any, TypeVar
+
+import typer
+from pydantic import ValidationError
+
+from portal.api.admin_limits import DriftItem, drift_item
+from portal.api.limit_schemas import LimitIn, LimitOut, PersonLimitsOut, limit_out, person_out
+from portal.api.limit_together import load_group_totals
+from portal.cli.context import as_json, table
+from portal.cli.services import Counter, run_with_parts
+from portal.context import AppContext
+from portal.errors import NotFound, field_errors, invalid_input
+from portal.models import Limit, LimitScope
+from portal.services.limits import limit_changes, limit_views, slurm_drift
+from portal.services.limits.allowances import figures
+from portal.services.limits.limit_changes import LimitRequest
+from portal.services.limits.limit_rules import BY_TYPE, FIELDS, Figures
+from spawner.errors import SlurmError
+
+app = typer.Typer(help="What people may use.", no_args_is_help=True)
+drift = typer.Typer(
+    help="What somebody changed in Slurm by hand. It is mended or accepted on the page.",
+    no_args_is_help=True,
+)
+app.add_typer(drift, name="drift")
+
+T = TypeVar("T")
+APPLIED = "A running portal tells Slurm within a minute; `portal limits list` says if it refuses."
+
+Person = Annotated[str | None, typer.Option(help="For this person.", show_default=False)]
+Group = Annotated[
+    str | None, typer.Option(help="For each member of this group.", show_default=False)
+]
+Together = Annotated[
+    bool, typer.Option("--together", help="With --group: for all its members together.")
+]
+Everybody = Annotated[bool, typer.Option("--default", help="For everybody.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Number = Annotated[int | None, typer.Option(show_default=False)]
+Names = Annotated[
+    str | None, typer.Option(help="Names with commas between.", show_default=False, metavar="A,B,…")
+]
+Target = tuple[LimitScope, str]
+
+
+def _parse_target(person: str | None, group: str | None, together: bool, everybody: bool) -> Target:
+    """Return the target of a limit. Raises typer.BadParameter unless there is exactly one."""
+    if (person is not None) + (group is not None) + everybody != 1:
+        raise typer.BadParameter("Say for whom: one of --person NAME, --group NAME, --default.")
+    if together and group is None:
+        raise typer.BadParameter("--together goes with --group.")
+    if person is not None:
+        return LimitScope.PERSON, person.lower()  # names are case-insensitive in the directory
+    if group is not None:
+        return LimitScope.GROUP if together else LimitScope.MEMBER, group
+    return LimitScope.DEFAULT, ""
+
+
+def _run(execute: Callable[[Counter], Awaitable[T]]) -> T:
+    return run_with_parts(execute, _to_option)
+
+
+def _to_option(field: str) -> str:
+    """Return the option of a limit's field at the command line."""
+    name = field.partition(".")[0]
+    return "--group" if name == "name" else f"--{name.replace('_', '-')}"
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+@app.command("list")
+def list_limits(json: Json = False) -> None:
+    """List all limits, with refusals by Slurm and drift."""
+
+    async def execute(counter: Counter) -> list[LimitOut]:
+        rows = await limit_changes.every(counter.parts)
+        members = await limit_views.members(counter.parts, rows)
+        return [
+            limit_out(
+                row,
+                limit_views.kept_state(
+                    counter.parts, counter.slurm, row, members.get(row.name, ())
+                ),
+            )
+            for row in rows
+        ]
+
+    rows = _run(execute)
+    if json:
+        as_json(rows)
+        return
+    table(
+        ("FOR", "LIMITS", "BY", "SINCE (UTC)", "SLURM"),
+        [
+            (
+                _format_target(row.scope, row.name),
+                _format_limits(row),
+                row.updated_by,
+                f"{row.updated_at:%Y-%m-%d %H:%M}",
+                row.slurm.message if row.slurm else "",
+            )
+            for row in rows
+        ],
+    )
+
+
+def _format_target(scope: LimitScope, name: str) -> str:
+    match scope:
+        case LimitScope.DEFAULT:
+            return "everybody"
+        case LimitScope.PERSON:
+            return name
+        case LimitScope.MEMBER:
+            return f"each of {name}"
+        case LimitScope.GROUP:
+            return f"all of {name} together"
+
+
+def _format_limits(row: LimitOut) -> str:
+    values = {name: getattr(row, name) for name in FIELDS}
+    words = [
+        f"{name} {_format_value(value)}" for name, value in values.items() if value is not None
+    ]
+    return "; ".join(words) or "nothing"
+
+
+def _format_value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ",".join(f"{kind}={number}" for kind, number in value.items())
+    return ",".join(value) if isinstance(value, list | tuple) else str(value)
+
+
+@app.command()
+def show(
+    person: Person = None,
+    group: Group = None,
+    together: Together = False,
+    default: Everybody = False,
+    json: Json = False,
+) -> None:
+    """Show one limit; for a user, the effective limits and their state in Slurm."""
+    scope, name = _parse_target(person, group, together, default)
+    if scope is LimitScope.PERSON:
+        _show_person(name, json=json)
+        return
+
+    async def execute(counter: Counter) -> LimitOut:
+        return limit_out(await limit_changes.one(counter.parts, scope, name))
+
+    found = _run(execute)
+    if json:
+        as_json(found)
+        return
+    typer.echo(f"{_format_target(scope, name)}, set by {found.updated_by}")
+    rows = ((field, getattr(found, field)) for field in FIELDS)
+    table(
+        ("FIELD", "LIMIT"),
+        [(field, _format_value(value)) for field, value in rows if value is not None],
+    )
+
+
+def _show_person(username: str, *, json: bool) -> None:
+    async def execute(counter: Counter) -> PersonLimitsOut:
+        found = await limit_views.load_user_limits(counter.parts, counter.slurm, username)
+        return person_out(found, await load_group_totals(counter.parts, found.limits), slurm=True)
+
+    found = _run(execute)
+    if json:
+        as_json(found)
+        return
+    used = found.use.model_dump()
+    table(
+        ("FIELD", "LIMIT", "OF", "USED NOW"),
+        [
+            (
+                name,
+                "none" if one.value is None else _format_value(one.value),
+                _format_target(one.from_.scope, one.from_.name) if one.from_ else "",
+                _format_value(used[name]) if used.get(name) is not None else "",
+            )
+            for name, one in found.effective.items()
+        ],
+    )
+    if found.slurm:
+        typer.echo("\nIn Slurm, as a running portal last saw it:")
+        table(
+            ("ACCOUNT", "PARTITION", "TOLD", "FOUND", "REFUSED"),
+            [
+                (
+                    one.account,
+                    one.partition,
+                    _format_figures(one.written),
+                    _format_figures(one.found),
+                    one.refused,
+                )
+                for one in found.slurm
+            ],
+        )
+
+
+def _format_figures(figures: Mapping[str, str] | None) -> str:
+    return "; ".join(f"{name}: {value}" for name, value in (figures or {}).items())
+
+
+@drift.command("list")
+def list_drift(json: Json = False) -> None:
+    """List drift in Slurm, as a running portal last saw it, and accepted differences."""
+
+    async def execute(counter: Counter) -> list[DriftItem]:
+        return [drift_item(one) for one in slurm_drift.every(counter.slurm)]
+
+    rows = _run(execute)
+    if json:
+        as_json(rows)
+        return
+    table(
+        ("ACCOUNT", "USER", "PARTITION", "SINCE (UTC)", "FIELD", "TOLD", "FOUND"),
+        [
+            (
+                *(one.account, one.username, one.partition),
+                f"{one.since:%Y-%m-%d %H:%M}" if one.since else "accepted",
+                *(one.field, one.wanted, one.found),
+            )
+            for one in rows
+        ],
+    )
+
+
+# --- changing -----------------------------------------------------------------------------------
+
+
+@app.command("set")
+def set_limit(
+    person: Person = None,
+    group: Group = None,
+    together: Together = False,
+    default: Everybody = False,
+    gpus: Number = None,
+    gpus_by_type: Annotated[
+        list[str] | None,
+        typer.Option(help="May be repeated; replaces those of before.", metavar="TYPE=N"),
+    ] = None,
+    sessions: Number = None,
+    jobs: Number = None,
+    cpus: Number = None,
+    memory_gb: Number = None,
+    time_limit_minutes: Number = None,
+    partitions: Names = None,
+    accounts: Names = None,
+    qos: Names = None,
+    create_account: Annotated[
+        bool,
+        typer.Option(
+            "--create-account", help="With --together: make the group's account, if Slurm has none."
+        ),
+    ] = False,
+) -> None:
+    """Set fields of a limit; omitted fields stay."""
+    target = _parse_target(person, group, together, default)
+    if create_account and not together:
+        raise typer.BadParameter("--create-account goes with --together.")
+    lists = {"partitions": partitions, "accounts": accounts, "qos": qos}
+    given: dict[str, Any] = {
+        "gpus": gpus,
+        BY_TYPE: _parse_by_type(gpus_by_type),
+        "sessions": sessions,
+        "jobs": jobs,
+        "cpus": cpus,
+        "memory_gb": memory_gb,
+        "time_limit_minutes": time_limit_minutes,
+        **{name: text.split(",") for name, text in lists.items() if text is not None},
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    if not given and not create_account:
+        raise typer.BadParameter("Say what to set, for example --gpus 2.")
+
+    async def execute(counter: Counter) -> LimitOut:
+        wanted, row = _validate(given), await _find_limit(counter, target)
+        before = figures(row) if row else Figures()
+        version = row.version if row else None
+        change = LimitRequest(target, replace(before, **wanted.set_fields), version, create_account)
+        return await _store_limit(counter, change)
+
+    _print_result(_run(execute))
+
+
+async def _store_limit(counter: Counter, change: LimitRequest) -> LimitOut:
+    if change.given.partitions or change.given.gpus_by_type:
+        await _load_cluster(counter.parts)
+    directory = counter.desk.accounts.directory
+    return limit_out(await limit_changes.put(counter.parts, directory, counter.desk.by, change))
+
+
+def _parse_by_type(given: list[str] | None) -> dict[str, Any] | None:
+    """Parse `v100=2`, once or more, also separated by commas."""
+    if not given:
+        return None
+    pairs = [pair.partition("=") for text in given for pair in text.split(",")]
+    return {kind.strip(): _parse_number(number.strip()) for kind, _, number in pairs}
+
+
+def _parse_number(text: str) -> int | str:
+    """Return the number; text that is none is refused by the API's rules."""
+    return int(text) if text.isascii() and text.isdecimal() else text
+
+
+def _validate(given: Mapping[str, Any]) -> Figures:
+    """Validate by the same rules as the API. Raises InvalidInput."""
+    try:
+        return LimitIn(**given).figures()
+    except ValidationError as error:
+        found = [{**one, "loc": ("body", *one["loc"])} for one in error.errors()]
+        raise invalid_input(field_errors(found)) from error
+
+
+async def _load_cluster(parts: AppContext) -> None:
+    """Read the cluster, so that names can be checked."""
+    try:
+        await parts.watcher.survey()
+    except SlurmError as error:
+        typer.echo(f"Names of partitions and GPUs aren't checked: {error.message}", err=True)
+
+
+async def _find_limit(counter: Counter, target: Target) -> Limit | None:
+    try:
+        return await limit_changes.one(counter.parts, *target)
+    except NotFound:
+        return None
+
+
+def _print_result(row: LimitOut) -> None:
+    typer.echo(f"{_format_target(row.scope, row.name)}: {_format_limits(row)}")
+    typer.echo(APPLIED)
+
+
+@app.command()
+def unset(
+    fields: Annotated[
+        list[str], typer.Argument(help=f"Of {', '.join(FIELDS)}.", show_default=False)
+    ],
+    person: Person = None,
+    group: Group = None,
+    together: Together = False,
+    default: Everybody = False,
+) -> None:
+    """Unset fields of a limit."""
+    target = _parse_target(person, group, together, default)
+    names = [field.removeprefix("--").replace("-", "_") for field in fields]
+    for name in names:
+        if name not in FIELDS:
+            raise typer.BadParameter(f"There is no {name}. There are: {', '.join(FIELDS)}.")
+
+    async def execute(counter: Counter) -> LimitOut:
+        row = await limit_changes.one(counter.parts, *target)
+        given = replace(figures(row), **dict.fromkeys(names))
+        return await _store_limit(counter, LimitRequest(target, given, row.version))
+
+    _print_result(_run(execute))
+
+
+@app.command()
+def remove(
+    person: Person = None,
+    group: Group = None,
+    together: Together = False,
+    default: Everybody = False,
+) -> None:
+    """Delete a limit; what was applied to Slurm for it is reverted."""
+    scope, name = _parse_target(person, group, together, default)
+    _run(lambda at: limit_changes.remove(at.parts, at.desk.by, scope, name))
+    typer.echo(f"{_format_target(scope, name)}: no limit any more")
+    typer.echo(APPLIED)

@@ -1,0 +1,125 @@
+"""The command line: serve, check, openapi; the administrators' commands are in other modules.
+
+Only the CLI modules and app.py read the environment; everything else receives its settings.
+"""
+
+import asyncio
+import json
+import logging
+import sys
+from contextlib import ExitStack
+from typing import Annotated
+
+import typer
+
+from portal import logging as portal_logging
+from portal import startup
+from portal.app import bare_app, create_app
+from portal.cli import (
+    announcements,
+    audit,
+    backup,
+    groups,
+    init,
+    limits,
+    node_ca,
+    usage,
+    user_access,
+)
+from portal.cli.context import load
+from portal.health import check as checks
+from portal.health.finding import CheckResult
+from portal.server import PortalServer, server_config
+
+MAX_TEXT = 2000
+app = typer.Typer(
+    help="The Data Scientist Portal's web service. Settings: PORTAL_CONFIG names a TOML file.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+app.add_typer(user_access.app, name="users")
+app.add_typer(groups.app, name="groups")
+app.add_typer(limits.app, name="limits")
+app.command()(usage.usage)
+app.add_typer(audit.app, name="audit")
+app.add_typer(announcements.app, name="announcements")
+app.command()(init.init)
+app.command()(node_ca.node_ca)
+app.command()(backup.migrate)
+app.command()(backup.backup)
+app.command()(backup.restore)
+
+
+@app.command()
+def serve(
+    fd: Annotated[
+        int | None, typer.Option(help="A listening socket that was handed over, by its number.")
+    ] = None,
+) -> None:
+    """Serve until stopped."""
+    settings = load()
+    portal_logging.configure(settings)
+    log = logging.getLogger(__name__)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(startup.running(settings))
+            listener = stack.enter_context(startup.listener(settings, fd))
+            startup.prepare_node_ca(settings)
+            asyncio.run(startup.prepare_database(settings))
+        except startup.StartRefused as error:
+            typer.echo(f"The portal can't start: {error}", err=True)
+            raise typer.Exit(1) from error
+        log.info("the portal starts on %s", settings.public_url)
+        server = PortalServer(server_config(create_app(settings), settings))
+        server.run(sockets=[listener])
+    if not server.started:
+        raise typer.Exit(1)
+
+
+@app.command()
+def check(
+    as_user: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="NAME",
+            help="Somebody, such as yourself, as whom the launcher and one small job are tried:"
+            " the job looks at a node.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Check everything the portal needs, and print a remedy for each failure."""
+    settings = load()
+    findings = [CheckResult("settings"), checks.pages(settings), *checks.run(settings, as_user)]
+    for finding in findings:
+        typer.echo(_format_finding(finding))
+    if as_user is None:
+        typer.echo("Nodes weren't looked at: `portal check --as NAME` does it as somebody.")
+    if any(finding.problem for finding in findings):
+        raise typer.Exit(1)
+
+
+@app.command()
+def openapi() -> None:
+    """Print the API's schema, which is deterministic."""
+    json.dump(bare_app().openapi(), sys.stdout, indent=2, sort_keys=True, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+def _format_finding(finding: CheckResult) -> str:
+    what = _to_printable(finding.what)
+    if finding.problem is None:
+        return f"ok      {what}"
+    return f"FAILED  {what}: {_to_printable(finding.problem)}\n        → {finding.advice}"
+
+
+def _to_printable(text: str) -> str:
+    """Return printable text on one line: it may come from a user's job, which must not move the
+    cursor or fill the screen.
+    """
+    words = " ".join(text.split())[:MAX_TEXT]
+    return "".join(letter if letter.isprintable() else "?" for letter in words)

@@ -1,0 +1,53 @@
+"""`portal usage`: usage at the command line, as counted by a running portal."""
+
+import sys
+from contextlib import AsyncExitStack
+from typing import Annotated
+
+import typer
+
+from portal.api.my_limits import UsageBy, UsageTotals, usage_csv, usage_totals
+from portal.app import open_parts
+from portal.cli.context import CliContext, as_json, run, table
+
+
+def usage(
+    first: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="YYYY-MM", help="This month if left out.", show_default=False
+        ),
+    ] = None,
+    last: Annotated[
+        str | None, typer.Option("--to", metavar="YYYY-MM", help="Counted in.", show_default=False)
+    ] = None,
+    by: UsageBy = "person",
+    person: Annotated[str | None, typer.Option(help="Of one person.", show_default=False)] = None,
+    group: Annotated[
+        str | None, typer.Option(help="Of a group's members.", show_default=False)
+    ] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV, for spreadsheets.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+) -> None:
+    """Show GPU-hours and CPU-hours by person, group or month."""
+    if csv and json:
+        raise typer.BadParameter("Say --csv or --json, not both.")
+
+    async def execute(desk: CliContext) -> UsageTotals:
+        async with AsyncExitStack() as stack:
+            parts = await open_parts(desk.accounts.settings, desk.accounts.database, stack)
+            return await usage_totals(parts, (first, last), by, person, group)
+
+    found = run(execute, lambda field: f"--{field}")
+    if csv:
+        sys.stdout.write(usage_csv(found))
+    elif json:
+        as_json(found)
+    else:
+        rows = [*found.items, found.total.model_copy(update={"name": "in all"})]
+        table(
+            (by.upper(), "GPU-HOURS", "CPU-HOURS", "JOBS"),
+            [(row.name, row.gpu_hours, row.cpu_hours, row.jobs) for row in rows],
+        )
+        read = f"{found.as_of:%Y-%m-%d %H:%M} UTC" if found.as_of else "never"
+        typer.echo(f"Slurm's accounting was last read: {read}")

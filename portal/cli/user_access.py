@@ -1,0 +1,120 @@
+"""`portal users disable`, `enable`, `delete`, `grant`, `revoke`, `number`: access and roles of
+users.
+
+By the same services as the pages; a running portal ends the sessions and jobs.
+"""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from portal.cli.context import CliContext, run
+from portal.cli.users import Username, app
+from portal.models import HomeTask, JobsPolicy, Role
+from portal.services.deprovision import offboarding
+from portal.services.deprovision.offboarding import Leaving
+from portal.services.users import role_changes
+
+__all__ = ["app"]  # the app of portal.cli.users, with these commands added
+
+Jobs = Annotated[JobsPolicy, typer.Option(help="What becomes of batch jobs; sessions always end.")]
+CLOSING = "The portal ends what is open, if it runs: `portal users show {username}` says more."
+
+
+class HomePolicy(StrEnum):
+    """The fate of a home directory."""
+
+    KEEP = "keep"
+    ARCHIVE = "archive"
+    DELETE = "delete"
+
+
+class Granted(StrEnum):
+    """The roles that can be granted."""
+
+    ADMIN = "admin"
+    VIEWER = "viewer"
+
+
+@app.command()
+def disable(
+    username: Username,
+    jobs: Jobs = JobsPolicy.CANCEL,
+    why: Annotated[str, typer.Option(help="Shown to administrators.")] = "",
+) -> None:
+    """Disable a user, here and in the directory."""
+
+    async def execute(desk: CliContext) -> None:
+        changes = desk.accounts.changes
+        await offboarding.disable(desk.accounts, changes, username, jobs, why, desk.by)
+
+    run(execute)
+    typer.echo(f"{username} is disabled. {CLOSING.format(username=username)}")
+
+
+@app.command()
+def enable(username: Username) -> None:
+    """Enable a user again, in the directory too. What was ended is not restarted."""
+    run(lambda desk: offboarding.enable(desk.accounts, desk.accounts.changes, username, desk.by))
+    typer.echo(f"{username} is enabled.")
+
+
+@app.command()
+def delete(
+    username: Username,
+    files: Annotated[HomePolicy, typer.Option(help="What becomes of the home directory.")],
+    confirm: Annotated[str, typer.Option(help="The username again.", show_default=False)],
+    jobs: Jobs = JobsPolicy.CANCEL,
+) -> None:
+    """Disable a user and, once their sessions and jobs have ended, delete the account."""
+    if confirm != username:
+        raise typer.BadParameter(f"Say --confirm {username}.")
+    leaving = Leaving(None if files is HomePolicy.KEEP else HomeTask(files.value), jobs)
+
+    async def execute(desk: CliContext) -> None:
+        await offboarding.delete(desk.accounts, desk.accounts.changes, username, leaving, desk.by)
+
+    run(execute)
+    typer.echo(f"{username} is being deleted. {CLOSING.format(username=username)}")
+
+
+@app.command()
+def grant(
+    username: Username,
+    role: Annotated[Granted, typer.Argument(help="The role.", show_default=False)],
+) -> None:
+    """Grant a user a role in addition to the directory's."""
+
+    async def execute(desk: CliContext) -> None:
+        changes = desk.accounts.changes
+        await role_changes.grant(desk.accounts, changes, username, Role(role.value), desk.by)
+
+    run(execute)
+    typer.echo(f"{username} has been granted the role {role.value}.")
+
+
+@app.command()
+def revoke(username: Username) -> None:
+    """Revoke a granted role; the directory's role stays."""
+    run(
+        lambda desk: role_changes.grant(
+            desk.accounts, desk.accounts.changes, username, None, desk.by
+        )
+    )
+    typer.echo(f"{username} has no granted role.")
+
+
+@app.command()
+def number(
+    username: Username,
+    uid: Annotated[int, typer.Argument(help="The directory's number.", show_default=False)],
+) -> None:
+    """Confirm that a user with a changed number in the directory is the same person."""
+
+    async def execute(desk: CliContext) -> None:
+        changes = desk.accounts.changes
+        await offboarding.confirm_number(desk.accounts, changes, username, uid, desk.by)
+
+    run(execute)
+    typer.echo(f"{username} is known by the number {uid}.")

@@ -1,0 +1,382 @@
+"""`portal users …`: users at the command line, by the same services as the pages.
+
+One-time passwords are shown only on request, on the terminal or in a file of mode 0600; no password
+is ever an argument.
+"""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from portal.api.admin_users import ImportLine
+from portal.api.user_schemas import CheckOut, Person, PersonRow, row_out, show
+from portal.cli.context import CliContext, as_json, run, table, write_secret
+from portal.cli.services import Counter, run_with_parts
+from portal.directory.contract import Edit, NewPerson, OneTimePassword
+from portal.services.limits.limit_rules import Figures
+from portal.services.users import commands, csv_file, csv_import, groups, listing, new_users
+from portal.services.users.csv_file import NONE, or_default
+from portal.services.users.csv_import import PeopleImport, Row
+from portal.services.users.listing import UserFilter
+from portal.services.users.new_users import NewUser
+from portal.services.users.readiness import ReadinessState
+
+app = typer.Typer(help="People of the directory and of the portal.", no_args_is_help=True)
+
+
+def _normalize(username: str) -> str:
+    """Normalize a username: names are case-insensitive in the directory."""
+    return username.lower()
+
+
+Username = Annotated[
+    str, typer.Argument(help="The username.", show_default=False, callback=_normalize)
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Text = Annotated[str | None, typer.Option(show_default=False)]
+Number = Annotated[int | None, typer.Option(show_default=False)]
+Shown = Annotated[
+    bool, typer.Option("--show-password", help="Print the one-time password on this terminal.")
+]
+Limited = Annotated[
+    int | None, typer.Option(min=0, help="A limit of their own.", show_default=False)
+]
+PAGE = 200
+
+
+@app.command("list")
+def list_people(
+    query: Annotated[str, typer.Argument(help="Words of username, name or mail.")] = "",
+    state: Annotated[UserFilter, typer.Option(help="Whom to list.")] = UserFilter.ALL,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 5000,
+    json: Json = False,
+) -> None:
+    """List users."""
+
+    async def execute(desk: CliContext) -> tuple[list[PersonRow], list[str]]:
+        rows, notes, cursor = list[PersonRow](), dict[str, None](), None
+        while len(rows) < limit:
+            wanted = min(PAGE, limit - len(rows))
+            page = await listing.page(desk.accounts, query, state, cursor, wanted)
+            rows += [row_out(desk.accounts, seen) for seen in page.people]
+            notes |= dict.fromkeys(note for note in (page.incomplete, page.problem) if note)
+            cursor = page.cursor
+            if cursor is None:
+                break
+        return rows, list(notes)
+
+    rows, notes = run(execute)
+    for note in notes:
+        typer.echo(note, err=True)
+    if json:
+        as_json(rows)
+        return
+    header = ("USERNAME", "NAME", "ROLE", "STATE", "UID", "MAIL")
+    table(
+        header,
+        [
+            (one.username, one.display_name, one.role, _format_state(one), one.uid, one.email)
+            for one in rows
+        ],
+    )
+
+
+def _format_state(one: PersonRow) -> str:
+    words = {
+        "deleted": one.deleted_at is not None,
+        "missing": one.missing_since is not None,
+        "disabled": one.disabled,
+        "locked": bool(one.locked),
+        "one-time password": one.must_change_password,
+        "system": one.unmanaged is not None,
+    }
+    return ", ".join(word for word, holds in words.items() if holds) or "active"
+
+
+@app.command("show")
+def show_person(username: Username, json: Json = False) -> None:
+    """Show all details of a user."""
+    _print(run_with_parts(lambda at: show(at.desk.accounts, username)), json=json)
+
+
+def _print(person: Person, *, json: bool) -> None:
+    if json:
+        as_json(person)
+        return
+    facts = {
+        "username": person.username,
+        "name": person.display_name,
+        "mail": person.email,
+        "state": _format_state(person),
+        "role": person.role,
+        "uid, gid": f"{person.uid}, {person.gid}",
+        "primary group": person.primary_group,
+        "home": person.home,
+        "shell": person.shell,
+        "groups": ", ".join(person.groups or []),
+        "leads": ", ".join(person.leads),
+        "last login": person.last_login_at,
+        "disabled": person.disabled_why or person.disabled_at,
+        "second factor": "yes" if person.second_factor else "no",
+        "running": f"{person.live.sessions} sessions, {person.live.jobs} jobs",
+        "can log in": _format_answer(person.readiness.login),
+        "can start": _format_answer(person.readiness.session),
+        "has a home": _format_answer(person.readiness.home),
+    }
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        if value:
+            typer.echo(f"{name.ljust(width)}  {value}")
+    for home in person.home_runs[:1]:
+        typer.echo(f"{'home directory'.ljust(width)}  {home.task} {home.state}")
+    if person.directory_problem or person.unmanaged:
+        typer.echo(person.directory_problem or person.unmanaged, err=True)
+
+
+def _format_answer(check: CheckOut) -> str:
+    return f"{check.answer}: {check.reason}"
+
+
+@app.command()
+def add(
+    username: Username,
+    surname: Annotated[str, typer.Option(show_default=False)],
+    given_name: Annotated[str, typer.Option()] = "",
+    display_name: Annotated[str, typer.Option()] = "",
+    email: Text = None,
+    uid: Number = None,
+    gid: Number = None,
+    home: Text = None,
+    shell: Text = None,
+    group: Annotated[list[str] | None, typer.Option(help="May be repeated.")] = None,
+    login_group: Annotated[
+        str | None,
+        typer.Option(
+            help=f"The group that lets them log in; default_login_group if not given, {NONE} for "
+            "none.",
+            show_default=False,
+        ),
+    ] = None,
+    slurm_account: Annotated[
+        str | None,
+        typer.Option(
+            help=f"What their jobs run under; default_slurm_account if not given, {NONE} for none.",
+            show_default=False,
+        ),
+    ] = None,
+    gpus: Limited = None,
+    sessions: Limited = None,
+    jobs: Limited = None,
+    cpus: Limited = None,
+    memory_gb: Limited = None,
+    time_limit_minutes: Annotated[int | None, typer.Option(min=1, show_default=False)] = None,
+    show_password: Shown = False,
+) -> None:
+    """Create a user who can work: in the directory, in a login group, with a Slurm account."""
+    person = NewPerson(
+        username=username,
+        given_name=given_name,
+        surname=surname,
+        display_name=display_name,
+        email=email,
+        uid=uid,
+        gid=gid,
+        home=home,
+        shell=shell,
+        groups=frozenset(group or ()),
+    )
+    limits = Figures(
+        gpus=gpus,
+        sessions=sessions,
+        jobs=jobs,
+        cpus=cpus,
+        memory_gb=memory_gb,
+        time_limit_minutes=time_limit_minutes,
+    )
+    password, created = _create(person, limits, login_group, slurm_account)
+    typer.echo(f"{username} was created, with the number {created.uid}.")
+    if show_password:
+        _print_password(password)
+    else:
+        typer.echo(f"For a first password: portal users password {username} --show-password")
+    typer.echo(f"Can log in: {_format_answer(created.readiness.login)}")
+    if created.readiness.session.answer is ReadinessState.NO:
+        typer.echo(f"Can start a session: {_format_answer(created.readiness.session)}")
+
+
+def _create(
+    person: NewPerson, limits: Figures, login_group: str | None, slurm_account: str | None
+) -> tuple[OneTimePassword, Person]:
+    """Create the user; None means the setting's login group or Slurm account."""
+
+    async def execute(at: Counter) -> tuple[OneTimePassword, Person]:
+        defaults = csv_import.defaults_of(at.parts.settings)
+        group = or_default(login_group, defaults.login_group)
+        account = or_default(slurm_account, defaults.slurm_account)
+        accounts, by = at.desk.accounts, at.desk.by
+        new = NewUser(person, group, account, limits)
+        made = await new_users.create(accounts, at.parts, new, by)
+        return made.password, await show(accounts, person.username)
+
+    return run_with_parts(execute, _to_option)
+
+
+def _to_option(field: str) -> str:
+    """Return the option of a new user's field at the command line."""
+    name = field.removeprefix("limits.").replace("_", "-")
+    return name if name == "username" else f"--{name}"
+
+
+def _print_password(made: OneTimePassword) -> None:
+    typer.echo(f"One-time password: {made.password}")
+    if not made.must_change:
+        typer.echo("The directory doesn't insist that it be changed.", err=True)
+
+
+@app.command()
+def edit(
+    username: Username,
+    given_name: Text = None,
+    surname: Text = None,
+    display_name: Text = None,
+    email: Annotated[str | None, typer.Option(help='"" removes it.', show_default=False)] = None,
+    gid: Number = None,
+    home: Text = None,
+    shell: Text = None,
+    json: Json = False,
+) -> None:
+    """Edit a user; omitted fields stay."""
+    wanted = Edit(given_name, surname, display_name, email, gid, home, shell)
+
+    async def execute(desk: CliContext) -> Person:
+        now = await show(desk.accounts, username)
+        await commands.edit(desk.accounts, username, wanted, now.version, desk.by)
+        return await show(desk.accounts, username)
+
+    _print(run(execute), json=json)
+
+
+@app.command()
+def lock(username: Username) -> None:
+    """Refuse a user's password until they are unlocked."""
+    run(lambda desk: commands.lock(desk.accounts, username, desk.by))
+    typer.echo(f"{username} is locked.")
+
+
+@app.command()
+def unlock(username: Username) -> None:
+    """End a lock, by an administrator or after too many wrong passwords."""
+    run(lambda desk: commands.unlock(desk.accounts, username, desk.by))
+    typer.echo(f"{username} is unlocked.")
+
+
+@app.command()
+def password(
+    username: Username,
+    show_password: Shown = False,
+    file: Annotated[
+        Path | None, typer.Option(help="Write it into this new file instead.", show_default=False)
+    ] = None,
+) -> None:
+    """Set a one-time password, to be changed at the next login."""
+    if not show_password and file is None:
+        raise typer.BadParameter("Say --show-password, or --file where it should go.")
+    if file is not None:
+        write_secret(file, "")
+    made = run(lambda desk: commands.reset_password(desk.accounts, username, desk.by))
+    if file is not None:
+        file.write_text(made.password + "\n", encoding="utf-8")
+        typer.echo(f"The one-time password of {username} is in {file}.")
+    else:
+        _print_password(made)
+
+
+@app.command("groups")
+def change_groups(
+    username: Username,
+    add: Annotated[list[str] | None, typer.Option(help="May be repeated.")] = None,
+    remove: Annotated[list[str] | None, typer.Option(help="May be repeated.")] = None,
+) -> None:
+    """Show a user's groups, or add and remove some."""
+
+    async def execute(desk: CliContext) -> Person:
+        for name in add or ():
+            await groups.add(desk.accounts, name, username, desk.by)
+        for name in remove or ():
+            await groups.remove(desk.accounts, name, username, desk.by)
+        return await show(desk.accounts, username)
+
+    for name in run(execute).groups or ():
+        typer.echo(name)
+
+
+@app.command("home")
+def make_home(username: Username) -> None:
+    """Create a user's home directory, also if it was created before."""
+    run(lambda desk: commands.provision(desk.accounts, username, desk.by))
+    typer.echo("The portal makes it, if it runs: `portal users show` says how that went.")
+
+
+@app.command("import")
+def import_file(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, show_default=False)],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would happen.")] = False,
+    passwords: Annotated[
+        Path | None,
+        typer.Option(
+            help="The new file for the one-time passwords, mode 0600.", show_default=False
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Create the users of a CSV file, or preview the result. Exits with 1 on any error."""
+    if not dry_run and passwords is None:
+        raise typer.BadParameter("Name the file for the one-time passwords: --passwords FILE.")
+    content = file.read_bytes()
+    if passwords is not None and not dry_run:
+        write_secret(passwords, "")
+    found = run_with_parts(_import_lines(content, dry_run=dry_run))
+    if passwords is not None and not dry_run:
+        lines = "".join(f"{one.username},{one.password}\n" for one in found.secrets)
+        passwords.write_text(f"username,password\n{lines}", encoding="utf-8")
+    _print_report(found, json=json)
+    if found.failed:
+        raise typer.Exit(1)
+
+
+def _import_lines(content: bytes, *, dry_run: bool) -> Callable[[Counter], Awaitable[PeopleImport]]:
+    async def execute(at: Counter) -> PeopleImport:
+        settings = at.parts.settings
+        lines = csv_file.read(csv_file.decoded(content), csv_import.defaults_of(settings))
+        found = PeopleImport(at.desk.by, dry_run, settings, total=len(lines))
+        await csv_import.run(at.desk.accounts, at.parts, found, lines)
+        return found
+
+    return execute
+
+
+def _print_report(found: PeopleImport, *, json: bool) -> None:
+    if json:
+        counts = {"created": found.created, "exists": found.exists, "failed": found.failed}
+        rows = [ImportLine.model_validate(row).model_dump(mode="json") for row in found.rows]
+        as_json({**counts, "rows": rows})
+        return
+    header = ("LINE", "USERNAME", "RESULT", "LOGIN GROUP", "ACCOUNT", "ROLE", "WHY")
+    shown = found.rows if found.dry_run else [row for row in found.rows if row.findings]
+    if shown:
+        table(header, [_to_cells(row) for row in shown])
+    made = "would be created" if found.dry_run else "were created"
+    typer.echo(f"{found.created} {made}, {found.exists} exist, {found.failed} can't be.")
+
+
+def _to_cells(row: Row) -> tuple[object, ...]:
+    why = "; ".join(
+        f"{one.field}: {one.message}" if one.field else one.message for one in row.findings
+    )
+    role = row.role or ("" if row.findings else "can't log in")
+    return (
+        *(row.line, row.username, row.result, row.login_group, row.slurm_account),
+        *(role, why),
+    )

@@ -1,0 +1,2 @@
+"""Settings: their types, the settings file that `portal init` proposes, and the origins they
+name."""

@@ -1,0 +1,81 @@
+"""The application's objects of a running portal, opened and closed by the lifespan."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import aiohttp
+
+from portal.background.notifier import Notifier
+from portal.config.settings import Settings
+from portal.db import Database
+from portal.hub.client import Hub
+from portal.metrics import Metrics
+from portal.node_ca import NodeCa
+from portal.services.announcements.cache import AnnouncementCache
+from portal.services.benchmarks.figures import Benchmarks
+from portal.services.catalog.live_catalog import LiveCatalog
+from portal.services.cluster.identity_cache import Remembered
+from portal.services.cluster.node_table_file import NodeTable
+from portal.services.cluster.snapshot import ClusterSnapshot
+from portal.services.concurrency import (
+    ConcurrencyLimit,
+    TensorboardQueue,
+    event_stream_limit,
+    log_follower_limit,
+)
+from portal.services.jobs.forecasts import Forecasts
+from portal.services.jobs.scalar_cache import ScalarCache
+from portal.services.limits.accounting_cache import AccountingCache
+from portal.services.mail.smtp import Smtp
+from spawner.launcher.pool import LauncherPool
+from spawner.slurm.client import Slurm
+from spawner.slurm.watcher import Watcher
+
+
+async def allow_always() -> None:
+    """Do nothing: the fence of a portal that has no standby."""
+
+
+@dataclass(frozen=True)
+class AppContext:
+    """The context of services: their first argument. There are no globals."""
+
+    settings: Settings
+    db: Database
+    agents: LauncherPool
+    slurm: Slurm
+    watcher: Watcher
+    catalog: LiveCatalog
+    hub: Hub
+    http: aiohttp.ClientSession  # for the portal's own requests to nodes and nginx
+    tensorboard_http: aiohttp.ClientSession  # separate, so that hanging requests do not block those
+    books: AccountingCache
+    smtp: Smtp | None = None  # set if e-mail is configured
+    node_ca: NodeCa | None = None  # set if servers on the nodes use TLS
+    metrics: Metrics = field(default_factory=Metrics)
+    changes: Notifier = field(default_factory=Notifier)
+    # The time of the last request of a TensorBoard's program whether to continue, by run.
+    heard: dict[str, datetime] = field(default_factory=dict)
+    # The time of the last request for a session's usage, by session.
+    looked_at: dict[str, datetime] = field(default_factory=dict)
+    forecasts: Forecasts = field(default_factory=Forecasts)
+    so_far: ScalarCache = field(default_factory=ScalarCache)
+    benchmarks: Benchmarks = field(default_factory=Benchmarks)
+    board: AnnouncementCache = field(default_factory=AnnouncementCache)
+    event_streams: ConcurrencyLimit = field(default_factory=event_stream_limit)
+    log_followers: ConcurrencyLimit = field(default_factory=log_follower_limit)
+    tensorboard_queue: TensorboardQueue = field(default_factory=TensorboardQueue)
+    # API data derived from the watcher's last data, shared by all requests.
+    look: Remembered[ClusterSnapshot] = field(default_factory=Remembered)
+    cluster_out: Remembered[Any] = field(default_factory=Remembered)
+    nodes_out: dict[tuple[bool, bool], Remembered[Any]] = field(default_factory=dict)
+    node_table: NodeTable = field(default_factory=NodeTable)
+    fence: Callable[[], Awaitable[None]] = allow_always
+    """Return if this portal is the leader: called directly before operations that must not run
+    twice.
+    """
+    submitting: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
+    """Jobs that a request is submitting or about to write, by id: no other code may submit them."""

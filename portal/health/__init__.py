@@ -1,0 +1,1 @@
+"""Health checks, for `portal check` and for Admin > Status."""

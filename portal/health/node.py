@@ -1,0 +1,223 @@
+"""Checks that run as a user, for `portal check --as NAME`: sudo, the launcher, and a small job that
+inspects a node.
+
+The job's folder is removed again; nothing else remains.
+"""
+
+import asyncio
+import json
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from portal.config.settings import Settings
+from portal.health.clocks import MOST_SKEW_S, skewed
+from portal.health.finding import CheckResult
+from spawner.catalog.launch_files import quote
+from spawner.errors import HomeUnavailable, JobNotFound, SpawnerError
+from spawner.launcher.pool import LauncherPool
+from spawner.slurm.client import Slurm
+from spawner.slurm.model import JobInfo, JobSpec, Outcome, Resources, SlurmState
+from spawner.slurm.sbatch import JOB_FOLDER
+from spawner.sources import edition
+
+MARK = "portal-check: "
+JOB_S = 120.0
+POLL_S = 0.5
+MOST_BYTES = 256 * 1024
+NODE_URL_ADVICE = (
+    "Look whether nginx runs, whether the nodes can resolve and reach the host of node_url, and at"
+    " firewalls between."
+)
+RUNTIME_ADVICE = (
+    "Run `portal runtime`, with runtime_dir on a file system that all nodes have, and the nodes'"
+    " own /usr/bin/python3 of the same version as here."
+)
+LAUNCHER_ADVICE = (
+    "Run `portal system-files --install`, and look whether the account is in one of"
+    " ldap_user_groups, has a uid of at least min_uid, and a home directory."
+)
+
+
+@dataclass(frozen=True)
+class NodeReport:
+    """The result of the job: its output, or the reason why there is none."""
+
+    text: str = ""
+    problem: str | None = None
+    advice: str = ""
+
+
+async def run_as_user(settings: Settings, slurm: Slurm, name: str) -> list[CheckResult]:
+    """Run all checks that need to run as a user."""
+    agents = LauncherPool(
+        settings.launcher_path, settings.sudo_path, slurm_timeout_s=settings.slurm_timeout_s
+    )
+    try:
+        try:
+            user = await agents.info(name)
+        except SpawnerError as error:
+            message = " ".join(f"{error.message} {error.stderr[:300]}".split())
+            return [CheckResult(f"launcher as {name}", message, LAUNCHER_ADVICE)]
+        found = await _run_job(settings, slurm, agents, name, user.home)
+    finally:
+        await agents.close()
+    return [CheckResult(f"launcher as {name}"), *findings(settings, name, found)]
+
+
+async def _run_job(
+    settings: Settings, slurm: Slurm, agents: LauncherPool, name: str, home: str
+) -> NodeReport:
+    job_uuid = str(uuid.uuid4())
+    files = {"config.json": json.dumps(_build_config(settings))}
+    resources = Resources(
+        partition=settings.default_partition,
+        memory_gb=0.25,
+        time_limit_minutes=2,
+        account=settings.default_account,
+        qos=settings.default_qos,
+    )
+    script = _build_script(settings, f"{home}/{JOB_FOLDER}/{job_uuid}/config.json")
+    spec = JobSpec(uuid=job_uuid, name="portal-check", resources=resources, script=script)
+    try:
+        job_id = await agents.submit(name, spec, files)
+    except HomeUnavailable as error:
+        advice = "Mount the home directories here, as on the nodes."
+        return NodeReport(problem=f"{home}: {error.message}", advice=advice)
+    except SpawnerError as error:
+        message = " ".join(f"{error.message} {error.stderr[:300]}".split())
+        return NodeReport(
+            problem=f"no job can be submitted: {message}", advice=_submit_advice(name)
+        )
+    try:
+        try:
+            return await _wait_for_output(slurm, agents, name, job_uuid, job_id)
+        finally:
+            await agents.forget(name, job_uuid)
+    except SpawnerError as error:
+        return NodeReport(
+            problem=f"job {job_id} was lost sight of: {error.message}", advice="Try again."
+        )
+
+
+def _build_script(settings: Settings, config: str) -> str:
+    python = f"{settings.runtime_dir}/bin/python"
+    return f"#!/bin/bash\nexec {quote(python)} -I -m spawner.node.preflight {quote(config)}\n"
+
+
+def _build_config(settings: Settings) -> dict[str, Any]:
+    folders = [settings.image_dir, settings.image_import_dir, settings.modules_init]
+    return {
+        "node_url": settings.node_url,
+        "ca": settings.node_url_ca,
+        "folders": [str(folder) for folder in folders if folder],
+        "programs": [str(settings.apptainer_path)],
+    }
+
+
+def _submit_advice(name: str) -> str:
+    return (
+        f"Try as {name}: sbatch --wrap hostname. They need an account in Slurm (sacctmgr add user),"
+        " and default_partition, default_account and default_qos must be ones that they may use."
+    )
+
+
+async def _wait_for_output(
+    slurm: Slurm, agents: LauncherPool, name: str, job_uuid: str, job_id: int
+) -> NodeReport:
+    """Return the job's output, once it has ended; a job that is pending for too long is
+    cancelled.
+    """
+    until = time.monotonic() + JOB_S
+    while True:
+        shown = await slurm.find(job_id)
+        job = next((job for job in shown if job.uuid == job_uuid), None)
+        if job is None or job.state is SlurmState.ENDED:
+            break
+        if time.monotonic() > until:
+            await _cancel(slurm, job)
+            why = f"still {job.slurm_state}" + (f" ({job.reason})" if job.reason else "")
+            advice = "Look at `sinfo` and `squeue`; try again when there is room."
+            return NodeReport(problem=f"job {job_id} is {why} after {JOB_S:g} s", advice=advice)
+        await asyncio.sleep(POLL_S)
+    out, *_ = await agents.read(name, f"{job_uuid}/stdout.log", 0, MOST_BYTES)
+    text = out.decode(errors="replace")
+    if MARK in text:
+        return NodeReport(text)
+    error, *_ = await agents.read(name, f"{job_uuid}/stderr.log", 0, MOST_BYTES)
+    message = " ".join(error.decode(errors="replace").split())[-300:]
+    failed = job is None or job.outcome is not Outcome.COMPLETED
+    where = ",".join(job.nodes) if job and job.nodes else "its node"
+    if message or failed:
+        problem = f"the job failed on {where}: {message or 'it left no words'}"
+        return NodeReport(problem=problem, advice=RUNTIME_ADVICE)
+    problem = f"the job ran on {where}, but what it wrote into {name}'s home isn't here"
+    advice = "Home directories must be one and the same here and on the nodes."
+    return NodeReport(problem=problem, advice=advice)
+
+
+async def _cancel(slurm: Slurm, job: JobInfo) -> None:
+    try:
+        await slurm.cancel(job.job_id, job.user)
+    except JobNotFound:
+        return
+
+
+def findings(settings: Settings, name: str, found: NodeReport) -> list[CheckResult]:
+    """Interpret the job's output. Pure."""
+    what = f"job as {name}"
+    if found.problem is not None:
+        return [CheckResult(what, found.problem, found.advice)]
+    try:
+        seen = json.loads(found.text.partition(MARK)[2].partition("\n")[0])
+        return [CheckResult(what), *_interpret(settings, seen)]
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
+        return [CheckResult(what, "what the job printed can't be read", RUNTIME_ADVICE)]
+
+
+def _interpret(settings: Settings, seen: Mapping[str, Any]) -> Iterator[CheckResult]:
+    node = str(seen["node"])[:80]
+    old = None
+    if seen["edition"] != edition():
+        old = f"{node} has other node programs in {settings.runtime_dir} than this portal"
+    yield CheckResult("runtime on the nodes", old, RUNTIME_ADVICE if old else "")
+    missing = [path for path, there in seen["folders"].items() if not there]
+    problem = f"{node} can't read {', '.join(missing)}" if missing else None
+    advice = "Share them at the same path with every node, readable by everybody."
+    yield CheckResult("shared folders on the nodes", problem, advice if missing else "")
+    gone = [program for program, version in seen["programs"].items() if version is None]
+    problem = f"{node} can't run {', '.join(gone)}" if gone else None
+    advice = "Install Apptainer on every node, or correct apptainer_path."
+    yield CheckResult("Apptainer on the nodes", problem, advice if gone else "")
+    yield _check_answer(settings, node, "portal", seen["portal"])
+    yield _check_answer(settings, node, "hub", seen["hub"])
+    for answer in (seen["portal"], seen["hub"]):
+        if answer.get("date") is not None:
+            yield skewed(node, float(answer["here"]) - float(answer["date"]), MOST_SKEW_S)
+            return
+
+
+def _check_answer(
+    settings: Settings, node: str, part: str, answer: Mapping[str, Any]
+) -> CheckResult:
+    """Check the answer that a node got.
+
+    The hub reports its version to any client; the portal refuses an unauthenticated one.
+    """
+    what = f"{part} from the nodes"
+    if "error" in answer:
+        problem = f"{node} gets no answer from {settings.node_url}: {answer['error']}"
+        advice = NODE_URL_ADVICE
+        if "certificate" in problem.lower():
+            advice = "Let node_url_ca_file name the CA, and node_url the name in the certificate."
+        return CheckResult(what, problem, advice)
+    status, kind = answer["status"], answer["type"]
+    known = {"portal": status in {401, 403, 404} and "problem" in kind, "hub": status == 200}
+    if known[part]:
+        return CheckResult(what)
+    problem = f"what answers {node} at {settings.node_url} doesn't lead to the {part}: {status}"
+    return CheckResult(
+        what, problem, f"Look whether the {part} runs, and whose port node_url names."
+    )

@@ -1,0 +1,1 @@
+"""Leader election among portals on one PostgreSQL, and forwarding to the leader."""

@@ -1,0 +1,286 @@
+"""Forwarding of requests from a standby portal to the leader.
+
+The leader answers as if it had received the request itself: the forwarding portal names the client,
+and authenticates with a secret shared by both. A request is forwarded only if it certainly has not
+been sent to a portal before.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, MutableMapping
+from contextlib import suppress
+from typing import Any
+
+import aiohttp
+import structlog
+from yarl import URL
+
+from portal.config.settings import Settings
+from portal.errors import NotFound, Unavailable, problem_response
+from portal.leader.election import LeaderElection
+from spawner.tasks import end_all
+
+log = structlog.get_logger(__name__)
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+
+OWN = frozenset({"/healthz", "/readyz", "/metrics"})
+"""Paths that each portal answers itself."""
+PEER, CLIENT, HOPS = b"x-portal-peer", b"x-portal-client", b"x-portal-hops"
+MOST_HOPS = 3
+WAIT_S = 20.0
+AGAIN_S = 0.5
+TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=5, sock_read=120)
+HOP_BY_HOP = frozenset(
+    {
+        b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer",
+        b"transfer-encoding", b"upgrade", b"expect", PEER, CLIENT, HOPS,
+    }
+)  # fmt: skip
+NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+NO_LEADER = "The portal is changing over to another of its servers. Please try again in a moment."
+
+
+class LeaderForwardMiddleware:
+    """The outermost middleware, for portals on PostgreSQL."""
+
+    def __init__(self, app: App, turns: LeaderElection, settings: Settings) -> None:
+        self.app = app
+        self.turns = turns
+        secret = settings.internal_secret.encode()
+        self._token = hmac.digest(secret, b"passed on by another portal", hashlib.sha256).hex()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        if not scope["raw_path"].startswith(b"/"):
+            # `*@elsewhere`, appended to the leader's address, would name another host.
+            await problem_response(NotFound())(scope, receive, send)
+            return
+        scope, hops = self._restore_request(scope)
+        if scope["path"] in OWN:
+            await self.app(scope, receive, send)
+            return
+        body = _Body(receive, scope["headers"])
+        until = time.monotonic() + WAIT_S
+        while not self.turns.leads.is_set():
+            leader = await self.turns.leader() if hops < MOST_HOPS else None
+            if leader is not None and await self._forward(leader, hops, scope, body, send):
+                return
+            left = until - time.monotonic()
+            if left <= 0:
+                await _refuse(scope, receive, send)
+                return
+            await _wait_within(min(AGAIN_S, left), self.turns.leads.wait())
+        await self._answer_here(scope, body.again, send)
+
+    def _restore_request(self, scope: Scope) -> tuple[Scope, int]:
+        """Return the request as the forwarding portal received it, and the number of portals it has
+        passed.
+        """
+        found: dict[bytes, bytes] = {}
+        headers: Headers = []
+        for name, value in scope["headers"]:
+            if name in {PEER, CLIENT, HOPS}:
+                found[name] = value
+            else:
+                headers.append((name, value))
+        if not hmac.compare_digest(found.get(PEER, b""), self._token.encode()):
+            return {**scope, "headers": headers}, 0
+        client = (found.get(CLIENT, b"").decode("latin-1"), 0)
+        hops = int(found[HOPS]) if found.get(HOPS, b"").isdigit() else MOST_HOPS
+        return {**scope, "headers": headers, "client": client}, hops
+
+    async def _answer_here(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request here; if this portal stops leading during it, return an error or cut
+        off the response.
+        """
+        task = asyncio.current_task()
+        begun = False
+
+        async def watch(message: Any) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        if task is None:
+            raise RuntimeError("a request is always a task's")
+        self.turns.requests.add(task)
+        try:
+            await self.app(scope, receive, watch)
+        except asyncio.CancelledError:
+            if self.turns.leads.is_set() or begun:
+                raise
+            task.uncancel()
+            await _refuse(scope, receive, send)
+        finally:
+            self.turns.requests.discard(task)
+
+    # --- to the leader --------------------------------------------------------------------------
+
+    async def _forward(
+        self, leader: str, hops: int, scope: Scope, body: "_Body", send: Send
+    ) -> bool:
+        """Forward to the leader.
+
+        Return whether the request was sent, and therefore answered, successfully or not.
+        """
+        carrying = asyncio.create_task(self._send_to_leader(leader, hops, scope, body, send))
+        leaving = asyncio.create_task(body.disconnected())
+        try:
+            await asyncio.wait({carrying, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (carrying, leaving):
+                task.cancel()
+            await asyncio.wait({carrying, leaving})
+        return carrying.cancelled() or carrying.result()
+
+    async def _send_to_leader(
+        self, leader: str, hops: int, scope: Scope, body: "_Body", send: Send
+    ) -> bool:
+        begun = False
+        try:
+            async with (
+                _create_client() as client,
+                self._request(client, leader, hops, scope, body) as answer,
+            ):
+                begun = True
+                await self._copy_response(answer, scope["method"], send)
+        except NOT_SENT as error:
+            log.info("the leader can't be reached", leader=leader, cause=str(error)[:300])
+            return False
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            log.warning("the leader's answer broke off", leader=leader, cause=str(error)[:300])
+            if not begun:  # a response that has begun is cut off instead
+                await _refuse(scope, body.receive, send)
+        return True
+
+    def _request(
+        self, client: aiohttp.ClientSession, leader: str, hops: int, scope: Scope, body: "_Body"
+    ) -> Any:
+        path = scope["raw_path"].decode("latin-1")
+        query = scope["query_string"].decode("latin-1")
+        url = URL(f"http://{leader}{path}{'?' if query else ''}{query}", encoded=True)
+        peer = scope["client"][0] if scope["client"] else ""
+        own = {PEER: self._token, CLIENT: peer, HOPS: str(hops + 1)}
+        headers = [
+            *(_to_text(pair) for pair in scope["headers"] if pair[0] not in HOP_BY_HOP),
+            *((name.decode(), value) for name, value in own.items()),
+        ]
+        return client.request(
+            scope["method"],
+            url,
+            headers=headers,
+            data=body.pieces() if body.there else None,
+            skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
+            allow_redirects=False,
+            timeout=TIMEOUT,
+        )
+
+    async def _copy_response(self, answer: aiohttp.ClientResponse, method: str, send: Send) -> None:
+        headers = [
+            (name.lower(), value)
+            for name, value in answer.raw_headers
+            if name.lower() not in HOP_BY_HOP | {b"date"}
+        ]
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        stream = answer.content_type == "text/event-stream"
+        if method != "HEAD":
+            async for piece in self._iterate_until_shutdown(answer, stream=stream):
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _iterate_until_shutdown(
+        self, answer: aiohttp.ClientResponse, *, stream: bool
+    ) -> AsyncIterator[bytes]:
+        """Yield the response as it arrives.
+
+        An endless stream ends when this portal shuts down, and the client reconnects.
+        """
+        if not stream:
+            async for piece in answer.content.iter_any():
+                yield piece
+            return
+        ending = asyncio.create_task(self.turns.ending.wait())
+        under_way: set[asyncio.Task[Any]] = {ending}
+        try:
+            while not ending.done():
+                reading = asyncio.create_task(answer.content.readany())
+                under_way = {ending, reading}
+                await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
+                if not reading.done() or not (piece := reading.result()):
+                    return
+                yield piece
+        finally:  # also when the client disconnects while nothing arrives
+            await end_all(under_way)
+
+
+class _Body:
+    """The client's messages: first the body, if there is one, then the disconnect."""
+
+    def __init__(self, receive: Receive, headers: Headers) -> None:
+        self.receive = receive
+        self.there = any(name in {b"content-length", b"transfer-encoding"} for name, _ in headers)
+        self._read, self._left = asyncio.Event(), asyncio.Event()
+        self._empty: Any = None
+        if not self.there:
+            self._read.set()
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        more = True
+        while more:
+            message = await self.receive()
+            if message["type"] == "http.disconnect":
+                self._left.set()
+                break
+            yield message.get("body", b"")
+            more = message.get("more_body", False)
+        self._read.set()
+
+    async def disconnected(self) -> None:
+        """Return when the client has disconnected."""
+        await self._read.wait()
+        while not self._left.is_set():
+            message = await self.receive()
+            if message["type"] == "http.disconnect":
+                self._left.set()
+            else:
+                self._empty = message
+
+    async def again(self) -> Any:
+        """Return the next message for a local answer.
+
+        An empty body that `disconnected` has consumed is returned again.
+        """
+        message, self._empty = self._empty, None
+        return await self.receive() if message is None else message
+
+
+def _create_client() -> aiohttp.ClientSession:
+    """Return a client for one request.
+
+    Connections are not reused: on a reused one it is uncertain whether a request without an answer
+    was read.
+    """
+    return aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False)
+
+
+def _to_text(pair: tuple[bytes, bytes]) -> tuple[str, str]:
+    return pair[0].decode("latin-1"), pair[1].decode("latin-1")
+
+
+async def _wait_within(seconds: float, waited: Coroutine[Any, Any, Any]) -> None:
+    with suppress(TimeoutError):
+        await asyncio.wait_for(waited, seconds)
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
+    answer = problem_response(Unavailable(NO_LEADER, headers={"Retry-After": "3"}))
+    await answer(scope, receive, send)

@@ -1,0 +1,97 @@
+"""uvicorn's configuration for the application: one worker, loopback, and no proxy headers."""
+
+import asyncio
+import logging
+import socket
+from types import FrameType
+
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from portal.config.settings import Settings
+from portal.errors import Unreadable, problem_response
+
+log = logging.getLogger(__name__)
+
+# For requests in progress at shutdown. Together with the next portal's start it is shorter than
+# nginx's timeout for the gate: a new request waits for both.
+GRACE_S = 10
+# Longer than our programs keep an idle connection to the portal: the side that closes first may do
+# so while a request is on its way. nginx keeps none (deploy/templates/nginx.conf).
+KEEP_ALIVE_S = 75
+TURNS = 20  # of the event loop, until an accepted connection has its protocol
+PAUSE_S = 0.01
+UNREADABLE = "The request can't be read: it is no HTTP, or of a method that doesn't exist."
+
+
+class HttpProtocol(HttpToolsProtocol):
+    """uvicorn's HTTP protocol, with a problem document for its own refusals too."""
+
+    def send_400_response(self, msg: str) -> None:
+        log.info("a request could not be read: %s", msg)
+        answer = problem_response(Unreadable(UNREADABLE))
+        headers = {
+            **answer.headers,
+            "Connection": "close",
+            "X-Content-Type-Options": "nosniff",
+        }
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        self.transport.write(f"HTTP/1.1 400 Bad Request\r\n{lines}\r\n".encode() + answer.body)
+        self.transport.close()
+
+
+class PortalServer(uvicorn.Server):
+    """A server that notifies the application of the shutdown: long responses then end, instead of
+    being cut off after GRACE_S.
+    """
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        state = self.config.app.state  # type: ignore[union-attr]
+        state.turns.ending.set()
+        parts = getattr(state, "parts", None)
+        if parts is not None:
+            parts.changes.close()
+        super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop accepting connections, and answer on the accepted ones: a request follows on each.
+
+        uvicorn itself would close them unread.
+        """
+        log.info("the portal takes no more connections")
+        for server in self.servers:
+            server.close()
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
+        loop = asyncio.get_running_loop()
+        until = loop.time() + GRACE_S
+        while loop.time() < until and any(  # noqa: ASYNC110 - uvicorn has no event for a request
+            getattr(connection, "cycle", None) is None
+            for connection in self.server_state.connections
+        ):
+            await asyncio.sleep(PAUSE_S)
+        await super().shutdown(sockets)
+
+
+def server_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
+    """Return the configuration for `portal serve` and for tests.
+
+    Client addresses are read in web/dependencies.py, not here.
+    """
+    return uvicorn.Config(
+        app,
+        host=settings.listen_host,
+        port=settings.listen_port,
+        workers=1,
+        http=HttpProtocol,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=GRACE_S,
+        h11_max_incomplete_event_size=64 * 1024,
+    )

@@ -1,0 +1,1 @@
+"""Announcements: their changes, and the cache that pages read."""

@@ -1,0 +1,89 @@
+"""Background loop for audit retention and for writing counted login refusals.
+
+Audit events are deleted here and nowhere else. The database rejects deletes (migration 0010) except
+of events older than a mark, which this loop sets from `audit_retention_days` and removes if that is
+unset.
+"""
+
+import asyncio
+import time
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+from sqlalchemy import delete, select
+
+from portal.config.settings import Settings
+from portal.db import Database, utcnow
+from portal.models import AuditEvent, Mark
+from portal.services.audit import refused_logins
+from portal.services.audit.audit import Action, record
+
+log = structlog.get_logger(__name__)
+
+MARK = "audit.retention"
+BATCH = 500
+PAUSE_S = 0.05
+FLUSH_S = 30.0
+RETAIN_S = 6 * 3600.0
+ACTOR = "portal"
+
+
+@dataclass
+class AuditKeeping:
+    """The audit maintenance loop; `run` is started by the application's lifespan."""
+
+    database: Database
+    settings: Settings
+
+    async def run(self) -> None:
+        """Flush and delete periodically, until cancelled."""
+        retained = float("-inf")
+        while True:
+            await self.flush(utcnow())
+            if time.monotonic() - retained >= RETAIN_S:
+                await self.retain(utcnow())
+                retained = time.monotonic()
+            await asyncio.sleep(FLUSH_S)
+
+    async def flush(self, now: datetime) -> None:
+        """Write counted refusals as audit events."""
+        window = timedelta(minutes=self.settings.login_window_minutes)
+        await refused_logins.flush(self.database, now, window)
+
+    async def retain(self, now: datetime) -> int:
+        """Delete events older than `audit_retention_days` and return their number.
+
+        Deletes in small batches with pauses, so that other writers are not blocked.
+        """
+        days = self.settings.audit_retention_days
+        until = None if days is None else now - timedelta(days=days)
+        await self._set_mark(until)
+        if until is None:
+            return 0
+        total = 0
+        while count := await self._delete_some(until):
+            total += count
+            await asyncio.sleep(PAUSE_S)
+        if total:
+            async with self.database.session() as db:
+                detail = {"events": total, "before": until.isoformat()}
+                record(db, Action.AUDIT_RETENTION, actor=ACTOR, detail=detail)
+                await db.commit()
+        return total
+
+    async def _set_mark(self, until: datetime | None) -> None:
+        async with self.database.session() as db:
+            await db.execute(delete(Mark).where(Mark.name == MARK))
+            if until is not None:
+                db.add(Mark(name=MARK, at=until))
+            await db.commit()
+
+    async def _delete_some(self, until: datetime) -> int:
+        oldest = select(AuditEvent.id).where(AuditEvent.at < until).order_by(AuditEvent.at)
+        async with self.database.session() as db:
+            ids = (await db.scalars(oldest.limit(BATCH))).all()
+            if ids:
+                await db.execute(delete(AuditEvent).where(AuditEvent.id.in_(ids)))
+                await db.commit()
+            return len(ids)

@@ -1,0 +1,194 @@
+"""Audit search by words, actor, action, target, address and time; newest events first.
+
+Words are looked up in a full-text index (migration 0010): FTS5 in SQLite, which walks back from the
+newest event, and a GIN index in PostgreSQL. Filters on actor, action, target and address also
+narrow by words and then compare exactly, so any combination is fast with a million events.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, Integer, Select, column, func, select, table
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from portal.db import Database
+from portal.errors import FieldError, invalid_input
+from portal.models import AuditEvent
+
+PAGE = 50
+BATCH = 500
+MAX_WORDS = 12
+SLACK = timedelta(hours=1)
+"""Tolerance between the order of ids and of times.
+
+Ids are assigned in commit order and times slightly earlier. Only a clock set back by more than this
+makes the two orders differ by more.
+"""
+
+_SEARCH = table("audit_search", column("rowid", Integer))
+
+
+@dataclass(frozen=True)
+class AuditFilter:
+    """Search criteria; None and "" match everything.
+
+    Each word of `query`, such as `ali` or `10.1.2`, must be the beginning of something in the
+    event. An `action` that ends in a dot matches all actions with that prefix. Times are inclusive.
+    """
+
+    query: str = ""
+    actor: str | None = None
+    action: str | None = None
+    target: str | None = None
+    ip: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    @property
+    def phrases(self) -> list[list[str]]:
+        """Return the words of each space-separated part of the query.
+
+        The parts of `10.1.2` are three words that must follow each other.
+        """
+        found = [_split_words(text) for text in self.query.split()]
+        return [words for words in found if words][:MAX_WORDS]
+
+    @property
+    def finds_nothing(self) -> bool:
+        """Return whether the query has only punctuation, which no event matches."""
+        return bool(self.query.strip()) and not self.phrases
+
+    @property
+    def exact(self) -> dict[str, str]:
+        """Return the exact-match filters by column."""
+        found = {name: getattr(self, name) for name in ("actor", "action", "target", "ip")}
+        return {name: value for name, value in found.items() if value}
+
+
+def cursor(event: AuditEvent) -> str:
+    """Return the cursor of the page after this event."""
+    return str(event.id)
+
+
+def read_cursor(text: str) -> int:
+    """Parse a cursor that `cursor` wrote. Raises InvalidInput."""
+    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+        raise invalid_input([FieldError("cursor", "This is not the cursor of a page.")])
+    return int(text)
+
+
+async def page(
+    database: Database, wanted: AuditFilter, before: int | None = None, limit: int = PAGE + 1
+) -> list[AuditEvent]:
+    """Return matching events with ids below `before`, newest first."""
+    if wanted.finds_nothing:
+        return []
+    async with database.session() as db:
+        bounds = await _find_id_bounds(db, wanted)
+        if bounds is None:
+            return []
+        low, high = bounds
+        if before is not None:
+            high = before - 1 if high is None else min(high, before - 1)
+        query = _build_query(wanted, low, high, db.get_bind().dialect.name)
+        return list((await db.scalars(query.limit(limit))).all())
+
+
+async def every(database: Database, wanted: AuditFilter) -> AsyncIterator[list[AuditEvent]]:
+    """Yield all matching events in batches, newest first.
+
+    Events that are recorded during the iteration are not included. No transaction is open between
+    two batches.
+    """
+    before = None
+    while batch := await page(database, wanted, before, BATCH):
+        yield batch
+        before = batch[-1].id
+
+
+async def _find_id_bounds(
+    db: AsyncSession, wanted: AuditFilter
+) -> tuple[int | None, int | None] | None:
+    """Return the lowest and highest id for the time range, or None if no event is in it."""
+    low = high = None
+    if wanted.since is not None:
+        first = select(AuditEvent.id).where(AuditEvent.at >= wanted.since - SLACK)
+        low = await db.scalar(first.order_by(AuditEvent.at).limit(1))
+        if low is None:
+            return None
+    if wanted.until is not None:
+        last = select(AuditEvent.id).where(AuditEvent.at <= wanted.until + SLACK)
+        high = await db.scalar(last.order_by(AuditEvent.at.desc(), AuditEvent.id.desc()).limit(1))
+        if high is None:
+            return None
+    return low, high
+
+
+def _build_query(
+    wanted: AuditFilter, low: int | None, high: int | None, dialect: str
+) -> Select[AuditEvent]:
+    query = select(AuditEvent).where(*_exact_conditions(wanted))
+    number: ColumnElement[int] = AuditEvent.id.expression
+    order = number
+    if dialect == "sqlite":
+        if match := _fts5_query(wanted):
+            number = order = _SEARCH.c.rowid
+            query = query.join(_SEARCH, AuditEvent.id == number).where(
+                column("audit_search").op("MATCH")(match)
+            )
+    elif tsquery := _to_tsquery(wanted):
+        query = query.where(column("words").op("@@")(func.to_tsquery("simple", tsquery)))
+        if " & " in tsquery:
+            # Each word may be common and both together match nothing. Ordered by an indexed
+            # expression, PostgreSQL would walk back through all events for the first page.
+            order = number + 0
+    if low is not None:
+        query = query.where(number >= low)
+    if high is not None:
+        query = query.where(number <= high)
+    return query.order_by(order.desc())
+
+
+def _exact_conditions(wanted: AuditFilter) -> list[ColumnElement[bool]]:
+    """Return the exact conditions on events that matched by words.
+
+    They use a function of the column, so that SQLite does not start from an index of the column: it
+    would then evaluate the full-text match once per row.
+    """
+    found: list[ColumnElement[bool]] = []
+    for name, value in wanted.exact.items():
+        plain = func.coalesce(getattr(AuditEvent, name), "")
+        is_prefix = name == "action" and value.endswith(".")
+        found.append(plain.startswith(value, autoescape=True) if is_prefix else plain == value)
+    if wanted.since is not None:
+        found.append(AuditEvent.at >= wanted.since)
+    if wanted.until is not None:
+        found.append(AuditEvent.at <= wanted.until)
+    return found
+
+
+def _split_words(text: str) -> list[str]:
+    """Split into runs of letters and digits."""
+    return "".join(char if char.isalnum() else " " for char in text).split()
+
+
+def _fts5_query(wanted: AuditFilter) -> str:
+    """Return the FTS5 query: query words in any column, filter words in their column.
+
+    Quoted text has no special meaning in FTS5, and the words have only letters and digits.
+    """
+    parts = [f'"{" ".join(words)}" *' for words in wanted.phrases]
+    for name, value in wanted.exact.items():
+        if words := _split_words(value):
+            parts.append(f'{name} : "{" ".join(words)}"')
+    return " AND ".join(parts)
+
+
+def _to_tsquery(wanted: AuditFilter) -> str:
+    """Return the PostgreSQL tsquery."""
+    parts = [f"({' <-> '.join(words)}:*)" for words in wanted.phrases]
+    for value in wanted.exact.values():
+        if words := _split_words(value):
+            parts.append(f"({' <-> '.join(words)})")
+    return " & ".join(parts)

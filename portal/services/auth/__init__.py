@@ -1,0 +1,1 @@
+"""Authentication: passwords, second factors, web sessions and access tokens."""

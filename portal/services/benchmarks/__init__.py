@@ -1,0 +1,1 @@
+"""Benchmarks: import of their results, figures of the cluster and of users."""

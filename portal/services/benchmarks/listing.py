@@ -1,0 +1,47 @@
+"""Benchmark results for the UI: a user's own runs, and the cluster's figures."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import and_, or_, select
+
+from portal.context import AppContext
+from portal.models import BenchmarkRun, Job, User
+from portal.services import paging
+from portal.services.benchmarks.figures import ClusterFigure
+
+PAGE = 20
+_JOBS = Job.metadata.tables[Job.__tablename__]
+
+
+async def cluster(parts: AppContext) -> list[ClusterFigure]:
+    """Return the figures of the benchmarks whose runs are comparable."""
+    templates = parts.catalog.templates.values()
+    shared = [t.name for t in templates if t.benchmark is not None and t.benchmark.shared]
+    return await parts.benchmarks.figures(parts.db, shared)
+
+
+async def own(
+    parts: AppContext, user: User, template: str | None = None, cursor: str | None = None
+) -> list[BenchmarkRun]:
+    """Return a user's runs that are still on their list, newest first; at most PAGE + 1 rows.
+    Raises InvalidInput for an invalid cursor.
+    """
+    query = select(BenchmarkRun).where(BenchmarkRun.user_id == user.id)
+    query = query.join(_JOBS, _JOBS.c.id == BenchmarkRun.job_id)
+    query = query.where(_JOBS.c.removed_at.is_(None))
+    if template is not None:
+        query = query.where(BenchmarkRun.template == template)
+    if cursor:
+        ended_at, job_id = paging.read_cursor(cursor)
+        older = and_(BenchmarkRun.ended_at == ended_at, BenchmarkRun.job_id < job_id)
+        query = query.where(or_(BenchmarkRun.ended_at < ended_at, older))
+    query = query.order_by(BenchmarkRun.ended_at.desc(), BenchmarkRun.job_id.desc())
+    async with parts.db.session() as db:
+        return list((await db.scalars(query.limit(PAGE + 1))).all())
+
+
+def cursor_of(found: Sequence[BenchmarkRun]) -> str | None:
+    """Return the cursor of the next page, or None if this is the last one."""
+    if len(found) <= PAGE:
+        return None
+    return paging.cursor(found[PAGE - 1].ended_at, found[PAGE - 1].job_id)

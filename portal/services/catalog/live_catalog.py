@@ -1,0 +1,197 @@
+"""The site's current catalog: environments and templates, which are read again when a file changes.
+
+A loop checks the files every few seconds, in a thread, so that requests use objects in memory and
+never wait for a disk. A file with a mistake keeps its last good state, and the problem is kept for
+the administrators until it is fixed.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Generic, TypeVar
+
+import structlog
+
+from portal.config.settings import Settings
+from spawner.catalog.environment import CatalogError, Environment, Places, files, load_environment
+from spawner.catalog.template import Template, TemplateError, load_template, program_folders
+
+log = structlog.get_logger(__name__)
+
+LOOK_EVERY_S = 3.0
+PROGRAMS = ("jobs", "starters")
+Stamp = tuple[object, ...]
+T = TypeVar("T", Environment, Template)
+
+
+def places(settings: Settings) -> Places:
+    """Return the locations of this site's catalog."""
+    dirs = (settings.image_dir, settings.image_import_dir)
+    return Places(
+        image_dirs=tuple(filter(None, dirs)),
+        site=settings.catalog_dir,
+        modules_init=settings.modules_init,
+    )
+
+
+@dataclass(frozen=True)
+class CatalogEntry(Generic[T]):
+    """One file of the catalog as last read. `value` is its last good state, None if there never was
+    one.
+    """
+
+    file: Path
+    stamp: Stamp
+    value: T | None
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CatalogSnapshot:
+    """All files by name, and problems of the folders themselves."""
+
+    environments: Mapping[str, CatalogEntry[Environment]] = field(default_factory=dict)
+    templates: Mapping[str, CatalogEntry[Template]] = field(default_factory=dict)
+    folder_problems: tuple[str, ...] = ()
+
+
+class LiveCatalog:
+    """The type of `parts.catalog`: usable `environments` and `templates` by name, and `problems` of
+    the current files, in lines of the form `file: field: what`.
+
+    Raises CatalogError if the site folder is missing. A file with a mistake does not prevent a
+    start: it is left out, and reported in `problems`.
+    """
+
+    environments: Mapping[str, Environment]
+    templates: Mapping[str, Template]
+    problems: tuple[str, ...] = ()
+    stock: CatalogSnapshot
+
+    def __init__(self, places: Places) -> None:
+        files(places, "environments")
+        self.places = places
+        self._lock = asyncio.Lock()
+        self.stock = CatalogSnapshot()
+        self._set_stock(self._load_stock())
+
+    def is_of_site(self, file: Path) -> bool:
+        """Return whether a file of the catalog is the site's own; the others are shipped."""
+        return self.places.site is not None and file.is_relative_to(self.places.site)
+
+    async def refresh(self) -> None:
+        """Read changed files, in a thread. Call this after changing a file or an image."""
+        async with self._lock:
+            self._set_stock(await asyncio.to_thread(self._load_stock))
+
+    async def run(self) -> None:
+        """Reload changed files until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY_S)
+            await self.refresh()
+
+    def _set_stock(self, stock: CatalogSnapshot) -> None:
+        self.stock = stock
+        self.environments = _select_valid(stock.environments)
+        self.templates = _select_valid(stock.templates)
+        problems = tuple(_find_problems(stock, self.environments))
+        if problems and problems != self.problems:
+            log.warning("the catalog has files that can't be used", problems=problems[:20])
+        self.problems = problems
+
+    def _load_stock(self) -> CatalogSnapshot:
+        """Return the current contents of the files; unchanged ones are not opened. Does not modify
+        `self`.
+        """
+        try:
+            environment_files = files(self.places, "environments")
+            template_files = files(self.places, "templates")
+        except CatalogError as error:
+            return _keep_stock(self.stock, error.problems)
+        except OSError as error:
+            return _keep_stock(self.stock, [f"{error.filename}: {error.strerror}"])
+        images = _to_stamps(self.places.image_dirs)
+        folders = program_folders(self.places)
+        programs = _to_stamps(
+            path for folder in folders for kind in PROGRAMS for path in (folder / kind).glob("*")
+        )
+        return CatalogSnapshot(
+            environments={
+                name: _load_item(
+                    path,
+                    (*_to_stamps([path]), *images),
+                    self.stock.environments.get(name),
+                    lambda path: load_environment(path, self.places),
+                )
+                for name, path in environment_files.items()
+            },
+            templates={
+                name: _load_item(
+                    path,
+                    (*_to_stamps([path]), *programs),
+                    self.stock.templates.get(name),
+                    lambda path: load_template(path, folders),
+                )
+                for name, path in template_files.items()
+            },
+        )
+
+
+def _load_item(
+    path: Path, stamp: Stamp, before: CatalogEntry[T] | None, load: Callable[[Path], T]
+) -> CatalogEntry[T]:
+    """Read the file unless it is unchanged; if it has a mistake, keep the last good state."""
+    if before is not None and (before.file, before.stamp) == (path, stamp):
+        return before
+    try:
+        return CatalogEntry(path, stamp, load(path))
+    except (CatalogError, TemplateError) as error:
+        return CatalogEntry(path, stamp, before.value if before else None, tuple(error.problems))
+    except Exception as error:
+        # Any exception: one file must not make all others unavailable, nor prevent the portal's
+        # start.
+        log.exception("a file of the catalog can't be read", file=str(path))
+        problem = (
+            f"{path}: it can't be used ({type(error).__name__}: {error}); see the portal's log"
+        )
+        return CatalogEntry(path, stamp, before.value if before else None, (problem,))
+
+
+def _select_valid(items: Mapping[str, CatalogEntry[T]]) -> Mapping[str, T]:
+    valid = {name: item.value for name, item in items.items() if item.value is not None}
+    return MappingProxyType(valid)
+
+
+def _keep_stock(before: CatalogSnapshot, problems: list[str]) -> CatalogSnapshot:
+    """Keep the earlier contents when a folder cannot be read, for example because its server is
+    down.
+    """
+    return CatalogSnapshot(before.environments, before.templates, tuple(problems))
+
+
+def _find_problems(
+    stock: CatalogSnapshot, environments: Mapping[str, Environment]
+) -> Iterator[str]:
+    yield from stock.folder_problems
+    for environment in stock.environments.values():
+        yield from environment.problems
+    for template in stock.templates.values():
+        yield from template.problems
+        named = template.value.environment if template.value else None
+        if named is not None and named not in environments:
+            yield f"{template.file}: environment: there is no environment {named} in this catalog"
+
+
+def _to_stamps(paths: Iterable[Path]) -> Stamp:
+    """Return each path with its modification time and size, as far as they can be read."""
+    return tuple((str(path), *_to_stamp(path)) for path in sorted(paths))
+
+
+def _to_stamp(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0  # the error is reported when the file is read
+    return status.st_mtime_ns, status.st_size

@@ -1,0 +1,1 @@
+"""Disabling and deleting users, and what ends with them."""

@@ -1,0 +1,180 @@
+"""Directory poll: check every few minutes whether the portal's users still exist there.
+
+The directory does not notify the portal about removed or disabled users. A user who is missing in
+two polls in a row, or found disabled, is disabled here as by an administrator
+(services/deprovision/offboarding.py), with their batch jobs left running. If the same person is
+found again and enabled, they are enabled again. An administrator's decision is never undone. Users
+who still exist but are in no admitted group are handled by services/users/access.py.
+
+Missing answers never disable a user: a failed poll has no effect, one in which a fifth or more of
+all users are gone is rejected, and each missing user is looked up once more by name.
+"""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import structlog
+from sqlalchemy import or_, select
+
+from portal.background.notifier import CLOSING
+from portal.context import AppContext
+from portal.db import utcnow
+from portal.directory.contract import DirectoryUser
+from portal.errors import DirectoryUnavailable
+from portal.models import JobsPolicy, User
+from portal.services.audit.audit import Action, record
+from portal.services.auth.accounts import Accounts
+from portal.services.deprovision import deprovision, offboarding
+from portal.services.deprovision.offboarding import THE_DIRECTORY
+from portal.services.identity import memberships
+from portal.services.users import access
+
+log = structlog.get_logger(__name__)
+
+AT_ONCE = 500
+FEW = 3
+"""Fewer missing users than this are always credible, however few users there are."""
+GONE = "The directory doesn't know this person any more."
+OFF = "Switched off in the directory."
+
+
+@dataclass
+class Findings:
+    """The result of a poll: active, missing and disabled users.
+
+    An entry with the name of one of our users and another uid counts as missing.
+    """
+
+    well: list[User] = field(default_factory=list)
+    gone: list[User] = field(default_factory=list)
+    off: list[User] = field(default_factory=list)
+
+    def credible(self) -> bool:
+        """Return whether so many users can have left at once."""
+        left, stayed = len(self.gone) + len(self.off), len(self.well)
+        return left == 0 or (stayed > 0 and (left < FEW or 5 * left < left + stayed))
+
+
+def findings(users: Collection[User], found: dict[str, DirectoryUser]) -> Findings:
+    """Classify users by the directory's answer. Pure."""
+    result = Findings()
+    for user in users:
+        person = found.get(user.username)
+        if person is None or not memberships.is_same(user, person):
+            result.gone.append(user)
+        elif person.disabled:
+            result.off.append(user)
+        else:
+            result.well.append(user)
+    return result
+
+
+class Presence:
+    """The directory poll; `run` is started by the application's lifespan."""
+
+    def __init__(self, parts: AppContext, accounts: Accounts) -> None:
+        self._parts, self._accounts = parts, accounts
+
+    async def run(self) -> None:
+        """Poll every few minutes, until cancelled. The first poll comes after one interval.
+
+        So two polls are never close together, even after a restart.
+        """
+        pause = timedelta(minutes=self._parts.settings.directory_sweep_minutes)
+        while True:
+            await asyncio.sleep(pause.total_seconds())
+            try:
+                await self.look()
+            except DirectoryUnavailable as error:
+                log.warning("nobody knows who is in the directory", cause=error.cause[:300])
+
+    async def look(self) -> None:
+        """Poll once. Raises DirectoryUnavailable; the remaining users are then not changed."""
+        if not self._accounts.directory.finds:
+            return
+        users = await self._load_users()
+        found = await self._find_many([user.username for user in users])
+        active = [user for user in users if user.disabled_at is None]
+        result = findings(active, found)
+        if not result.credible():
+            log.error("too many are gone at once", gone=len(result.gone), off=len(result.off))
+            return
+        for user in (*result.gone, *result.off):
+            await self._recheck(user)
+        for user in result.well:
+            if user.missing_since is not None:
+                await self._clear_missing(user)
+        back = findings([user for user in users if user.disabled_at is not None], found)
+        for user in back.well:
+            await self._let_in(user)
+        await self._release_names()
+        await access.refresh_access(self._accounts, result.well)
+
+    async def _load_users(self) -> Sequence[User]:
+        """Load all users that the poll may disable or enable."""
+        query = select(User).where(
+            User.deleted_at.is_(None),
+            User.directory_wants.is_(None),
+            or_(User.disabled_at.is_(None), User.disabled_by == THE_DIRECTORY),
+        )
+        async with self._parts.db.session() as db:
+            return (await db.scalars(query)).all()
+
+    async def _find_many(self, names: Sequence[str]) -> dict[str, DirectoryUser]:
+        found: dict[str, DirectoryUser] = {}
+        for start in range(0, len(names), AT_ONCE):
+            some = names[start : start + AT_ONCE]
+            found |= await self._accounts.directory.find_many(some)
+        return found
+
+    async def _recheck(self, user: User) -> None:
+        """Look up a missing user by name, and store the result."""
+        person = await self._accounts.directory.find(user.username)
+        result = findings([user], {} if person is None else {user.username: person})
+        if result.off:
+            await self._shut_out(user, OFF)
+        elif result.gone and user.missing_since is not None:
+            await self._shut_out(user, GONE)
+        elif result.gone:
+            async with self._parts.db.session() as db:
+                row = await db.get_one(User, user.id)
+                row.missing_since = utcnow()
+                await db.commit()
+
+    async def _shut_out(self, user: User, why: str) -> None:
+        async with self._parts.db.session() as db:
+            row = await db.get_one(User, user.id)
+            if row.disabled_at is not None or row.directory_wants is not None:
+                return  # an administrator acted first
+            await offboarding.shut_out(db, row, JobsPolicy.LEAVE, why, THE_DIRECTORY)
+            detail = {"jobs": JobsPolicy.LEAVE.value, "why": why}
+            name = user.username
+            record(db, Action.PERSON_DISABLE, actor=THE_DIRECTORY, target=name, detail=detail)
+            await db.commit()
+        self._parts.changes.notify(CLOSING, user.id)
+
+    async def _clear_missing(self, user: User) -> None:
+        async with self._parts.db.session() as db:
+            row = await db.get_one(User, user.id)
+            row.missing_since = None
+            await db.commit()
+
+    async def _let_in(self, user: User) -> None:
+        async with self._parts.db.session() as db:
+            row = await db.get_one(User, user.id)
+            if row.disabled_by != THE_DIRECTORY or row.directory_wants is not None:
+                return
+            await offboarding.let_in(db, row)
+            record(db, Action.PERSON_ENABLE, actor=THE_DIRECTORY, target=user.username)
+            await db.commit()
+        self._parts.changes.notify(CLOSING, user.id)
+
+    async def _release_names(self) -> None:
+        """Release the names of deleted users where possible."""
+        query = select(User.id).where(User.deleted_at.is_not(None), User.former_username.is_(None))
+        async with self._parts.db.session() as db:
+            ids = (await db.scalars(query)).all()
+        for user_id in ids:
+            await deprovision.retire(self._accounts, self._parts.watcher, user_id)

@@ -1,0 +1,213 @@
+"""Disabling, enabling and deleting users: one transaction each, effective with the next request.
+
+The transaction ends the user's access to the portal and stores the desired state.
+services/deprovision/deprovision.py applies it in Slurm, JupyterHub and the directory, and retries
+until complete. Nothing here waits for them, so a user can be disabled while any of them is down.
+"""
+
+from dataclasses import dataclass
+
+import structlog
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from portal.background.notifier import CLOSING, RECONCILE, Notifier
+from portal.db import utcnow
+from portal.directory.contract import DirectoryUser
+from portal.errors import Conflict, DirectoryUnavailable, FieldError, NotFound, invalid_input
+from portal.models import AccountState, HomeTask, JobsPolicy, User
+from portal.services.audit.audit import Action, By, record
+from portal.services.auth import web_sessions
+from portal.services.auth.accounts import Accounts
+from portal.services.identity import home_directories, memberships
+from portal.services.users import lookup, role_changes
+
+log = structlog.get_logger(__name__)
+
+THE_DIRECTORY = "the directory"
+"""The actor for users that the directory no longer has, or has disabled itself."""
+MAX_WHY = 500
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """The choices for a deleted user's files and jobs; `files` None keeps the home directory."""
+
+    files: HomeTask | None
+    jobs: JobsPolicy
+
+
+async def disable(
+    accounts: Accounts, changes: Notifier, username: str, jobs: JobsPolicy, why: str, by: By
+) -> None:
+    """Disable a user everywhere at once, also one that is gone from the directory.
+
+    Calling it again changes the decision about the jobs. Raises NotFound; Conflict for oneself,
+    deleted users and system accounts; LastAdmin.
+    """
+    role_changes.not_oneself(by, username, "disable yourself")
+    await _ensure_managed(accounts, username)
+    async with (
+        role_changes.keeping_one(accounts, username) as able,
+        accounts.database.session() as db,
+    ):
+        await role_changes.hold(db)
+        user = await role_changes.row_of(db, username)
+        _refuse_during_deletion(user)
+        await role_changes.check(db, user, able)
+        await shut_out(db, user, jobs, why, by.name)
+        user.directory_wants = AccountState.DISABLED
+        detail = {"jobs": jobs.value, "why": why}
+        record(db, Action.PERSON_DISABLE, actor=by.actor, target=username, detail=detail, ip=by.ip)
+        await db.commit()
+    _notify(changes, user)
+
+
+async def shut_out(db: AsyncSession, user: User, jobs: JobsPolicy, why: str, by_name: str) -> None:
+    """Disable a user in the portal, in the caller's transaction, and end all their logins."""
+    user.disabled_at = user.disabled_at or utcnow()
+    user.disabled_by, user.disabled_why, user.disabled_jobs = by_name[:100], why[:MAX_WHY], jobs
+    user.closed_at = None
+    await web_sessions.end_all(db, user.id)
+
+
+async def enable(accounts: Accounts, changes: Notifier, username: str, by: By) -> None:
+    """Undo `disable`, also in the directory. Ended logins, tokens and jobs stay ended.
+
+    Raises NotFound, Conflict for deleted users and those unknown to the directory.
+    """
+    await _ensure_managed(accounts, username)
+    person = await _find_person(accounts, username)
+    async with accounts.database.session() as db:
+        await role_changes.hold(db)
+        user = await role_changes.row_of(db, username)
+        _refuse_during_deletion(user)
+        if accounts.directory.finds:
+            _require_same_person(user, person)
+        await let_in(db, user)
+        user.directory_wants = AccountState.ENABLED
+        record(db, Action.PERSON_ENABLE, actor=by.actor, target=username, ip=by.ip)
+        await db.commit()
+    _notify(changes, user)
+
+
+async def let_in(db: AsyncSession, user: User) -> None:
+    """Enable a user in the portal, in the caller's transaction."""
+    user.disabled_at = user.disabled_by = user.disabled_why = user.disabled_jobs = None
+    user.closed_at = user.missing_since = None
+    # A login that was in progress while they were disabled may have left something.
+    await web_sessions.end_all(db, user.id)
+
+
+async def delete(
+    accounts: Accounts, changes: Notifier, username: str, leaving: Leaving, by: By
+) -> None:
+    """Disable a user; then have their files processed and their directory entry deleted.
+
+    The deletion follows once all is closed. The portal's records stay. With a read-only directory
+    only the portal's account is deleted. Raises what `disable` raises, DirectoryUnavailable, and
+    InvalidInput for a file task that the portal cannot do.
+    """
+    role_changes.not_oneself(by, username, "delete yourself")
+    await _ensure_managed(accounts, username)
+    person = await accounts.directory.find(username) if accounts.directory.finds else None
+    async with (
+        role_changes.keeping_one(accounts, username) as able,
+        accounts.database.session() as db,
+    ):
+        await role_changes.hold(db)
+        user = await role_changes.row_of(db, username)
+        _check_files(accounts, user, person, leaving)
+        await role_changes.check(db, user, able)
+        await shut_out(db, user, leaving.jobs, "deleted", by.name)
+        user.directory_wants, user.files_wanted = AccountState.DELETED, leaving.files
+        files = leaving.files.value if leaving.files is not None else "keep"
+        detail = {"jobs": leaving.jobs.value, "files": files}
+        record(db, Action.PERSON_DELETE, actor=by.actor, target=username, detail=detail, ip=by.ip)
+        await db.commit()
+    _notify(changes, user)
+
+
+def _check_files(
+    accounts: Accounts, user: User, person: DirectoryUser | None, leaving: Leaving
+) -> None:
+    if leaving.files is None:
+        return
+    home_directories.must_be_on(accounts.settings, leaving.files)
+    message = None
+    if leaving.jobs is JobsPolicy.LEAVE:
+        message = "Jobs that go on need their files: keep the files, or cancel the jobs."
+    elif person is None or not memberships.is_same(user, person):
+        message = (
+            "The directory doesn't know this person any more, so the portal doesn't know where "
+            "their files are. Choose to keep them, and see to them yourself."
+        )
+    if message is not None:
+        raise invalid_input([FieldError("files", message)])
+
+
+async def confirm_number(
+    accounts: Accounts, changes: Notifier, username: str, uid: int, by: By
+) -> None:
+    """Confirm that the user with the directory's new uid is the one who had the name before.
+
+    Raises NotFound, and InvalidInput unless `uid` is the one that the directory reports.
+    """
+    person = await lookup.person_of(accounts, username)
+    if person.uid != uid:
+        message = f"The directory says {person.uid}. Look at what is there now."
+        raise invalid_input([FieldError("uid", message)])
+    async with accounts.database.session() as db:
+        user = await role_changes.row_of(db, username)
+        detail = {"uid": {"old": user.uid, "new": uid}}
+        user.uid = uid
+        record(db, Action.PERSON_NUMBER, actor=by.actor, target=username, detail=detail, ip=by.ip)
+        await db.commit()
+    _notify(changes, user)
+
+
+# --- internals ------------------------------------------------------------------------------------
+
+
+async def _ensure_managed(accounts: Accounts, username: str) -> None:
+    """Ensure that the user has a row, also if they never logged in.
+
+    Raises Conflict for users that the portal does not manage.
+    """
+    await role_changes.ensure(accounts, username)
+    person = await _find_person(accounts, username)
+    if person is not None:
+        lookup.check_managed(accounts.settings, person)
+
+
+async def _find_person(accounts: Accounts, username: str) -> DirectoryUser | None:
+    """Return the directory entry; None if there is none or the directory does not answer."""
+    if not accounts.directory.finds:
+        return None
+    try:
+        return await accounts.directory.find(username)
+    except DirectoryUnavailable as error:
+        log.warning("somebody is not known anew", username=username, cause=error.cause[:300])
+        return None
+
+
+def _require_same_person(user: User, person: DirectoryUser | None) -> None:
+    if person is None:
+        raise NotFound(
+            f"The directory doesn't know {user.username} at the moment, so they couldn't log in. "
+            "Make them there first, or try again when it answers."
+        )
+    if not memberships.is_same(user, person):
+        raise Conflict(
+            f"The directory gives {user.username} the number {person.uid}; the portal knows "
+            f"{user.uid}. If this is the same person, confirm the new number first."
+        )
+
+
+def _refuse_during_deletion(user: User) -> None:
+    if user.directory_wants is AccountState.DELETED:
+        raise Conflict(f"{user.username} is being deleted.")
+
+
+def _notify(changes: Notifier, user: User) -> None:
+    """Wake the loops that apply the change, and the user's event streams, which then end."""
+    changes.notify(CLOSING, user.id, RECONCILE)

@@ -1,0 +1,206 @@
+"""Changes to files: create folders, move, delete and restore, and automatic cleanup."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import uuid4
+
+import structlog
+
+from portal import errors
+from portal.config.files import FileRoot
+from portal.db import Database
+from portal.errors import FieldError, PortalError, invalid_input
+from portal.models import User
+from portal.services.audit.audit import Action, record
+from portal.services.files.roots import FileAccess, FileLocation, explaining
+from spawner.launcher.file_answers import Deleted, Entry
+from spawner.launcher.file_names import from_text
+
+log = structlog.get_logger(__name__)
+
+AT_ONCE_S = 2.0
+WITHIN_S = 20.0
+TIDY_S = 0.5
+TIDY_EVERY_S = 3600.0
+TIDY_TURNS = 200
+DAY_S = 86400
+UNFINISHED = "There is more in this folder than could be deleted at once. Ask again to go on."
+
+
+@dataclass(frozen=True)
+class FileOutcome:
+    """Result for one of several items: its ID in the trash if it can be restored, the restored
+    entry, or the error.
+    """
+
+    path: str
+    trash_id: str | None = None
+    entry: Entry | None = None
+    error: PortalError | None = None
+
+
+async def make_folder(
+    files: FileAccess, username: str, place: FileLocation, *, parents: bool
+) -> Entry:
+    with explaining():
+        return await files.pool(place.root).change(
+            username, "make_folder", place.asked, parents=parents
+        )
+
+
+async def move(
+    files: FileAccess, username: str, place: FileLocation, to: FileLocation, *, overwrite: bool
+) -> Entry:
+    """Move an entry. Raises FileExists, OtherFilesystem and other errors of the system."""
+    with explaining():
+        return await files.pool(place.root).change(
+            username, "move", place.asked, to_root=to.whole, to_path=from_text(to.path),
+            overwrite=overwrite,
+        )  # fmt: skip
+
+
+async def delete(
+    files: FileAccess, username: str, places: Sequence[FileLocation], *, permanent: bool
+) -> list[FileOutcome]:
+    """Delete several entries independently: a failure of one does not affect the others."""
+    deadline = time.monotonic() + WITHIN_S
+    return [await _delete_one(files, username, one, permanent, deadline) for one in places]
+
+
+async def _delete_one(
+    files: FileAccess, username: str, place: FileLocation, permanent: bool, deadline: float
+) -> FileOutcome:
+    number = str(uuid4())
+    try:
+        with explaining():
+            while not await files.pool(place.root).delete(
+                username, place.asked, permanent=permanent, trash_id=number, timeout_s=AT_ONCE_S
+            ):
+                if time.monotonic() > deadline:
+                    return FileOutcome(place.path, error=errors.Conflict(UNFINISHED))
+    except PortalError as error:
+        return FileOutcome(place.path, error=error)
+    return FileOutcome(place.path, trash_id=None if permanent else number)
+
+
+async def note_deleted(
+    database: Database,
+    user: User,
+    places: Sequence[FileLocation],
+    outcomes: Sequence[FileOutcome],
+    *,
+    permanent: bool,
+    ip: str,
+) -> None:
+    """Record deletions in the audit log, because folders may be shared; no other file operations of
+    users are recorded.
+    """
+    gone = [one for one, outcome in zip(places, outcomes, strict=True) if outcome.error is None]
+    if not gone:
+        return
+    target = f"{gone[0].root}:{gone[0].path}"
+    await note_gone(database, user, target, count=len(gone), permanent=permanent, ip=ip)
+
+
+async def note_gone(
+    database: Database, user: User, target: str, *, count: int, permanent: bool, ip: str
+) -> None:
+    """Record the deletion of `count` items, the first of which is `target`."""
+    detail = {"count": count, "permanent": permanent}
+    async with database.session() as db:
+        record(db, Action.FILE_DELETE, actor=user, target=target, detail=detail, ip=ip)
+        await db.commit()
+
+
+async def trash(
+    files: FileAccess, username: str, root: FileLocation, of: str | None = None
+) -> tuple[list[Deleted], bool]:
+    """Return deleted items below a root, or only those that had the path `of`, newest first, and
+    whether the list is complete.
+    """
+    with explaining():
+        return await files.pool(root.root).list_trash(username, root.whole, of)
+
+
+async def restore(
+    files: FileAccess,
+    username: str,
+    root: FileLocation,
+    ids: Sequence[str],
+    to: FileLocation | None,
+) -> list[FileOutcome]:
+    """Restore deleted items; `to` is a new path, which is possible for a single item only."""
+    if to is not None and len(ids) != 1:
+        message = "Several things can't be brought back to one path."
+        raise invalid_input([FieldError("to_path", message)])
+    return [await _restore_one(files, username, root, number, to) for number in ids]
+
+
+async def _restore_one(
+    files: FileAccess, username: str, root: FileLocation, number: str, to: FileLocation | None
+) -> FileOutcome:
+    more = {"to_path": from_text(to.path)} if to else {}
+    try:
+        with explaining():
+            entry = await files.pool(root.root).change(
+                username, "restore", root.asked, number=number, **more
+            )
+    except PortalError as error:
+        return FileOutcome(number, error=error)
+    return FileOutcome(number, entry=entry)
+
+
+async def empty_trash(
+    files: FileAccess, username: str, root: FileLocation, ids: list[str] | None
+) -> bool:
+    """Return whether all of it has been deleted; if not, it took too long and can be continued by
+    another call.
+    """
+    deadline = time.monotonic() + WITHIN_S
+    with explaining():
+        while not await files.pool(root.root).empty_trash(username, root.whole, ids, 0, AT_ONCE_S):
+            if time.monotonic() > deadline:
+                return False
+    return True
+
+
+def tidy_later(files: FileAccess, username: str) -> None:
+    """Start a cleanup in the background."""
+    task = asyncio.create_task(tidy(files, username))
+    files.tasks.add(task)
+    task.add_done_callback(files.tasks.discard)
+
+
+async def tidy(files: FileAccess, username: str) -> None:
+    """Remove abandoned uploads, and delete old items from the trash in small steps. Runs at most
+    once an hour per user, while the user is using their files.
+    """
+    now = time.monotonic()
+    if now - files.tidied.get(username, -TIDY_EVERY_S) < TIDY_EVERY_S:
+        return
+    files.tidied[username] = now
+    settings = files.settings
+    try:
+        with explaining():
+            older_s = int(settings.file_upload_days * DAY_S)
+            await files.agents.clean_uploads(username, older_s)
+            for root in settings.file_roots:
+                await _tidy_trash(files, username, root)
+    except PortalError as error:
+        log.info("files can't be tidied up", username=username, cause=error.detail[:300])
+
+
+async def _tidy_trash(files: FileAccess, username: str, root: FileRoot) -> None:
+    whole = await files.whole(username, root)
+    older_s = int(files.settings.file_trash_days * DAY_S)
+    try:
+        with explaining():
+            for _ in range(TIDY_TURNS):
+                if await files.pool(root.name).empty_trash(username, whole, None, older_s, TIDY_S):
+                    return
+    except PortalError as error:
+        log.info("a trash can't be emptied", username=username, cause=error.detail[:300])

@@ -1,0 +1,1 @@
+"""Users as the directory and the portal's rows describe them: roles, groups, home directories."""

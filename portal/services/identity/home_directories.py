@@ -1,0 +1,112 @@
+"""Home directories: requests to the site's own commands that create, archive or delete them.
+
+The commands run under the portal's account (services/users/home_commands.py), as argument lists and
+never through a shell. They must be idempotent: if the portal is killed during one, it runs again.
+"""
+
+from pathlib import PurePosixPath
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from portal.config.settings import Settings
+from portal.directory.contract import DirectoryUser
+from portal.errors import Conflict
+from portal.models import HomeRun, HomeState, HomeTask, User
+
+LIVE = (HomeState.QUEUED, HomeState.RUNNING)
+NOBODYS = -1
+SETTINGS = {
+    HomeTask.CREATE: "home_command",
+    HomeTask.ARCHIVE: "home_archive_command",
+    HomeTask.DELETE: "home_delete_command",
+}
+
+
+def command(settings: Settings, task: HomeTask) -> list[str]:
+    """Return the site's command for a task, with its placeholders; empty if there is none."""
+    return list(getattr(settings, SETTINGS[task]))
+
+
+def must_be_on(settings: Settings, task: HomeTask) -> None:
+    """Raise Conflict if the site has no command for this task."""
+    if not command(settings, task):
+        raise Conflict(_no_command(task))
+
+
+def _no_command(task: HomeTask) -> str:
+    return f"The portal has no command for this: whoever runs it can set {SETTINGS[task]}."
+
+
+async def request(
+    db: AsyncSession,
+    user: User,
+    task: HomeTask,
+    *,
+    home: str | None,
+    uid: int | None,
+    gid: int | None,
+    by: str,
+) -> HomeRun:
+    """Request the creation, archiving or deletion of a home directory.
+
+    Runs in the caller's transaction; notify `HOMES` after it. A waiting request is not added twice.
+    The path and numbers come from the directory; they are stored as it may have lost them by
+    the time the command runs.
+    """
+    await db.flush()
+    mine = select(HomeRun).where(HomeRun.user_id == user.id, HomeRun.task == task)
+    waiting = await db.scalar(mine.where(HomeRun.state.in_(LIVE)).limit(1))
+    if waiting is not None:
+        return waiting
+    row = HomeRun(
+        user_id=user.id,
+        task=task,
+        home=home or "",
+        uid=NOBODYS if uid is None else uid,
+        gid=NOBODYS if gid is None else gid,
+        requested_by=by,
+    )
+    db.add(row)
+    return row
+
+
+async def request_once(
+    db: AsyncSession, settings: Settings, user: User, person: DirectoryUser, *, by: str
+) -> bool:
+    """Request a user's home directory unless that was ever requested. Return whether it was now.
+
+    Called when the user is created and at the first login.
+    """
+    if not command(settings, HomeTask.CREATE):
+        return False
+    await db.flush()
+    mine = select(HomeRun.id).where(HomeRun.user_id == user.id, HomeRun.task == HomeTask.CREATE)
+    if await db.scalar(mine.limit(1)) is not None:
+        return False
+    await request_for(db, user, person, HomeTask.CREATE, by=by)
+    return True
+
+
+async def request_for(
+    db: AsyncSession, user: User, person: DirectoryUser, task: HomeTask, *, by: str
+) -> HomeRun:
+    """Request a task as `request` does, with the path and numbers of the directory entry."""
+    return await request(db, user, task, home=person.home, uid=person.uid, gid=person.gid, by=by)
+
+
+def arguments(settings: Settings, username: str, row: HomeRun) -> list[str]:
+    """Return the command for this row.
+
+    Raises Conflict with the reason if it is not safe to run: it may run as root on a path that the
+    directory names.
+    """
+    must_be_on(settings, row.task)
+    path = PurePosixPath(row.home)
+    plain = str(path) == row.home and path.is_absolute() and ".." not in path.parts
+    if not plain or len(path.parts) < 3 or not row.home.isprintable():
+        raise Conflict("The directory names nothing that could be this person's home directory.")
+    if row.uid < settings.min_uid or row.gid < 0:
+        raise Conflict("The directory gives this person no numbers of their own (uid and gid).")
+    places = {"username": username, "uid": row.uid, "gid": row.gid, "home": row.home}
+    return [part.format(**places) for part in command(settings, row.task)]

@@ -1,0 +1,79 @@
+"""Roles, from the directory and by grant, and group managers.
+
+services/users/role_changes.py grants and revokes roles and ensures that an administrator is left.
+"""
+
+from collections.abc import Collection
+
+from sqlalchemy import and_, or_, select
+
+from portal.config.settings import Settings
+from portal.db import Database
+from portal.models import GroupLeader, Role, User
+
+_ORDER = tuple(Role)
+NOT_ADMITTED = "Your account isn't in a group that may use this portal; ask your administrators."
+IS_ADMITTED = or_(User.directory_role.is_not(None), User.groups_at.is_(None))
+"""SQL condition for `is_admitted`."""
+MAY_ENTER = and_(User.disabled_at.is_(None), IS_ADMITTED)
+"""SQL condition for `may_enter`."""
+
+
+def is_admitted(user: User) -> bool:
+    """Return whether the user's last known groups let them use the portal.
+
+    True for users who were never looked up: their first login will decide.
+    """
+    return user.directory_role is not None or user.groups_at is None
+
+
+def may_enter(user: User) -> bool:
+    """Return whether the user's open logins and tokens are still valid."""
+    return user.disabled_at is None and is_admitted(user)
+
+
+def role_for(groups: Collection[str], settings: Settings) -> Role | None:
+    """Return the role that these groups give; None if they do not admit to the portal."""
+    mine = set(groups)
+    if mine & set(settings.ldap_admin_groups):
+        return Role.ADMIN
+    if mine & set(settings.ldap_viewer_groups):
+        return Role.VIEWER
+    if not settings.ldap_user_groups or mine & set(settings.ldap_user_groups):
+        return Role.USER
+    return None
+
+
+def effective(directory_role: Role | None, granted_role: Role | None) -> Role:
+    """Return the higher of both roles.
+
+    A grant has no effect for users that the directory does not admit to the portal.
+    """
+    if directory_role is None or granted_role is None:
+        return directory_role or Role.USER
+    return max(directory_role, granted_role, key=_ORDER.index)
+
+
+def refresh(settings: Settings, user: User, groups: Collection[str]) -> None:
+    """Update the user's role from the directory's groups."""
+    user.directory_role = role_for(groups, settings)
+    user.role = effective(user.directory_role, user.granted_role)
+
+
+async def role_of(database: Database, user_id: str) -> Role:
+    """Return the user's effective role."""
+    async with database.session() as db:
+        return await db.scalar(select(User.role).where(User.id == user_id)) or Role.USER
+
+
+async def leads(database: Database, user_id: str, group: str) -> bool:
+    """Return whether the user manages the group."""
+    async with database.session() as db:
+        return await db.get(GroupLeader, (group, user_id)) is not None
+
+
+async def led_by(database: Database, user_id: str) -> list[str]:
+    """Return the names of the groups that the user manages."""
+    query = select(GroupLeader.group_name).where(GroupLeader.user_id == user_id)
+    async with database.session() as db:
+        return sorted((await db.scalars(query)).all())

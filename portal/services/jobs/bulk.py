@@ -1,0 +1,213 @@
+"""Bulk operations on a user's jobs: cancel, remove from the list, compare.
+
+Cancelling and removing are one statement for all rows, in one transaction with one audit event. It
+increments every row's version, so that holders of an older version read the row again, as after any
+change.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from portal.background.notifier import RECONCILE
+from portal.context import AppContext
+from portal.db import utcnow
+from portal.models import BatchJob, Job, JobState, User, Wanted
+from portal.services.audit import audit
+from portal.services.audit.audit import Action, By
+from portal.services.jobs import jobs, listing
+from portal.services.jobs.scalar_cache import Metrics
+from spawner.errors import SpawnerError
+
+log = structlog.get_logger(__name__)
+
+AT_ONCE = 500
+MOST_COMPARED = 8
+READ_WITHIN_S = 4.0
+NOT_YOURS = "There is no such job of yours."
+_JOBS = Job.metadata.tables[Job.__tablename__]
+
+
+@dataclass(frozen=True)
+class RefusedJob:
+    """A job that was not changed, and the reason."""
+
+    id: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Done:
+    """Result of a bulk operation. `left`: the number of further jobs that the filter would reach in
+    another call; None if jobs were given by ID.
+    """
+
+    done: tuple[str, ...]
+    refused: tuple[RefusedJob, ...] = ()
+    left: int | None = None
+
+
+@dataclass(frozen=True)
+class _BulkOperation:
+    """A bulk operation: the condition on rows, the values that it writes, and a function that
+    returns why it does not apply to a row (by state and outcome).
+    """
+
+    action: Action
+    to: ColumnElement[bool]
+    values: Callable[[], Mapping[str, Any]]
+    refusal: Callable[[Any], str | None]
+
+
+def _build_cancel_values() -> Mapping[str, Any]:
+    asked = func.coalesce(_JOBS.c.stop_requested_at, utcnow())
+    return {
+        "wanted": Wanted.STOP, "state": JobState.STOPPING, "reason": None, "advice": None,
+        "stop_requested_at": asked,
+    }  # fmt: skip
+
+
+_CANCEL = _BulkOperation(
+    Action.JOB_CANCEL_MANY,
+    (_JOBS.c.state != JobState.ENDED) & (_JOBS.c.wanted != Wanted.STOP),
+    _build_cancel_values,
+    lambda row: jobs.has_ended(row.outcome) if row.state is JobState.ENDED else None,
+)
+_REMOVE = _BulkOperation(
+    Action.JOB_REMOVE_MANY,
+    _JOBS.c.state == JobState.ENDED,
+    lambda: {"removed_at": utcnow()},
+    lambda row: jobs.NOT_ENDED if row.state is not JobState.ENDED else None,
+)
+
+
+async def cancel(
+    parts: AppContext, user: User, of: Sequence[str] | listing.JobSelection, by: By
+) -> Done:
+    """Request the end of these jobs, or of the oldest jobs that match a filter, up to AT_ONCE.
+
+    A job whose end was requested before counts as done; one that has ended is refused.
+    """
+    done = await _run_operation(parts, user, of, by, _CANCEL)
+    parts.changes.notify(RECONCILE, *done.done)
+    return done
+
+
+async def remove(
+    parts: AppContext, user: User, of: Sequence[str] | listing.JobSelection, by: By
+) -> Done:
+    """Remove these ended jobs from the list; jobs that have not ended are refused."""
+    return await _run_operation(parts, user, of, by, _REMOVE)
+
+
+async def _run_operation(
+    parts: AppContext,
+    user: User,
+    of: Sequence[str] | listing.JobSelection,
+    by: By,
+    operation: _BulkOperation,
+) -> Done:
+    async with parts.db.session() as db:
+        if isinstance(of, listing.JobSelection):
+            reached = listing.ids_of(user, of).where(operation.to)
+            ids = list(await db.scalars(reached.limit(AT_ONCE)))
+            refused: list[RefusedJob] = []
+        else:
+            ids, refused = await _check_ids(db, user, of, operation)
+        changed = await _update_rows(db, ids, operation)
+        if changed:
+            target = f"{user.username}/{len(changed)} jobs"
+            # In batches: the audit log keeps at most a hundred entries of a list.
+            batches = [changed[start : start + 100] for start in range(0, len(changed), 100)]
+            detail = {"count": len(changed), "jobs": batches}
+            audit.record(
+                db, operation.action, actor=by.actor, target=target, detail=detail, ip=by.ip
+            )
+        await db.commit()
+        left = None
+        if isinstance(of, listing.JobSelection):
+            rest = select(func.count()).select_from(reached.subquery())
+            left = await db.scalar(rest) or 0
+    parts.changes.notify(user.id)
+    already = [] if isinstance(of, listing.JobSelection) else ids  # requested before
+    return Done(tuple(dict.fromkeys([*changed, *already])), tuple(refused), left)
+
+
+async def _check_ids(
+    db: AsyncSession, user: User, ids: Sequence[str], operation: _BulkOperation
+) -> tuple[list[str], list[RefusedJob]]:
+    """Split these IDs into those that the operation applies to, and refusals for the others."""
+    columns = select(_JOBS.c.id, _JOBS.c.state, _JOBS.c.outcome)
+    query = columns.where(listing.to_condition(user, listing.JobSelection()), _JOBS.c.id.in_(ids))
+    rows = {row.id: row for row in await db.execute(query)}
+    refusals = {
+        key: operation.refusal(rows[key]) if key in rows else NOT_YOURS
+        for key in dict.fromkeys(ids)
+    }
+    allowed = [key for key, message in refusals.items() if message is None]
+    return allowed, [RefusedJob(key, message) for key, message in refusals.items() if message]
+
+
+async def _update_rows(
+    db: AsyncSession, ids: Iterable[str], operation: _BulkOperation
+) -> list[str]:
+    """Update the rows and return their IDs; rows to which the operation no longer applies are not
+    changed.
+    """
+    statement = update(_JOBS).where(_JOBS.c.id.in_(list(ids)), operation.to)
+    values = {**operation.values(), "version": _JOBS.c.version + 1, "changed_at": utcnow()}
+    return list(await db.scalars(statement.values(values).returning(_JOBS.c.id)))
+
+
+# --- comparing ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A job in a comparison. `metrics` has the last value of each scalar that it has logged; None
+    if there is nothing to read, or with a `problem` if reading failed.
+    """
+
+    job: BatchJob
+    metrics: Metrics | None = None
+    problem: str | None = None
+
+
+async def compare(parts: AppContext, user: User, ids: Sequence[str]) -> list[Compared]:
+    """Return these jobs in this order, each once; jobs that are not on the user's list are left
+    out.
+
+    Their logged values are read now, as their owner, with one request to the launcher.
+    """
+    query = select(BatchJob).where(
+        BatchJob.user_id == user.id, BatchJob.removed_at.is_(None), BatchJob.id.in_(ids)
+    )
+    async with parts.db.session() as db:
+        found = {job.id: job for job in (await db.scalars(query)).all()}
+    chosen = [found[key] for key in dict.fromkeys(ids) if key in found]
+    logging = [job for job in chosen if job.logdir and job.started_at and job.array_size is None]
+    values, problem = await _read_logged(parts, user, logging)
+    reads = {job.id for job in logging}
+    return [
+        Compared(job, values.get(job.id), problem if job.id in reads else None) for job in chosen
+    ]
+
+
+async def _read_logged(
+    parts: AppContext, user: User, begun: Sequence[BatchJob]
+) -> tuple[dict[str, Metrics], str | None]:
+    """Return, by job, the last value of each scalar, or a message if reading failed."""
+    if not begun:
+        return {}, None
+    folders = [job.logdir or "" for job in begun]
+    try:
+        read = await parts.agents.scalars(user.username, folders, READ_WITHIN_S)
+    except SpawnerError as error:
+        log.info("compared runs' values are not known", error=error.message)
+        problem = f"What these runs have logged can't be read at the moment. {error.message}"
+        return {}, problem
+    return {job.id: metrics for job, metrics in zip(begun, read, strict=False)}, None

@@ -1,0 +1,285 @@
+"""External jobs: jobs that users of the portal submitted outside it, with sbatch or otherwise.
+
+Each gets a row, so that it is in its owner's list with a log and a TensorBoard like any other job.
+
+Jobs in squeue are taken from the watcher's last result, a limited number each time. Jobs that
+started and ended while the portal was down are read from accounting, from the time of the last
+read. The number of jobs per user is limited; Slurm's own tools show the rest. Of a disabled user
+all jobs in squeue are taken, because only jobs with a row are ended.
+
+A comment like ours does not make a job one of the portal's: the row does, which exists before the
+job.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import NAMESPACE_OID, uuid5
+
+import structlog
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
+
+from portal.context import AppContext
+from portal.models import BatchJob, Job, JobState, Mark, User
+from portal.services.slurm import arrays, launch
+from portal.services.slurm.lifecycle import SAME_SUBMISSION, observe
+from spawner.errors import SlurmError
+from spawner.slurm.model import JobInfo, Resources
+
+log = structlog.get_logger(__name__)
+
+MARK = "accounting"
+FIRST_LOOK_BACK = timedelta(days=2)
+LONGEST_LOOK_BACK = timedelta(days=30)
+HISTORY_EVERY = timedelta(minutes=10)
+OVERLAP = timedelta(minutes=5)
+MOST_LIVE = 200  # per user, in one pass
+MOST_AT_ONCE = 500  # rows in one transaction
+
+Key = tuple[int, datetime]
+Name = tuple[str, str]  # UUID, user
+
+
+class Outside:
+    """Import of external jobs; remembers the Slurm jobs that it has processed, so that a pass is
+    cheap.
+    """
+
+    def __init__(self, parts: AppContext) -> None:
+        self._parts = parts
+        self._seen: set[Key] = set()
+        self._processed_at: datetime | None = None
+        self._history_at: datetime | None = None
+
+    async def look(self, now: datetime) -> None:
+        """Import the jobs that are new in squeue, once for each of its results. A job that only
+        looks like one of the portal's is imported once the watcher shows it as external: at its
+        next result.
+        """
+        watcher = self._parts.watcher
+        if watcher.stale_since is not None or watcher.at == self._processed_at:
+            return
+        self._processed_at = watcher.at
+        shown = {key: info for info in watcher.jobs.values() if (key := _to_key(info)) is not None}
+        self._seen &= shown.keys()
+        new = {key: info for key, info in shown.items() if key not in self._seen}
+        if not new:
+            return
+        foreign = await self._find_foreign(new.values())
+        watcher.disown(foreign)
+        others = [info for info in new.values() if info.uuid is None]
+        waiting = await self._import(others, now, MOST_AT_ONCE)
+        users = await self._load_users({info.user for info in others})
+        # Jobs of accounts that have not used the portal yet are imported as soon as the account
+        # does.
+        self._seen |= {
+            key
+            for key, info in new.items()
+            if _to_name(info) not in foreign
+            and (info.uuid is not None or (info.user in users and key not in waiting))
+        }
+
+    def history_due(self, now: datetime) -> bool:
+        return self._history_at is None or now - self._history_at > HISTORY_EVERY
+
+    async def history(self, now: datetime) -> None:
+        """Import the jobs that accounting has recorded since it was last read. May raise
+        SlurmError.
+        """
+        self._history_at = now
+        async with self._parts.db.session() as db:
+            mark = await db.get(Mark, MARK)
+        since = mark.at - OVERLAP if mark else now - FIRST_LOOK_BACK
+        try:
+            found = await self._parts.watcher.history(max(since, now - LONGEST_LOOK_BACK))
+        except SlurmError as error:
+            log.warning("accounting is not known", error=error.message)
+            return
+        identified = [info for info in found if _to_key(info) is not None]
+        foreign = await self._find_foreign(identified)
+        self._parts.watcher.disown(foreign)
+        others = [replace(i, uuid=None) if _to_name(i) in foreign else i for i in identified]
+        if await self._import([info for info in others if info.uuid is None], now):
+            return  # not all could be written: they are read again
+        async with self._parts.db.session() as db:
+            await db.merge(Mark(name=MARK, at=now))
+            await db.commit()
+
+    async def _import(
+        self, infos: Collection[JobInfo], now: datetime, most: int | None = None
+    ) -> set[Key]:
+        """Write a row for each job or array of a portal user that has none, newest first, at
+        most `most` if given; return the keys of those still to be imported.
+        """
+        users = await self._load_users({info.user for info in infos})
+        groups = _limit_per_user(self._group(infos, users), users)
+        left = await self._filter_without_row(groups, users)
+        now_taken, later = (left, []) if most is None else (left[:most], left[most:])
+        for start in range(0, len(now_taken), MOST_AT_ONCE):
+            batch = now_taken[start : start + MOST_AT_ONCE]
+            if not await self._insert([self._to_group_row(group, users, now) for group in batch]):
+                later = [*now_taken[start:], *later]
+                break
+        return {key for group in later for info in group if (key := _to_key(info)) is not None}
+
+    def _group(self, infos: Iterable[JobInfo], users: Mapping[str, User]) -> list[list[JobInfo]]:
+        """Group the jobs of these users; an array's tasks are one group."""
+        groups: dict[str, list[JobInfo]] = {}
+        for info in infos:
+            if info.user in users:
+                groups.setdefault(row_id(self._parts, info), []).append(info)
+        return list(groups.values())
+
+    def _to_group_row(
+        self, group: list[JobInfo], users: Mapping[str, User], now: datetime
+    ) -> BatchJob:
+        user = users[group[0].user]
+        return _to_row(self._parts, user, row_id(self._parts, group[0]), group, now)
+
+    async def _filter_without_row(
+        self, groups: Sequence[list[JobInfo]], users: Mapping[str, User]
+    ) -> list[list[JobInfo]]:
+        """Return the groups that have no row of any kind. Accounting has no comment for a running
+        job, so one of the portal's own may look like an external one.
+        """
+        columns = (Job.id, Job.user_id, Job.job_id, Job.state, Job.submit_time)
+        found: list[list[JobInfo]] = []
+        async with self._parts.db.session() as db:
+            for start in range(0, len(groups), MOST_AT_ONCE):
+                batch = groups[start : start + MOST_AT_ONCE]
+                query = select(*columns).where(
+                    Job.job_id.in_([_get_job_id(group) for group in batch])
+                )
+                rows_by_job_id: dict[int, list[Any]] = {}
+                for row in (await db.execute(query)).all():
+                    rows_by_job_id.setdefault(row.job_id, []).append(row)
+                for group in batch:
+                    identity, user = row_id(self._parts, group[0]), users[group[0].user]
+                    rows = rows_by_job_id.get(_get_job_id(group), [])
+                    if not any(_is_same(identity, user, group[0], row) for row in rows):
+                        found.append(group)
+        return found
+
+    async def _find_foreign(self, infos: Collection[JobInfo]) -> set[Name]:
+        """Return the UUIDs, with their users, that belong to no job of ours."""
+        named = {(info.uuid, info.user) for info in infos if info.uuid is not None}
+        ids = [uuid for uuid, _ in named]
+        query = select(Job.id, User.username).join(User, User.id == Job.user_id)
+        async with self._parts.db.session() as db:
+            for start in range(0, len(ids), MOST_AT_ONCE):
+                batch = query.where(Job.id.in_(ids[start : start + MOST_AT_ONCE]))
+                named -= {(row.id, row.username) for row in await db.execute(batch)}
+        return named
+
+    async def _load_users(self, names: set[str]) -> dict[str, User]:
+        """Return the users of these names, including disabled ones."""
+        query = select(User).where(User.username.in_(names))
+        async with self._parts.db.session() as db:
+            return {user.username: user for user in (await db.scalars(query)).all()}
+
+    async def _insert(self, rows: list[BatchJob]) -> bool:
+        """Insert all rows; return False if they are to be tried again."""
+        async with self._parts.db.session() as db:
+            db.add_all(rows)
+            try:
+                await db.commit()
+            except IntegrityError as error:
+                log.warning(
+                    "jobs from outside are taken in at a later round", error=str(error)[:200]
+                )
+                self._processed_at = None
+                return False
+        for user_id in {row.user_id for row in rows}:
+            self._parts.changes.notify(user_id)
+        return True
+
+
+def _limit_per_user(groups: list[list[JobInfo]], users: Mapping[str, User]) -> list[list[JobInfo]]:
+    """Return each user's newest groups up to the limit; all of disabled users."""
+    taken: Counter[str] = Counter()
+    found: list[list[JobInfo]] = []
+    for group in sorted(groups, key=_get_job_id, reverse=True):
+        user = group[0].user
+        taken[user] += 1
+        if taken[user] <= MOST_LIVE or users[user].disabled_at is not None:
+            found.append(group)
+    return found
+
+
+def _get_job_id(group: list[JobInfo]) -> int:
+    return group[0].array_job_id or group[0].job_id
+
+
+def _is_same(identity: str, user: User, info: JobInfo, row: Any) -> bool:
+    """Return whether an existing row (id, user_id, job_id, state, submit_time) belongs to this
+    Slurm job.
+
+    Slurm does not reuse the ID of a job that is alive; a requeue changes the submission time.
+    """
+    if row.id == identity:
+        return True
+    if row.user_id != user.id:
+        return False
+    if row.state is not JobState.ENDED:
+        return True
+    submitted, shown = row.submit_time, info.submit_time
+    return None not in (submitted, shown) and abs(submitted - shown) < SAME_SUBMISSION
+
+
+def _to_key(info: JobInfo) -> Key | None:
+    """Return what identifies a Slurm job, None without a submission time."""
+    return None if info.submit_time is None else (info.job_id, info.submit_time)
+
+
+def _to_name(info: JobInfo) -> tuple[str | None, str]:
+    return info.uuid, info.user
+
+
+def row_id(parts: AppContext, info: JobInfo) -> str:
+    """Return the row's ID, which is the same each time the same job is found."""
+    number = info.array_job_id or info.job_id
+    submitted = info.submit_time.isoformat() if info.submit_time else ""
+    return str(uuid5(NAMESPACE_OID, f"{parts.settings.cluster_name}/{number}/{submitted}"))
+
+
+def _to_row(
+    parts: AppContext, user: User, identity: str, group: list[JobInfo], now: datetime
+) -> BatchJob:
+    info = group[0]
+    resources = Resources(
+        partition=info.partition,
+        nodes=max(1, len(info.nodes)),
+        time_limit_minutes=info.time_limit_minutes,
+        account=info.account,
+        qos=info.qos,
+    )
+    row = BatchJob(
+        id=identity,
+        user_id=user.id,
+        owner_id=user.id,
+        name=printable(info.name) or f"job {info.array_job_id or info.job_id}",
+        resources=launch.kept(resources),
+        cluster=parts.settings.cluster_name,
+        external=True,
+        created_at=info.submit_time,
+        job_id=info.array_job_id or info.job_id,
+        parameters={},
+        files={},
+        script="",
+        nodes=[],
+        state=JobState.QUEUED,
+        array_size=len(group) if info.array_job_id else None,
+        tasks=[] if info.array_job_id else None,
+    )
+    update = arrays.observe(row, group, now) if info.array_job_id else observe(row, info, now)
+    for column, value in update.items():
+        setattr(row, column, value)
+    return row
+
+
+def printable(name: str) -> str:
+    """Make a job's name, which is arbitrary text, printable."""
+    return "".join(c for c in name if c.isprintable()).strip()[:64]

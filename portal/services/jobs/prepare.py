@@ -1,0 +1,307 @@
+"""Preparation of a job for submission: a template with its parameters, or a free script, is
+validated, completed with defaults and rendered. The same code serves the preview and the
+submission.
+
+Writes nothing to the database; jobs.py does.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from portal.context import AppContext
+from portal.errors import FieldError, NotFound, invalid_input
+from portal.models import BatchJob, User
+from portal.services.catalog.available import availability, usable_environment
+from portal.services.catalog.resources import check_gpus, complete, named
+from portal.services.limits import allowances
+from portal.services.limits.limit_rules import Allowance
+from portal.services.slurm import launch
+from spawner.catalog import jobscript, launch_files
+from spawner.catalog.environment import Environment
+from spawner.catalog.template import Template, array_tasks, check_parameters
+from spawner.errors import SpawnerError
+from spawner.slurm.model import Resources
+
+PREVIEW = "00000000-0000-0000-0000-000000000000"
+# A frame to the launcher is at most 1 MiB, including the quoting of the text.
+MAX_RENDERED_BYTES = 640 * 1024
+
+
+@dataclass(frozen=True)
+class JobRequest:
+    """A user's request: `template` with `parameters`, or `script` (with an environment)."""
+
+    template: str | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    script: str | None = None
+    environment: str | None = None
+    resources: dict[str, Any] = field(default_factory=dict)
+    name: str | None = None
+    logdir: str | None = None
+
+
+@dataclass(frozen=True)
+class PreparedJob:
+    """A completed request. `tasks` has, for each task of an array, the parameters that differ."""
+
+    name: str
+    template: str | None
+    environment: str | None
+    parameters: dict[str, Any]
+    resources: Resources
+    rendered: jobscript.Rendered
+    workdir: str
+    tasks: list[dict[str, Any]] | None
+    allowance: Allowance
+
+    @property
+    def kept_resources(self) -> dict[str, Any]:
+        return launch.kept(self.resources)
+
+
+def template(parts: AppContext, name: str) -> Template:
+    """Return the template of this name. Raises NotFound."""
+    found = parts.catalog.templates.get(name)
+    if found is None:
+        raise NotFound("There is no template of this name.")
+    return found
+
+
+def availability_of(parts: AppContext, template: Template) -> tuple[bool, str | None]:
+    """Return whether a job of this template can be submitted now, in its environment or in any that
+    may be chosen instead, and the reason if not.
+    """
+    if any(availability(parts, environment)[0] for environment in _list_choices(parts, template)):
+        return True, None
+    environment = parts.catalog.environments.get(template.environment)
+    if environment is None:
+        return False, f"Its environment, {template.environment}, is not in this site's catalog."
+    return availability(parts, environment)
+
+
+def _list_choices(parts: AppContext, template: Template) -> list[Environment]:
+    """Return the environments that a user may choose for this template; empty if there is no
+    choice.
+    """
+    if template.environments is None:
+        return []
+    return [found for found in parts.catalog.environments.values() if found.kernel]
+
+
+def environment_of(parts: AppContext, template: Template, asked: str | None) -> Environment:
+    """Return the environment that a job of this template runs in: the requested one, else the
+    template's.
+
+    Raises InvalidInput: `environment` for a choice that is not available, `template` for a template
+    that cannot be used here at all.
+    """
+    if template.environments is not None:
+        chosen = usable_environment(parts, asked or template.environment)
+        if not chosen.kernel:
+            text = f"{chosen.title} has no kernel, and this template needs one."
+            raise invalid_input([FieldError("environment", text)])
+        return chosen
+    if asked not in {None, template.environment}:
+        text = f"This template runs in {template.environment}."
+        raise invalid_input([FieldError("environment", text)])
+    available, reason = availability_of(parts, template)
+    if not available:
+        raise invalid_input([FieldError("template", reason or "It can't be used here.")])
+    return parts.catalog.environments[template.environment]
+
+
+def defaults(parts: AppContext, template: Template) -> Resources:
+    """Return the resources of a job of this template with an empty request."""
+    environment = parts.catalog.environments.get(template.environment)
+    return complete({}, template, environment, parts.settings, parts.watcher.cluster)
+
+
+async def complete_for_form(
+    parts: AppContext,
+    user: User,
+    asked: Sequence[Mapping[str, Any]],
+    template_name: str | None = None,
+    environment_name: str | None = None,
+) -> list[Resources]:
+    """Return the resources that a submission of each of `asked` would request from Slurm.
+
+    Also for a request that would be refused, so that a form can show it and explain why. Raises
+    NotFound, InvalidInput.
+    """
+    chosen = template(parts, template_name) if template_name else None
+    environment = _find_form_environment(parts, chosen, environment_name)
+    allowed = await allowances.allowance(parts, user.username)
+    cluster = parts.watcher.cluster
+
+    def completed(resources: Mapping[str, Any]) -> Resources:
+        found = complete(resources, chosen, environment, parts.settings, cluster)
+        return allowances.adjust(found, named(resources), allowed, cluster)
+
+    return [completed(resources) for resources in asked]
+
+
+def _find_form_environment(
+    parts: AppContext, chosen: Template | None, name: str | None
+) -> Environment | None:
+    """Return the environment that provides the defaults, even if it cannot be used now."""
+    if chosen is not None and (name is None or chosen.environments is None):
+        return parts.catalog.environments.get(chosen.environment)
+    if name is None:
+        return None
+    found = parts.catalog.environments.get(name)
+    if found is None:
+        raise invalid_input([FieldError("environment", "There is no environment of this name.")])
+    return found
+
+
+async def prepare(parts: AppContext, user: User, request: JobRequest, uuid: str) -> PreparedJob:
+    """Validate a request and render it. Raises InvalidInput with the fields, and the launcher's
+    errors.
+    """
+    chosen = _find_template(parts, request)
+    environment = _find_environment(parts, request, chosen)
+    parameters: dict[str, Any] = {}
+    if chosen is not None:
+        parameters, problems = check_parameters(chosen, request.parameters)
+        if problems:
+            raise invalid_input([FieldError(name, text) for name, text in problems])
+    resources = resources_for(parts, request.resources, chosen, environment)
+    resources, allowed = await allowances.fit(parts, user, resources, named(request.resources))
+    name = checked_name(request.name) or (chosen.name if chosen else "script")
+    try:
+        home = (await parts.agents.info(user.username)).home
+    except SpawnerError as error:
+        raise launch.explained(error) from error
+    place = _to_job_place(parts, user, home, uuid, environment, resources, name)
+    rendered = _render(chosen, parameters, request.script, place, environment)
+    return PreparedJob(
+        name=name,
+        template=chosen.name if chosen else None,
+        environment=environment.name if environment else None,
+        parameters=parameters,
+        resources=resources,
+        rendered=rendered,
+        workdir=home,
+        allowance=allowed,
+        tasks=_list_task_parameters(chosen, parameters) if rendered.array else None,
+    )
+
+
+def _find_template(parts: AppContext, request: JobRequest) -> Template | None:
+    if (request.template is None) == (request.script is None):
+        text = "Name a template, or give a script: one of the two."
+        raise invalid_input([FieldError("template" if request.script is None else "script", text)])
+    if request.template is None:
+        if request.parameters:
+            text = "A script of your own takes no parameters."
+            raise invalid_input([FieldError("parameters", text)])
+        return None
+    found = parts.catalog.templates.get(request.template)
+    if found is None:
+        names = ", ".join(parts.catalog.templates)
+        text = f"There is no template of this name. There are: {names}."
+        raise invalid_input([FieldError("template", text)])
+    return found
+
+
+def _find_environment(
+    parts: AppContext, request: JobRequest, chosen: Template | None
+) -> Environment | None:
+    if chosen is None:
+        return usable_environment(parts, request.environment) if request.environment else None
+    return environment_of(parts, chosen, request.environment)
+
+
+def resources_for(
+    parts: AppContext,
+    asked: Mapping[str, Any],
+    chosen: Template | None,
+    environment: Environment | None,
+) -> Resources:
+    """Complete the requested resources. Raises InvalidInput for an environment that needs a GPU."""
+    found = complete(asked, chosen, environment, parts.settings, parts.watcher.cluster)
+    check_gpus(found, environment)
+    return found
+
+
+def checked_name(name: str | None) -> str | None:
+    """Return a name that is valid in lists and in Slurm. Raises InvalidInput."""
+    if name is None:
+        return None
+    if not name.isprintable() or not name.strip():
+        text = "Use letters, digits, blanks and signs that can be seen."
+        raise invalid_input([FieldError("name", text)])
+    return name.strip()
+
+
+def _to_job_place(
+    parts: AppContext,
+    user: User,
+    home: str,
+    uuid: str,
+    environment: Environment | None,
+    resources: Resources,
+    name: str,
+) -> jobscript.JobPlace:
+    return jobscript.JobPlace(
+        uuid=uuid,
+        home=home,
+        runtime_dir=str(parts.settings.runtime_dir),
+        apptainer=str(parts.settings.apptainer_path),
+        logdir=_build_logdir(home, name, uuid),
+        username=user.username,
+        environment=environment,
+        resources=resources,
+        node_dir=launch_files.node_dir(uuid),
+        pip_index_url=parts.settings.pip_index_url,
+        modules_init=str(parts.settings.modules_init) if parts.settings.modules_init else None,
+    )
+
+
+def _build_logdir(home: str, name: str, uuid: str) -> str:
+    return launch.session_logdir(home, _to_folder_name(name), uuid)
+
+
+def own_logdir(job: BatchJob) -> str:
+    """Return PORTAL_LOGDIR of a job that was submitted here, whichever folder its TensorBoard
+    shows.
+    """
+    return _build_logdir(job.workdir or "", job.name, job.id)
+
+
+def _to_folder_name(name: str) -> str:
+    """Convert a name to a part of a folder's name: ASCII letters, digits and hyphens."""
+    plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower())
+    return "-".join(word for word in plain.split("-") if word)[:40] or "job"
+
+
+def _render(
+    chosen: Template | None,
+    parameters: dict[str, Any],
+    script: str | None,
+    place: jobscript.JobPlace,
+    environment: Environment | None,
+) -> jobscript.Rendered:
+    try:
+        if chosen is not None:
+            rendered = jobscript.render_job(chosen, parameters, place)
+        else:
+            rendered = jobscript.render_script(script or "", place, environment)
+    except jobscript.ScriptRefused as error:
+        raise invalid_input([FieldError(error.field, error.message)]) from error
+    size = len(rendered.script.encode()) + sum(len(t.encode()) for t in rendered.files.values())
+    if size > MAX_RENDERED_BYTES:
+        text = "The script that these parameters make is too long."
+        raise invalid_input([FieldError("parameters" if chosen else "script", text)])
+    return rendered
+
+
+def _list_task_parameters(
+    chosen: Template | None, parameters: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Return, for each task, the parameters that vary between tasks."""
+    if chosen is None:
+        return []
+    tasks = array_tasks(chosen, parameters)
+    return [{name: task[name] for name in chosen.array} for task in tasks]

@@ -1,0 +1,78 @@
+"""In-memory cache of the values that arrays' running tasks have logged; scalars.py reads them.
+
+An array is read only while a user is viewing it, and rarely enough that its owner's launcher, which
+also submits jobs and reads logs, spends only a small part of its time on this.
+"""
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+EVERY_S = 15.0
+REST = 20.0  # factor on the duration of the last read: the pause before the next one
+AFTER_FAILURE_S = 60.0
+MOST_ARRAYS = 200
+Metrics = Mapping[str, float | None]
+
+
+@dataclass
+class CachedScalars:
+    """Cached values of one array by index, and the time at which each task was last read."""
+
+    values: dict[int, Metrics] = field(default_factory=dict)
+    read_at_s: dict[int, float] = field(default_factory=dict)
+    next_s: float = 0.0
+    reading: asyncio.Task[None] | None = None
+
+    def oldest(self, indices: Iterable[int], most: int) -> list[int]:
+        """Return the tasks that were read longest ago, so that all tasks of a large array are read
+        in turn.
+        """
+        return sorted(indices, key=lambda index: (self.read_at_s.get(index, -1.0), index))[:most]
+
+
+class ScalarCache:
+    """Entries of the most recently viewed arrays; `clock` returns seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._arrays: OrderedDict[str, CachedScalars] = OrderedDict()
+
+    def of(self, job_id: str) -> CachedScalars:
+        """Return an array's entry; the least recently viewed entries are evicted."""
+        entry = self._arrays.setdefault(job_id, CachedScalars())
+        self._arrays.move_to_end(job_id)
+        while len(self._arrays) > MOST_ARRAYS:
+            _, evicted = self._arrays.popitem(last=False)
+            if evicted.reading is not None:
+                evicted.reading.cancel()
+        return entry
+
+    def forget(self, job_id: str) -> None:
+        """Drop the entry of an array that has no running tasks, and cancel its read in progress."""
+        entry = self._arrays.pop(job_id, None)
+        if entry is not None and entry.reading is not None:
+            entry.reading.cancel()
+
+    def is_due(self, entry: CachedScalars) -> bool:
+        """Return whether the array should be read now."""
+        busy = entry.reading is not None and not entry.reading.done()
+        return not busy and self._clock() >= entry.next_s
+
+    def keep(self, entry: CachedScalars, found: Mapping[int, Metrics]) -> None:
+        """Store values that were just read. A task that has logged nothing yet is read again."""
+        now_s = self._clock()
+        entry.read_at_s.update(dict.fromkeys(found, now_s))
+        entry.values.update({index: values for index, values in found.items() if values})
+
+    def rest(self, entry: CachedScalars, took_s: float, *, failed: bool = False) -> None:
+        """Set the earliest time of the next read."""
+        pause_s = AFTER_FAILURE_S if failed else max(EVERY_S, REST * took_s)
+        entry.next_s = self._clock() + pause_s
+
+    def close(self) -> None:
+        """Cancel all reads in progress when the portal shuts down."""
+        for job_id in list(self._arrays):
+            self.forget(job_id)

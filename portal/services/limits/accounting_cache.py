@@ -1,0 +1,131 @@
+"""Cache of Slurm's accounting data: associations, facts about the setup, and usage by running jobs.
+
+This module only reads from Slurm, at limited intervals. services/limits/slurm_limits.py writes.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime, timedelta
+
+import structlog
+
+from portal.db import utcnow
+from spawner.errors import SlurmError
+from spawner.slurm.accounting import Accounting
+from spawner.slurm.parse_accounting import ClusterFacts, Figures, InUse, Place
+from spawner.slurm.watcher import Watcher
+
+log = structlog.get_logger(__name__)
+
+FACTS_AGE = timedelta(minutes=10)
+IN_USE_AGE = timedelta(seconds=20)
+AGAIN = timedelta(seconds=15)  # after no answer
+RECENT = timedelta(seconds=60)
+ROOT = "root"
+"""Slurm's account at the root of the tree, which the portal never modifies."""
+
+
+class AccountingCache:
+    """Cache of Slurm's accounting data.
+
+    `found` are all associations as of `at`; both are None before the first answer. `trouble` is the
+    error of the last query, if it failed. `denied` is whether Slurm refused the last changes
+    because the portal's account lacks the rights.
+    """
+
+    def __init__(self, accounting: Accounting, watcher: Watcher) -> None:
+        self.accounting = accounting
+        self._watcher = watcher
+        self.facts: ClusterFacts | None = None
+        self.found: Mapping[Place, Figures] | None = None
+        self.at: datetime | None = None
+        self.trouble: str | None = None
+        self.denied = False
+        self._facts_at: datetime | None = None
+        self._tried_at: datetime | None = None
+        self._in_use: Mapping[tuple[str, str], InUse] | None = None
+        self._in_use_at: datetime | None = None
+        self._refresh_lock, self._in_use_lock = asyncio.Lock(), asyncio.Lock()
+
+    @property
+    def accounts(self) -> list[str]:
+        """Names of all accounts without the root; empty while unknown."""
+        return sorted({a for a, user, _ in self.found or () if not user and a != ROOT})
+
+    def of(self, username: str) -> dict[Place, Figures]:
+        """Return the associations of one user."""
+        return {place: f for place, f in (self.found or {}).items() if place[1] == username}
+
+    def forget_facts(self) -> None:
+        """Query the facts again at the next refresh: a name is in use that they do not contain."""
+        self._facts_at = None
+
+    async def look(self, *, patient: bool = False) -> None:
+        """Read the associations, and the facts about the setup if those are old.
+
+        Raises SlurmError; the cached data then stays. With `patient` no caller waits for the
+        result, so the query waits for its turn in the rate limit of Slurm queries.
+        """
+        try:
+            async with self._refresh_lock:
+                await self._refresh(self._watcher.afford if patient else self._watcher.count)
+        except SlurmError as error:
+            self.trouble = error.message
+            raise
+        self.trouble = None
+
+    async def _refresh(self, turn: Callable[[], Awaitable[None]]) -> None:
+        now = utcnow()
+        if self.facts is None or self._facts_at is None or now - self._facts_at > FACTS_AGE:
+            await turn()
+            self.facts, self._facts_at = await self.accounting.facts(), now
+        await turn()
+        self.found = await self.accounting.associations(self.facts.cluster)
+        self.at = now
+
+    async def known(self) -> bool:
+        """Return whether the associations are known, after one attempt if they are not."""
+        if self.found is None:
+            await self.look_again()
+        return self.found is not None
+
+    async def is_recent(self) -> bool:
+        """Return whether the associations are at most RECENT old, after one query if they were not.
+
+        After a failed query, Slurm is not asked again before AGAIN has passed.
+        """
+        if self._is_recent():
+            return True
+        tried = self._tried_at
+        if tried is None or utcnow() - tried > AGAIN:
+            self._tried_at = utcnow()
+            await self.look_again()
+        return self._is_recent()
+
+    def _is_recent(self) -> bool:
+        return self.at is not None and utcnow() - self.at <= RECENT
+
+    async def look_again(self) -> None:
+        """Refresh at once, for names that may be new. Errors are logged; the cached data stays."""
+        try:
+            await self.look()
+        except SlurmError as error:
+            log.warning("Slurm's accounts are not known anew", error=error.message)
+
+    async def in_use(self) -> Mapping[tuple[str, str], InUse] | None:
+        """Return what running jobs hold, by account and user, at most IN_USE_AGE old.
+
+        Returns None while unknown.
+        """
+        async with self._in_use_lock:
+            now, at = utcnow(), self._in_use_at
+            age = IN_USE_AGE if self._in_use is not None else AGAIN
+            if at is None or now - at > age:
+                self._in_use_at = now
+                try:
+                    await self._watcher.count()
+                    self._in_use = await self.accounting.in_use()
+                except SlurmError as error:
+                    self._in_use = None
+                    log.warning("what is in use is not known", error=error.message)
+            return self._in_use

@@ -1,1 +1,0 @@
-"""Logging in and staying so: passwords, second factor, access tokens."""

@@ -1,0 +1,178 @@
+"""Rendering of notification e-mails as plain text. Pure: no clock, database or network.
+
+Names and reasons come from users and from Slurm. Each is reduced to one printable line, and reaches
+headers only through the email package, which rejects line breaks there.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+from enum import StrEnum
+
+from portal.config.mail import one_address
+from portal.i18n.translation import TAGS, Language, translate
+from portal.models import Job, JobKind
+from portal.services.mail import texts as words
+from portal.services.sessions.extending import spoken
+from spawner.slurm.model import Outcome
+
+POLICY = SMTP.clone(cte_type="7bit")
+"""7-bit encoding, which any mail server forwards unchanged."""
+MAX_ITEMS = 20
+MAX_LINE = 500
+MAX_SUBJECT = 150
+WARNING = timedelta(minutes=15)
+_MINUTE = timedelta(minutes=1)
+
+
+class MailKind(StrEnum):
+    """Events that e-mails are sent about; the values are those in the users' preferences."""
+
+    SESSION_STARTED = "session_started"
+    JOB_ENDED = "job_ended"
+    TIME_SHORT = "time_short"
+
+
+@dataclass(frozen=True)
+class MailItem:
+    """One item of an e-mail."""
+
+    kind: MailKind
+    job: Job
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """The addresses and context of an e-mail.
+
+    `letter_id` becomes the Message-ID, so that mail programs do not show a repeated e-mail twice.
+    """
+
+    letter_id: str
+    sender: str
+    recipient: str
+    public_url: str
+    now: datetime
+    language: Language = "en"
+
+
+_URGENCY_ORDER = (MailKind.TIME_SHORT, MailKind.SESSION_STARTED, MailKind.JOB_ENDED)
+
+
+def warn_at(started_at: datetime, expires_at: datetime) -> datetime:
+    """Return when to warn about the end: WARNING before it, or later for short jobs."""
+    return expires_at - min(WARNING, (expires_at - started_at) / 4)
+
+
+def letter(envelope: Envelope, notices: Sequence[MailItem]) -> EmailMessage:
+    """Render one e-mail for these items, most urgent first.
+
+    Raises ValueError for an invalid address.
+    """
+    ordered = sorted(
+        notices, key=lambda one: (_URGENCY_ORDER.index(one.kind), not _has_failed(one))
+    )
+    title, language = headline(ordered[0], envelope), envelope.language
+    if len(ordered) > 1:
+        first = _truncate(title, MAX_SUBJECT - 20)
+        title = words.AND_MORE.to(language, title=first, count=len(ordered) - 1)
+    pieces = [_render_paragraph(one, envelope) for one in ordered[:MAX_ITEMS]]
+    if (rest := len(ordered) - MAX_ITEMS) > 0:
+        address = f"{envelope.public_url}/jobs"
+        pieces.append(words.MORE_THERE.to(language, count=rest, address=address))
+    return compose(envelope, title, pieces)
+
+
+def trial(envelope: Envelope) -> EmailMessage:
+    """Render the test e-mail that users can send to themselves."""
+    language = envelope.language
+    title = words.TEST.to(language, product=words.PRODUCT)
+    return compose(envelope, title, [words.TEST_TEXT.to(language)])
+
+
+def compose(envelope: Envelope, title: str, pieces: Sequence[str]) -> EmailMessage:
+    """Build an e-mail from these paragraphs and the footer with the link to the settings."""
+    sender = one_address(envelope.sender)
+    found = EmailMessage(policy=POLICY)
+    found["From"] = sender
+    found["To"] = one_address(envelope.recipient).addr_spec
+    found["Subject"] = _truncate(title, MAX_SUBJECT)
+    found["Date"] = format_datetime(envelope.now)
+    found["Message-ID"] = f"<{envelope.letter_id}@{sender.domain}>"
+    found["Auto-Submitted"] = "auto-generated"
+    address = f"{envelope.public_url}/account/notifications"
+    footer = f"-- \n{words.CHOOSE.to(envelope.language, address=address)}"
+    found.set_content("\n\n".join([*pieces, footer]) + "\n")
+    found["Content-Language"] = TAGS[envelope.language]  # set_content() removes such headers
+    return found
+
+
+def headline(notice: MailItem, envelope: Envelope) -> str:
+    """Return what happened, in a few words."""
+    name, language = _to_line(notice.job.name), envelope.language
+    session = notice.job.kind is JobKind.SESSION
+    match notice.kind:
+        case MailKind.SESSION_STARTED:
+            return words.SESSION_READY.to(language, name=name)
+        case MailKind.JOB_ENDED:
+            return words.ENDED[notice.job.outcome or Outcome.FAILED].to(language, name=name)
+        case MailKind.TIME_SHORT:
+            left = translate(spoken(_minutes_left(notice.job, envelope.now)), language)
+            ends = words.SESSION_ENDS if session else words.JOB_ENDS
+            return ends.to(language, name=name, left=left)
+
+
+def _render_paragraph(notice: MailItem, envelope: Envelope) -> str:
+    """Render the headline, the details and the link of one item."""
+    job = notice.job
+    title = words.STOP.to(envelope.language, title=headline(notice, envelope))
+    page = "sessions" if job.kind is JobKind.SESSION else "jobs"
+    address = f"{envelope.public_url}/{page}/{job.id}"
+    return "\n".join([title, *_render_details(notice, envelope.language), address])
+
+
+def _render_details(notice: MailItem, language: Language) -> list[str]:
+    job = notice.job
+    ends = words.moment(job.expires_at, language) if job.expires_at else None
+    match notice.kind:
+        case MailKind.SESSION_STARTED:
+            where = [words.RUNS_ON.to(language, node=_to_line(job.node))] if job.node else []
+            return [*where, *([words.ENDS_ON.to(language, moment=ends)] if ends else [])]
+        case MailKind.JOB_ENDED:
+            ran = job.started_at and job.ended_at
+            time = [words.RAN_FOR.to(language, time=_format_runtime(job, language))] if ran else []
+            why = [translate(text, language) for text in (job.reason, job.advice) if text]
+            return [*time, *map(_to_line, why)]
+        case MailKind.TIME_SHORT:
+            end = [words.THAT_IS.to(language, moment=ends)] if ends else []
+            session = job.kind is JobKind.SESSION
+            return [*end, (words.SAVE_WORK if session else words.SAVE_BY_THEN).to(language)]
+
+
+def _has_failed(notice: MailItem) -> bool:
+    return notice.job.outcome not in {None, Outcome.COMPLETED, Outcome.CANCELLED}
+
+
+def _minutes_left(job: Job, now: datetime) -> int:
+    left = (job.expires_at - now) if job.expires_at else timedelta()
+    return max(1, round(left / _MINUTE))
+
+
+def _format_runtime(job: Job, language: Language) -> str:
+    span = (job.ended_at or job.created_at) - (job.started_at or job.created_at)
+    if span < _MINUTE:
+        return words.SHORT.to(language)
+    return translate(spoken(int(span / _MINUTE)), language)
+
+
+def _to_line(text: str | None) -> str:
+    """Reduce to one printable line without anything that reads as an encoded word (RFC 2047)."""
+    found = "".join(char if char.isprintable() else " " for char in text or "")
+    return _truncate(" ".join(found.split()).replace("=?", "= ?"), MAX_LINE)
+
+
+def _truncate(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

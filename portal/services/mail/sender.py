@@ -1,0 +1,290 @@
+"""Mail loop: sends what outbox.py noted, retrying until the mail server has accepted it.
+
+All events of one user within a minute go into one e-mail. Rows are claimed before the e-mail is
+sent, so that only one of several portal processes sends it. It is sent twice only if a process dies
+between the server's acceptance and its own commit, and then with the same Message-ID.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from email.message import EmailMessage
+
+import structlog
+from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import aliased
+
+from portal.context import AppContext
+from portal.db import Database, utcnow
+from portal.errors import Conflict, Unavailable
+from portal.models import Job, Mail, User, new_id
+from portal.services.identity import preferences
+from portal.services.mail import messages, outbox
+from portal.services.mail.messages import Envelope, MailItem
+from portal.services.mail.smtp import MailDeferred, MailError, MailRefused, MailUnavailable, Smtp
+
+log = structlog.get_logger(__name__)
+
+ROUND_S = 5.0
+AWAY_S = 30.0
+"""Delay between two tries while the server does not answer."""
+PAUSE = timedelta(minutes=1)
+"""Minimum time between two e-mails to the same user."""
+LEASE = timedelta(minutes=5)
+"""Longer than sending can take: a claim older than this belongs to a process that died."""
+LONGEST_WAIT = timedelta(hours=1)
+GIVE_UP = timedelta(hours=24)
+KEPT = timedelta(days=30)
+AT_ONCE = 100
+TOGETHER = 500
+OUTDATED = "By the time it could be sent it wasn't so any more, or nobody wanted to know."
+NO_ADDRESS = "The directory has no e-mail address for you. Your administrators can add one."
+NO_SERVER = "This portal sends no e-mails."
+A_MINUTE_AGO = (
+    "You had one sent less than a minute ago. Look into your inbox, and into the folder for spam."
+)
+
+
+@dataclass
+class MailSender:
+    """The mail loop; `run` is started by the application's lifespan."""
+
+    parts: AppContext
+    smtp: Smtp
+
+    async def run(self) -> None:
+        """Note due e-mails and send them, until cancelled."""
+        cleaned_at: datetime | None = None
+        while True:
+            now = utcnow()
+            if cleaned_at is None or now - cleaned_at > LEASE:
+                await self._delete_old(now)
+                cleaned_at = now
+            well = await self.round(now)
+            await asyncio.sleep(ROUND_S if well else AWAY_S)
+
+    async def round(self, now: datetime) -> bool:
+        """Run one round. Return False if the mail server could not be used."""
+        await outbox.note(self.parts.db, now)
+        for user_id in await self._list_due_users(now):
+            try:
+                await self._send_to(user_id, now)
+            except MailDeferred:
+                continue
+            except MailUnavailable:
+                return False
+        return True
+
+    async def _list_due_users(self, now: datetime) -> Sequence[str]:
+        """Return the users to e-mail now, those who have waited longest first."""
+        recent = aliased(Mail)
+        had_one = select(recent.id).where(
+            recent.user_id == Mail.user_id,
+            recent.sent_at > now - PAUSE,
+            recent.subject_id != recent.user_id,  # except for test e-mails
+        )
+        query = (
+            select(Mail.user_id)
+            .where(Mail.sent_at.is_(None), Mail.next_try_at <= now, ~had_one.exists())
+            .group_by(Mail.user_id)
+            .order_by(func.min(Mail.next_try_at))
+        )
+        async with self.parts.db.session() as db:
+            return (await db.scalars(query.limit(AT_ONCE))).all()
+
+    async def _send_to(self, user_id: str, now: datetime) -> None:
+        """Send one e-mail to a user about all that is due.
+
+        Raises MailUnavailable or MailDeferred, after the time of the next try was stored.
+        """
+        rows = await _claim_due(self.parts.db, user_id, now)
+        user, pending = await self._load_pending(user_id, rows, now)
+        dropped = [row.id for row in rows if row.id not in pending]
+        await _update_rows(self.parts.db, dropped, next_try_at=None, problem=OUTDATED)
+        if user is None or not pending:
+            return
+        first = min(row.id for row in rows if row.id in pending)
+        try:
+            letter = messages.letter(
+                _envelope(self.parts, user, first, now), list(pending.values())
+            )
+            await self.smtp.send(letter)
+        except MailUnavailable as error:
+            for row in rows:
+                if row.id in pending:
+                    await _update_rows(
+                        self.parts.db,
+                        [row.id],
+                        next_try_at=_compute_next_try(row, now),
+                        problem=str(error),
+                    )
+            raise
+        except (MailRefused, ValueError) as error:
+            log.warning("an e-mail is not sent", username=user.username, why=str(error)[:300])
+            await _update_rows(
+                self.parts.db, list(pending), next_try_at=None, problem=str(error)[:300]
+            )
+            return
+        log.info("an e-mail was sent", username=user.username, things=len(pending))
+        await _update_rows(
+            self.parts.db, list(pending), next_try_at=None, problem=None, sent_at=utcnow()
+        )
+
+    async def _load_pending(
+        self, user_id: str, rows: Sequence[Mail], now: datetime
+    ) -> tuple[User | None, Mapping[str, MailItem]]:
+        """Return the recipient and the items still worth sending, by the row's id.
+
+        The user is None if they are unknown, disabled or have no address.
+        """
+        async with self.parts.db.session() as db:
+            user = await db.get(User, user_id)
+            ids = {row.subject_id for row in rows}
+            jobs = {job.id: job for job in await db.scalars(select(Job).where(Job.id.in_(ids)))}
+        if user is None or user.disabled_at is not None or not user.email:
+            return None, {}
+        found = {}
+        for row in rows:
+            kind, job = outbox.kind_of(row.event), jobs.get(row.subject_id)
+            if kind is None or job is None or not outbox.is_enabled(user.preferences, kind):
+                continue
+            if outbox.is_current(job, kind, row.event, now):
+                found[row.id] = MailItem(kind, job)
+        return user, found
+
+    async def _delete_old(self, now: datetime) -> None:
+        async with self.parts.db.session() as db:
+            await db.execute(delete(Mail).where(Mail.created_at < now - KEPT))
+            await db.commit()
+
+
+async def _claim_due(database: Database, user_id: str, now: datetime) -> Sequence[Mail]:
+    """Claim and return the user's due rows, so that no other process sends them."""
+    waiting = Mail.user_id == user_id, Mail.sent_at.is_(None), Mail.next_try_at <= now
+    first = select(Mail.id).where(*waiting).order_by(Mail.created_at).limit(TOGETHER)
+    claim = (
+        update(Mail)
+        .where(*waiting, Mail.id.in_(first))
+        .values(tries=Mail.tries + 1, next_try_at=now + LEASE)
+        .returning(Mail.id)
+        .execution_options(synchronize_session=False)
+    )
+    async with database.session() as db:
+        ids = (await db.scalars(claim)).all()
+        await db.commit()
+        return (await db.scalars(select(Mail).where(Mail.id.in_(ids)))).all()
+
+
+async def _update_rows(database: Database, ids: Sequence[str], **values: object) -> None:
+    if not ids:
+        return
+    async with database.session() as db:
+        await db.execute(update(Mail).where(Mail.id.in_(ids)).values(**values))
+        await db.commit()
+
+
+def _compute_next_try(row: Mail, now: datetime) -> datetime | None:
+    """Return the time of the next try, with exponential backoff; None after GIVE_UP."""
+    if now - row.created_at > GIVE_UP:
+        return None
+    return now + min(LONGEST_WAIT, timedelta(minutes=2 ** min(row.tries - 1, 10)))
+
+
+def _envelope(parts: AppContext, user: User, letter_id: str, now: datetime) -> Envelope:
+    return Envelope(
+        letter_id=letter_id,
+        sender=parts.settings.smtp_from or "",
+        recipient=user.email or "",
+        public_url=parts.settings.public_url,
+        now=now,
+        language=preferences.read(user.preferences).language or "en",
+    )
+
+
+# --- on a user's request --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DeliveryState:
+    """The delivery status of a user's e-mails.
+
+    `problem` is the error of the newest e-mail if that was not sent, `problem_at` the time when it
+    was created.
+    """
+
+    configured: bool
+    address: str | None
+    sender: str | None
+    last_sent_at: datetime | None
+    problem: str | None
+    problem_at: datetime | None
+
+
+async def load_delivery_state(parts: AppContext, user: User) -> DeliveryState:
+    """Return where a user's e-mails go and whether the last ones were sent."""
+    mine = select(Mail).where(Mail.user_id == user.id)
+    async with parts.db.session() as db:
+        sent_at = await db.scalar(select(func.max(Mail.sent_at)).where(Mail.user_id == user.id))
+        newest = await db.scalar(
+            mine.where(Mail.tries > 0).order_by(Mail.created_at.desc(), Mail.id).limit(1)
+        )
+    bad = newest is not None and newest.sent_at is None and newest.problem != OUTDATED
+    problem = newest if bad else None
+    return DeliveryState(
+        configured=parts.smtp is not None,
+        address=user.email,
+        sender=parts.settings.smtp_from if parts.smtp else None,
+        last_sent_at=sent_at,
+        problem=problem.problem if problem else None,
+        problem_at=problem.created_at if problem and problem.problem else None,
+    )
+
+
+async def send_trial(parts: AppContext, user: User) -> None:
+    """Send a test e-mail now, at most one per minute.
+
+    Raises Conflict, and Unavailable with the mail server's reason.
+    """
+    if parts.smtp is None:
+        raise Conflict(NO_SERVER)
+    if not user.email:
+        raise Conflict(NO_ADDRESS)
+    now = utcnow()
+    row_id = new_id()
+    letter = _build_trial(parts, user, row_id, now)
+    row = {"id": row_id, "user_id": user.id, "subject_id": user.id, "tries": 1}
+    tried_once = {"event": f"test.{_minute_number(now)}", "created_at": now, "next_try_at": None}
+    own = Mail.user_id == user.id, Mail.subject_id == user.id, Mail.event.startswith("test.")
+    async with parts.db.session() as db:
+        if await db.scalar(select(Mail.id).where(*own, Mail.created_at > now - PAUSE).limit(1)):
+            raise Conflict(A_MINUTE_AGO)
+        try:  # a unique constraint lets one of two concurrent requests pass
+            await db.execute(insert(Mail).values(**row, **tried_once))
+            await db.commit()
+        except IntegrityError as error:
+            raise Conflict(A_MINUTE_AGO) from error
+    await _send_trial(parts, parts.smtp, letter, row_id)
+
+
+def _build_trial(parts: AppContext, user: User, letter_id: str, now: datetime) -> EmailMessage:
+    """Build the test e-mail. Raises Conflict for an invalid address."""
+    try:
+        return messages.trial(_envelope(parts, user, letter_id, now))
+    except ValueError as error:
+        text = f"What the directory has as your e-mail address isn't one: {user.email}"
+        raise Conflict(text[:300]) from error
+
+
+async def _send_trial(parts: AppContext, smtp: Smtp, letter: EmailMessage, row_id: str) -> None:
+    try:
+        await smtp.send(letter)
+    except MailError as error:
+        await _update_rows(parts.db, [row_id], problem=str(error))
+        raise Unavailable(f"The mail server didn't take it. {error}") from error
+    await _update_rows(parts.db, [row_id], sent_at=utcnow())
+
+
+def _minute_number(at: datetime) -> int:
+    return int(at.timestamp()) // 60

@@ -1,1 +1,0 @@
-"""People, groups and roles, and what happens to those who leave."""

@@ -1,0 +1,96 @@
+"""Lifecycle of sessions' named servers at the hub.
+
+A server is started once a node program waits for it, and closed once its session has ended. Names
+are reused: an ended session may still have its server at the hub while the next session of the same
+name starts. So operations on one server are serialized, and the server of an earlier session is
+closed before the next one is started.
+"""
+
+import asyncio
+from weakref import WeakValueDictionary
+
+from sqlalchemy import select
+
+from portal.context import AppContext
+from portal.hub.client import HubNotReady
+from portal.models import JobState, Session
+from portal.services.store import change
+
+STOPPING_TRIES = 25
+ASK_S = 0.2
+EARLIER = 10
+"""Number of sessions of one name to inspect, newest first; older ones were closed long ago."""
+
+_LOCKS: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+
+async def adopt(parts: AppContext, session: Session) -> None:
+    """Have the hub start the named server; the hub then asks the portal for it. Raises HubError."""
+    username, name = session.user.username, session.name
+    async with _get_server_lock(session):
+        for earlier in await _load_same_name(parts, session):
+            if earlier.state is JobState.ENDED and earlier.server_env is not None:
+                await _wait_until_closed(parts, earlier)
+        await parts.hub.ensure_user(username)
+        await parts.hub.start_server(username, name)
+
+
+async def close(parts: AppContext, session: Session) -> None:
+    """Remove an ended session's server from the hub, and its token from our row.
+
+    Once the next session of the same name has called home, the server belongs to that session, and
+    `adopt` closes the earlier one first. Does nothing while the hub is still stopping the server:
+    call it again. Raises HubError.
+    """
+    async with _get_server_lock(session):
+        others = await _load_same_name(parts, session)
+        successor = next((one for one in others if one.state is not JobState.ENDED), None)
+        if successor is None or successor.target_port is None:
+            await _try_close(parts, session)
+        elif successor.server_env is not None:
+            await _clear_server_env(parts, session)
+
+
+def _get_server_lock(session: Session) -> asyncio.Lock:
+    return _LOCKS.setdefault(f"{session.user_id}/{session.name}", asyncio.Lock())
+
+
+async def _load_same_name(parts: AppContext, session: Session) -> list[Session]:
+    """Return the owner's other sessions of this name, newest first."""
+    query = (
+        select(Session)
+        .where(
+            Session.user_id == session.user_id,
+            Session.name == session.name,
+            Session.id != session.id,
+        )
+        .order_by(Session.created_at.desc())
+        .limit(EARLIER)
+    )
+    async with parts.db.session() as db:
+        return list((await db.scalars(query)).all())
+
+
+async def _wait_until_closed(parts: AppContext, session: Session) -> None:
+    for _ in range(STOPPING_TRIES):
+        if await _try_close(parts, session):
+            return
+        await asyncio.sleep(ASK_S)
+    username, name = session.user.username, session.name
+    raise HubNotReady(f"{username}/{name}: the earlier one is still stopping")
+
+
+async def _try_close(parts: AppContext, session: Session) -> bool:
+    """Stop and remove the server; return False while the hub is still stopping it."""
+    username, name = session.user.username, session.name
+    if not await parts.hub.stop_server(username, name, remove=True):
+        return False
+    await _clear_server_env(parts, session)
+    return True
+
+
+async def _clear_server_env(parts: AppContext, session: Session) -> None:
+    def apply(row: Session) -> None:
+        row.server_env = None
+
+    await change(parts.db, Session, session.id, apply)

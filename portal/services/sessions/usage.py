@@ -1,0 +1,110 @@
+"""Usage of sessions over time, reported by their node programs and shown to their owners.
+
+The data is untrusted, because the node program runs as the user: it is bounded by the route that
+receives it, shown to the owner only, and no decision depends on it. That a session is idle is only
+displayed. After the end, Slurm's accounting is shown beside it (services/slurm/usage.py).
+"""
+
+import asyncio
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import delete, select
+
+from portal.context import AppContext
+from portal.db import utcnow
+from portal.models import Session, SessionUse
+
+AT_REST = timedelta(seconds=30)
+WATCHED = timedelta(seconds=10)
+STILL_LOOKING = timedelta(seconds=60)
+LEAST = timedelta(seconds=5)
+"""Reports that arrive sooner than this after the last one are not saved."""
+KEPT = timedelta(days=30)
+TIDY_S = 6 * 3600.0
+MOST_LOOKED_AT = 5000
+SILENT = timedelta(minutes=5)
+"""A session whose node program has not reported for this long is not shown as idle."""
+SAME_REST = timedelta(minutes=1)
+
+
+async def save_report(
+    parts: AppContext, session: Session, series: dict[str, Any], idle_s: int | None
+) -> timedelta:
+    """Save a node program's report in place of the last one; return the interval until the next
+    report, which is shorter while a user is viewing the usage.
+    """
+    now = utcnow()
+    warn_minutes = parts.settings.session_idle_warning_minutes
+    async with parts.db.session() as db:
+        previous = await db.get(SessionUse, session.id)
+        before = previous.idle_since if previous else None
+        idle_since = before
+        if previous is None or now - previous.told_at >= LEAST:
+            idle_since = idle_warning_since(before, idle_s, now, warn_minutes)
+            report = previous or SessionUse(session_id=session.id)
+            report.series, report.told_at, report.idle_since = series, now, idle_since
+            db.add(report)
+        await db.commit()
+    if idle_since != before:
+        parts.changes.notify(session.user_id)
+    looked = parts.looked_at.get(session.id)
+    return WATCHED if looked and now - looked < STILL_LOOKING else AT_REST
+
+
+def idle_warning_since(
+    before: datetime | None, idle_s: int | None, now: datetime, warn_minutes: float
+) -> datetime | None:
+    """Return the start of the idle period once it is long enough for a warning, else None.
+
+    Node programs report idleness repeatedly, as an age: for the same idle period the start that was
+    computed first, `before`, is kept.
+    """
+    rest = None if idle_s is None else timedelta(seconds=idle_s)
+    if rest is None or warn_minutes == 0 or rest < timedelta(minutes=warn_minutes):
+        return None
+    since = now - rest
+    return before if before is not None and abs(since - before) < SAME_REST else since
+
+
+async def idle_since(parts: AppContext, sessions: list[str]) -> dict[str, datetime]:
+    """Return, by session ID, since when each of these sessions has been idle, if long enough for a
+    warning.
+    """
+    columns = (SessionUse.session_id, SessionUse.idle_since)
+    idle = SessionUse.idle_since.is_not(None), SessionUse.told_at > utcnow() - SILENT
+    async with parts.db.session() as db:
+        found = await db.execute(select(*columns).where(SessionUse.session_id.in_(sessions), *idle))
+        return {session_id: since for session_id, since in found if since is not None}
+
+
+async def load_usage(parts: AppContext, session: Session) -> SessionUse | None:
+    """Return the last report, None if there is none; record that a user is viewing it."""
+    now = utcnow()
+    parts.looked_at[session.id] = now
+    if len(parts.looked_at) > MOST_LOOKED_AT:
+        _forget_views(parts, now)
+    async with parts.db.session() as db:
+        return await db.get(SessionUse, session.id)
+
+
+def _forget_views(parts: AppContext, now: datetime) -> None:
+    old = [key for key, at in parts.looked_at.items() if now - at > STILL_LOOKING]
+    for key in old or list(parts.looked_at)[: MOST_LOOKED_AT // 2]:
+        del parts.looked_at[key]
+
+
+async def keep_tidy(parts: AppContext) -> None:
+    """Delete old reports periodically, until cancelled."""
+    while True:
+        await forget_old(parts)
+        await asyncio.sleep(TIDY_S)
+
+
+async def forget_old(parts: AppContext) -> None:
+    """Delete reports that were not updated for a long time, and reports of removed sessions."""
+    removed = select(Session.id).where(Session.removed_at.is_not(None))
+    async with parts.db.session() as db:
+        await db.execute(delete(SessionUse).where(SessionUse.told_at < utcnow() - KEPT))
+        await db.execute(delete(SessionUse).where(SessionUse.session_id.in_(removed)))
+        await db.commit()

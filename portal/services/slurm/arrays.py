@@ -1,0 +1,190 @@
+"""Merging of Slurm's reports on an array's tasks into one job. Pure.
+
+A task is a row's JSON: index, state, outcome, exit_code, reason, job_id, node, parameters, metrics,
+and cause (null, or reason and advice) once its log has been read after a failure. A task's fields
+are kept until Slurm reports newer ones: ended tasks leave squeue one by one.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from portal.models import BatchJob, JobState, Wanted
+from portal.services.slurm.lifecycle import Update, awaits_accounting
+from spawner.slurm.model import JobInfo, Outcome, SlurmState
+from spawner.slurm.reasons import Explanation, explain_outcome, explain_reason
+
+Task = dict[str, Any]
+_STATES = {
+    SlurmState.QUEUED: JobState.QUEUED,
+    SlurmState.RUNNING: JobState.RUNNING,
+    SlurmState.SUSPENDED: JobState.SUSPENDED,
+    SlurmState.COMPLETING: JobState.STOPPING,
+    SlurmState.ENDED: JobState.ENDED,
+}
+# The job's state is the first of these that one of its tasks is in,
+_STATE_PRECEDENCE = (
+    JobState.RUNNING, JobState.SUSPENDED, JobState.QUEUED, JobState.SUBMITTING, JobState.STOPPING,
+)  # fmt: skip
+# and its outcome the first of these, once all have ended
+_OUTCOME_PRECEDENCE = (
+    Outcome.FAILED, Outcome.OUT_OF_MEMORY, Outcome.TIMEOUT, Outcome.NODE_FAILED, Outcome.CANCELLED,
+)  # fmt: skip
+_OUTCOME_TEXTS = {
+    Outcome.FAILED: "failed",
+    Outcome.OUT_OF_MEMORY: "ran out of memory",
+    Outcome.TIMEOUT: "reached their time limit",
+    Outcome.NODE_FAILED: "lost their node",
+    Outcome.CANCELLED: "were cancelled",
+}
+
+
+def select_tasks(job: BatchJob, copies: Iterable[JobInfo]) -> list[JobInfo]:
+    """Return the tasks of the job's array: the one with the job's own ID, else the first array that
+    Slurm created.
+    """
+    found = [info for info in copies if info.array_job_id is not None]
+    ids = {info.array_job_id for info in found}
+    chosen = job.job_id if job.job_id in ids else min(ids, default=None, key=lambda i: i or 0)
+    return [info for info in found if info.array_job_id == chosen]
+
+
+def merged(
+    tasks: Sequence[Mapping[str, Any]], infos: Iterable[JobInfo], now: datetime
+) -> list[Task]:
+    """Return the tasks, updated with Slurm's current report, ordered by index."""
+    found = {int(task["index"]): dict(task) for task in tasks}
+    for info in infos:
+        for index in info.tasks:
+            found[index] = {**found.get(index, {"index": index}), **_to_task_fields(info, now)}
+            if info.state is not SlurmState.ENDED:
+                found[index].pop("cause", None)  # of an earlier run
+    return [found[index] for index in sorted(found)]
+
+
+def _to_task_fields(info: JobInfo, now: datetime) -> Task:
+    state = _STATES[info.state]
+    if awaits_accounting(info, now):
+        state = JobState.STOPPING
+    ended = state is JobState.ENDED
+    why = explain_outcome(info) if ended else None
+    single = len(info.tasks) == 1
+    return {
+        "state": state.value,
+        "outcome": (info.outcome or Outcome.FAILED).value if ended else None,
+        "exit_code": info.exit_code if ended else None,
+        "reason": why.text if why else None,
+        "job_id": info.job_id if single and info.nodes else None,
+        "node": info.nodes[0] if info.nodes else None,
+    }
+
+
+def with_causes(columns: Update, causes: Mapping[int | None, Explanation | None]) -> Update:
+    """Return the tasks with the causes found in their logs, and the array's resulting reason and
+    advice.
+    """
+    tasks = [
+        {**task, "cause": _to_cause(causes[task["index"]])} if task["index"] in causes else task
+        for task in columns["tasks"]
+    ]
+    ended = columns["state"] is JobState.ENDED
+    return {"tasks": tasks, **(_explain_outcomes(tasks) if ended else {})}
+
+
+def _to_cause(why: Explanation | None) -> dict[str, str | None] | None:
+    return {"reason": why.text, "advice": why.advice} if why else None
+
+
+def incomplete(tasks: Sequence[Mapping[str, Any]], infos: Iterable[JobInfo]) -> bool:
+    """Return whether some tasks have not ended in our record and are not alive in squeue:
+    accounting has their end.
+    """
+    alive = {index for info in infos if info.state is not SlurmState.ENDED for index in info.tasks}
+    return any(t["state"] != JobState.ENDED and t["index"] not in alive for t in tasks)
+
+
+def observe(job: BatchJob, infos: Sequence[JobInfo], now: datetime) -> Update:
+    """Return the columns that follow from squeue's or accounting's report on the tasks."""
+    tasks = merged(job.tasks or [], infos, now)
+    running = [info for info in infos if info.state is SlurmState.RUNNING]
+    queued = [info for info in infos if info.state is SlurmState.QUEUED]
+    starts = [info.start_time for info in infos if info.start_time and info.nodes]
+    first = min(infos, key=lambda info: info.job_id, default=None)
+    found: dict[str, Any] = {
+        "stale_since": None,
+        "tasks": tasks,
+        "array_size": max(job.array_size or 0, len(tasks)),
+        "job_id": (first.array_job_id if first else None) or job.job_id,
+        "submit_time": (first.submit_time if first else None) or job.submit_time,
+        "submitted_at": job.submitted_at or (first.submit_time if first else None) or now,
+        "started_at": min([*starts, *([job.started_at] if job.started_at else [])], default=None),
+        "node": running[0].nodes[0] if running and running[0].nodes else job.node,
+        "nodes": sorted({node for info in running for node in info.nodes}) or job.nodes,
+        "reason": None,
+        "advice": None,
+        "estimated_start": None,
+        "expires_at": None,
+    }
+    state = _merge_states(job, tasks)
+    found["state"] = state
+    if state is JobState.ENDED:
+        return {**found, **_build_end_columns(job, tasks, infos, now)}
+    if state is JobState.QUEUED and queued and (why := explain_reason(queued[0].reason)):
+        found |= {
+            "reason": why.text,
+            "advice": why.advice,
+            "estimated_start": queued[0].estimated_start,
+        }
+    if incomplete(tasks, infos):
+        found["usage_due"] = job.usage_due or now
+    return found
+
+
+def _merge_states(job: BatchJob, tasks: Sequence[Task]) -> JobState:
+    states = {JobState(task["state"]) for task in tasks}
+    if not states - {JobState.ENDED}:
+        return JobState.ENDED
+    if job.wanted is Wanted.STOP:
+        return JobState.STOPPING
+    return next(state for state in _STATE_PRECEDENCE if state in states)
+
+
+def _build_end_columns(
+    job: BatchJob, tasks: Sequence[Task], infos: Iterable[JobInfo], now: datetime
+) -> Update:
+    ends = [info.end_time for info in infos if info.end_time]
+    counts = Counter(Outcome(task["outcome"]) for task in tasks if task.get("outcome"))
+    outcome = next((o for o in _OUTCOME_PRECEDENCE if counts[o]), Outcome.COMPLETED)
+    codes = [task["exit_code"] for task in tasks if task.get("exit_code") is not None]
+    stopped = job.wanted is Wanted.STOP
+    return {
+        "ended_at": max(ends, default=job.ended_at or now),
+        "outcome": Outcome.CANCELLED if stopped and counts[Outcome.CANCELLED] else outcome,
+        "exit_code": max(codes, default=None),
+        "usage_due": job.usage_due or now,
+        **_explain_outcomes(tasks),
+    }
+
+
+def _explain_outcomes(tasks: Sequence[Mapping[str, Any]]) -> dict[str, str | None]:
+    """Explain why an ended array did not complete; includes the cause if all failed tasks
+    share it.
+    """
+    counts = Counter(Outcome(task["outcome"]) for task in tasks if task.get("outcome"))
+    parts = [
+        f"{counts[o]} of {len(tasks)} tasks {_OUTCOME_TEXTS[o]}"
+        for o in _OUTCOME_PRECEDENCE
+        if counts[o]
+    ]
+    if not parts:
+        return {"reason": None, "advice": None}
+    reason = f"{'; '.join(parts)}."
+    failed = [task["cause"] for task in tasks if "cause" in task]
+    cause = failed[0] if failed and failed.count(failed[0]) == len(failed) else None
+    if cause is not None:
+        return {"reason": f"{reason} {cause['reason']}", "advice": cause["advice"]}
+    return {
+        "reason": reason,
+        "advice": "The table of tasks says which, and each has its log.",
+    }

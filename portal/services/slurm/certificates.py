@@ -1,0 +1,79 @@
+"""TLS certificates for programs on the nodes, and how the portal connects to these programs.
+
+A program gets a certificate for the host name that the portal gives it, once Slurm reports that its
+job runs, valid for as long as the job may run. A row that has such a name is contacted over TLS
+only.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from portal.context import AppContext
+from portal.db import utcnow
+from portal.errors import InvalidInput, Unavailable
+from portal.models import Session, Tensorboard
+from portal.node_ca import DOMAIN, NodeCa, NodeCaError
+from spawner.slurm.model import JobInfo
+
+MARGIN = timedelta(hours=1)
+"""Slack for jobs that Slurm ends late. A program that lives long enough to reach it requests a new
+certificate: its time limit was raised.
+"""
+LONGEST = timedelta(days=7)
+LOST = "The portal's authority for nodes is gone, so this can't be reached any more."
+
+
+def name_of(row: Session | Tensorboard) -> str:
+    """Return the host name in a certificate: one per session, and one per run of a TensorBoard."""
+    if isinstance(row, Tensorboard):
+        return f"{row.run_id}.tensorboard.{DOMAIN}"
+    return f"{row.id}.session.{DOMAIN}"
+
+
+def first(parts: AppContext, name: str, request: str | None, info: JobInfo) -> str | None:
+    """Return the certificate for a program that calls home. Returns None if the program requests
+    none or the site does not use TLS on nodes. Raises InvalidInput.
+    """
+    if request is None or not parts.settings.node_tls:
+        return None
+    return signed(parts, name, request, info)
+
+
+def signed(parts: AppContext, name: str, request: str, info: JobInfo) -> str:
+    """Sign a certificate for this name. Raises InvalidInput, Unavailable."""
+    now = utcnow()
+    try:
+        return _require_authority(parts).sign(
+            request, name, min(_find_job_end(info, now), now + LONGEST) + MARGIN
+        )
+    except NodeCaError as error:
+        raise InvalidInput(f"No certificate: {error}.") from error
+
+
+def connecting(parts: AppContext, tls_name: str | None) -> dict[str, Any]:
+    """Return aiohttp's keyword arguments for a connection to a row's server.
+
+    Empty for a server that speaks plain HTTP, else the TLS context and the name that its
+    certificate must show. Raises Unavailable.
+    """
+    if tls_name is None:
+        return {}
+    return {"ssl": _require_authority(parts).context, "server_hostname": tls_name}
+
+
+def scheme(tls_name: str | None) -> str:
+    """Return `https` for a server that has a certificate, else `http`."""
+    return "http" if tls_name is None else "https"
+
+
+def _require_authority(parts: AppContext) -> NodeCa:
+    if parts.node_ca is None:
+        raise Unavailable(LOST)
+    return parts.node_ca
+
+
+def _find_job_end(info: JobInfo, now: datetime) -> datetime:
+    """Return the time at which Slurm ends the job; far in the future if it has no limit."""
+    if info.start_time is None or info.time_limit_minutes is None:
+        return now + LONGEST
+    return max(now, info.start_time + timedelta(minutes=info.time_limit_minutes))

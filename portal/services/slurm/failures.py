@@ -1,0 +1,132 @@
+"""Causes of job failures, found at the end of the jobs' logs, which are read as their owners."""
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+
+import structlog
+
+from portal.context import AppContext
+from portal.errors import PortalError
+from portal.models import BatchJob
+from portal.services.catalog.available import availability
+from portal.services.slurm import job_logs
+from portal.services.slurm.logs import LogPlace
+from spawner.errors import SpawnerError
+from spawner.slurm.log_reasons import TAIL_BYTES, LogFacts, explain_log
+from spawner.slurm.reasons import Explanation
+
+log = structlog.get_logger(__name__)
+
+READERS = 4
+TIMEOUT_S = 20.0
+"""For all logs together, so that an unresponsive home delays others' accounting no longer than
+this.
+"""
+OFFERS = 3
+_SEPARATORS = re.compile(r"[-_.]+")
+
+
+@dataclass(frozen=True)
+class FailedLog:
+    """A failed job whose log is to be read, or one failed task of an array.
+
+    `job_id` is Slurm's; for a task, that of the task.
+    """
+
+    job: BatchJob
+    task: int | None = None
+    job_id: int | None = None
+
+
+Key = tuple[str, int | None]  # our ID of the job, and the task's index
+
+
+async def read_causes(
+    parts: AppContext, logs: Sequence[FailedLog]
+) -> Mapping[Key, Explanation | None]:
+    """Return the cause found in each log, None if it shows no known one. Logs that could not be
+    read in time are left out.
+    """
+    found: dict[Key, Explanation | None] = {}
+    readers = asyncio.Semaphore(READERS)
+
+    async def read(failed: FailedLog) -> None:
+        async with readers:
+            found[failed.job.id, failed.task] = await _read_cause(parts, failed)
+
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            await asyncio.gather(*map(read, logs))
+    except TimeoutError:
+        log.warning("not all logs of failed jobs could be read in time", jobs=len(logs))
+    return found
+
+
+async def _read_cause(parts: AppContext, failed: FailedLog) -> Explanation | None:
+    job = failed.job
+    try:
+        places = await _find_log_places(parts, failed)
+    except (PortalError, SpawnerError) as error:
+        log.info("where a failed job writes its log is not known", job=job.id, error=str(error))
+        return None
+    tails = []
+    for place in places:
+        reader = parts.agents.read_file if place.absolute else parts.agents.read
+        try:
+            data, _, _ = await reader(
+                job.user.username, place.path, offset=-TAIL_BYTES, limit=TAIL_BYTES
+            )
+        except SpawnerError as error:
+            log.info("a failed job's log is not known", job=job.id, error=error.message)
+            continue
+        tails.append(data.decode("utf-8", "replace"))
+    facts = LogFacts(
+        gpus=int(job.resources.get("gpus") or 0),
+        has_environment=job.environment is not None,
+        offers=partial(_find_environments_with, parts, job.environment),
+        external=job.external,
+    )
+    return explain_log("\n".join(tails), facts)
+
+
+async def _find_log_places(parts: AppContext, failed: FailedLog) -> list[LogPlace]:
+    """Return the files of a job's or task's output and errors. Raises PortalError, SpawnerError."""
+    job = failed.job
+    if job.external and failed.task is not None:
+        if failed.job_id is None:
+            return []
+        # Slurm has one path for each task, and the row keeps only one for all.
+        paths = await parts.agents.job_paths(job.user.username, failed.job_id)
+        return [
+            LogPlace(path, absolute=True) for path in _remove_duplicates(paths.stdout, paths.stderr)
+        ]
+    streams = [
+        await job_logs.place(parts, job, stream, failed.task) for stream in ("stdout", "stderr")
+    ]
+    by_path = {place.path: place for place in streams}
+    return list(by_path.values())
+
+
+def _remove_duplicates(*paths: str) -> list[str]:
+    return list(dict.fromkeys(filter(None, paths)))
+
+
+def _find_environments_with(parts: AppContext, own: str | None, package: str) -> list[str]:
+    """Return the titles of available environments that have a package."""
+    wanted = _normalize(package)
+    having = (
+        environment.title
+        for environment in parts.catalog.environments.values()
+        if environment.name != own
+        and wanted in map(_normalize, environment.packages)
+        and availability(parts, environment)[0]
+    )
+    return list(islice(having, OFFERS))
+
+
+def _normalize(name: str) -> str:
+    return _SEPARATORS.sub("-", name).lower()

@@ -1,0 +1,83 @@
+"""Logs of jobs: in their folder for the portal's own jobs, at Slurm's paths for external ones.
+
+The paths of an external job are requested from Slurm once, as its owner, and the files are read as
+its owner.
+"""
+
+from typing import Any
+
+from portal.context import AppContext
+from portal.errors import FieldError, NotFound, invalid_input
+from portal.models import BatchJob, JobState
+from portal.services.slurm import launch
+from portal.services.slurm.logs import CHUNK, LogPlace, read_piece
+from portal.services.store import change
+from spawner.errors import SpawnerError
+
+NO_LOG = "Slurm doesn't say (any more) where this job writes its log."
+
+
+async def read(
+    parts: AppContext, job: BatchJob, stream: str, offset: int, task: int | None, limit: int = CHUNK
+) -> dict[str, Any]:
+    """Return a piece of the output of a job, or of one task. Raises NotFound, InvalidInput."""
+    log = await place(parts, job, stream, task)
+    ended = job.state is JobState.ENDED or _has_ended(job, task)
+    return await read_piece(parts, job.user.username, log, offset, ended=ended, limit=limit)
+
+
+async def place(parts: AppContext, job: BatchJob, stream: str, task: int | None) -> LogPlace:
+    """Return the path of the log. Raises NotFound, InvalidInput."""
+    await check(parts, job, task)
+    if job.external:
+        return LogPlace(await _find_external_path(parts, job, stream), absolute=True)
+    part = f"-{task}" if task is not None else ""
+    return LogPlace(f"{job.id}/{stream}{part}.log")
+
+
+async def check(parts: AppContext, job: BatchJob, task: int | None) -> None:
+    """Raise InvalidInput for a task that the job does not have, or if a task must be given."""
+    if job.array_size is None and task is not None:
+        raise invalid_input([FieldError("task", "This job has no tasks.")])
+    if job.array_size is not None and not job.external:
+        if task is None:
+            text = f"Say which task's, from 0 to {job.array_size - 1}."
+            raise invalid_input([FieldError("task", text)])
+        if task >= job.array_size:
+            text = f"This job's tasks are 0 to {job.array_size - 1}."
+            raise invalid_input([FieldError("task", text)])
+
+
+def _has_ended(job: BatchJob, task: int | None) -> bool:
+    """Return whether this task has ended; it may have while others run."""
+    if task is None or job.external or not job.tasks:
+        return False
+    return any(t["index"] == task and t["state"] == JobState.ENDED for t in job.tasks)
+
+
+async def _find_external_path(parts: AppContext, job: BatchJob, stream: str) -> str:
+    if not job.stdout_path:
+        job = await find_paths(parts, job)
+    path = job.stdout_path if stream == "stdout" else job.stderr_path or job.stdout_path
+    if not path:
+        raise NotFound(NO_LOG)
+    return path
+
+
+async def find_paths(parts: AppContext, job: BatchJob) -> BatchJob:
+    """Request the working directory and log paths of an external job from Slurm, as the owner, and
+    save them.
+    """
+    if job.job_id is None:
+        return job
+    try:
+        found = await parts.agents.job_paths(job.user.username, job.job_id)
+    except SpawnerError as error:
+        raise launch.explained(error) from error
+
+    def apply(row: BatchJob) -> None:
+        row.workdir = found.workdir or row.workdir
+        row.stdout_path = found.stdout or row.stdout_path
+        row.stderr_path = found.stderr or row.stderr_path
+
+    return await change(parts.db, BatchJob, job.id, apply) or job

@@ -1,0 +1,159 @@
+"""Selection of the rows that the reconcile loop has to process: those that may need an action.
+
+On a busy site most jobs wait in Slurm's queue, or run, and nothing changes. Such rows are *quiet*:
+they are not even read. A row is processed
+
+- if it was written by any writer since it was last processed, as shown by `changed_at` and
+  `version`;
+- if squeue shows its job differently than before, or no longer;
+- in every round, while it is between two states, or unknown to Slurm;
+- with all others after a start, when Slurm answers again after an outage, and every few minutes.
+
+The last is done in portions, so that new changes are not delayed by it.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from itertools import chain, islice
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import selectin_polymorphic
+
+from portal.context import AppContext
+from portal.models import BatchJob, Job, JobState, Session
+from spawner.slurm.model import JobInfo, SlurmState
+
+# A full pass finds changes that were hidden by a clock that was set back.
+EVERYTHING_EVERY = timedelta(minutes=5)
+OVERLAP = timedelta(seconds=10)  # the longest delay from a row's `changed_at` to its commit
+MOST = 1_000  # per category, in a round
+LIVE = tuple(state for state in JobState if state is not JobState.ENDED)
+
+
+class PendingRows:
+    """The rows to process, and the version in which each was last processed. The rows returned by
+    `next` remain due until `note` is called for them, so a failed round loses nothing.
+    """
+
+    def __init__(self, parts: AppContext) -> None:
+        self._parts = parts
+        self._versions: dict[str, int] = {}  # of ended rows too, until the next full pass
+        self._in_transition: set[str] = set()  # neither running nor ended
+        self._external: dict[int, str] = {}  # IDs of external jobs' rows, by Slurm's job ID
+        # Dictionaries used as ordered sets.
+        self._written: dict[str, None] = {}
+        self._active: dict[str, None] = {}
+        self._changed: dict[str, None] = {}
+        self._remaining: dict[str, None] = {}
+        self._read_at: datetime | None = None
+        self._late_check_at: datetime | None = None
+        self._full_pass_at: datetime | None = None
+        self._answered = False
+
+    @property
+    def more(self) -> bool:
+        """Return whether more rows are due than one round processes."""
+        return bool(self._written or self._changed or self._remaining)
+
+    @property
+    def on_the_way(self) -> bool:
+        """Return whether any job is waiting, starting or stopping, so that Slurm should be polled
+        more often.
+        """
+        return bool(self._in_transition)
+
+    def __contains__(self, row_id: object) -> bool:
+        return row_id in self._versions
+
+    def __len__(self) -> int:
+        return len(self._versions)
+
+    async def next(self, now: datetime) -> list[str]:
+        """Return the IDs of the rows to process in this round."""
+        self._changed |= dict.fromkeys(self._find_changed())
+        await self._find_written(now)
+        await self._find_all(now)
+        due = (self._written, self._active, self._changed, self._remaining)
+        return list(dict.fromkeys(chain.from_iterable(islice(ids, MOST) for ids in due)))
+
+    def note(self, row: Job, *, settled: bool, quiet: bool) -> None:
+        """Record that a row has been processed. `settled`: there will never be an action for it;
+        `quiet`: not before something changes.
+        """
+        self.gone([row.id])
+        self._versions[row.id] = row.version
+        if settled:
+            return
+        if not quiet:
+            self._active[row.id] = None
+        if row.state not in {JobState.RUNNING, JobState.ENDED}:
+            self._in_transition.add(row.id)
+        if isinstance(row, BatchJob) and row.external and row.job_id is not None:
+            self._external[row.job_id] = row.id
+
+    def gone(self, ids: Iterable[str]) -> None:
+        """Record that nothing is due for these rows (any longer)."""
+        for row_id in ids:
+            for due in (self._written, self._active, self._changed, self._remaining):
+                due.pop(row_id, None)
+            self._in_transition.discard(row_id)
+
+    def _find_changed(self) -> Iterator[str]:
+        """Yield the rows that changed in squeue. A row may have ended while Slurm still has the
+        job.
+        """
+        watcher = self._parts.watcher
+        for name in watcher.take_changed():
+            if isinstance(name, int):
+                if name in self._external:
+                    yield self._external[name]
+            elif name[0] in self._versions or any(map(_is_alive, watcher.copies(*name, None))):
+                yield name[0]
+
+    async def _find_written(self, now: datetime) -> None:
+        """Find rows written since the last round, and periodically those that were committed
+        late.
+        """
+        if self._read_at is None or self._late_check_at is None:
+            self._read_at = self._late_check_at = now
+            return
+        since = self._read_at
+        if now - self._late_check_at >= OVERLAP:
+            since, self._late_check_at = self._late_check_at - OVERLAP, now
+        written = select(Job.id, Job.version).where(Job.changed_at >= since)
+        async with self._parts.db.session() as db:
+            found = (await db.execute(written)).all()
+        news = (row_id for row_id, version in found if self._versions.get(row_id) != version)
+        self._written |= dict.fromkeys(news)
+        self._read_at = now
+
+    async def _find_all(self, now: datetime) -> None:
+        """Find all rows after a start, after an outage of Slurm, and every few minutes."""
+        answers = self._parts.watcher.stale_since is None
+        answers_again = answers and not self._answered
+        last_pass_at = self._full_pass_at
+        if last_pass_at is None or answers_again or now - last_pass_at >= EVERYTHING_EVERY:
+            live = select(Job.id).where(Job.state.in_(LIVE))
+            closing = select(Session.id).where(
+                Session.state == JobState.ENDED, Session.server_env.is_not(None)
+            )
+            async with self._parts.db.session() as db:
+                found = [*(await db.scalars(live)), *(await db.scalars(closing))]
+            self._remaining = dict.fromkeys(found)
+            self._versions = {key: self._versions.get(key, 0) for key in found}
+            self._in_transition.intersection_update(found)
+            self._external = {n: key for n, key in self._external.items() if key in self._versions}
+            self._full_pass_at = now
+        self._answered = answers
+
+
+def _is_alive(info: JobInfo) -> bool:
+    return info.state is not SlurmState.ENDED
+
+
+async def load(db: AsyncSession, ids: Iterable[str]) -> list[Job]:
+    """Load these rows, each with all columns of its kind, in three queries."""
+    query = select(Job).where(Job.id.in_(list(ids)))
+    query = query.options(selectin_polymorphic(Job, [Session, BatchJob]))
+    return list((await db.scalars(query)).unique())

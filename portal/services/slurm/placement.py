@@ -1,0 +1,40 @@
+"""Placement of jobs as Slurm reports it: the last known state, and the address of the node."""
+
+from portal.context import AppContext
+from portal.errors import Conflict
+from portal.models import Job
+from portal.services.slurm.lifecycle import from_outside, is_ours
+from spawner.slurm.model import JobInfo, SlurmState
+
+
+async def where_it_runs(parts: AppContext, job: Job) -> JobInfo:
+    """Return Slurm's state of a job that claims to run. Concurrent calls share one query."""
+    info = last_job_info(parts, job)
+    if info is None or info.state is not SlurmState.RUNNING:
+        await parts.watcher.look()
+        info = last_job_info(parts, job)
+    if info is None or info.state is not SlurmState.RUNNING or not info.nodes:
+        raise Conflict("Slurm does not say yet that this job runs.")
+    if not is_ours(job, info):
+        raise Conflict("Slurm's job of this id is another one.")
+    return info
+
+
+def last_job_info(parts: AppContext, job: Job) -> JobInfo | None:
+    """Return the last state that Slurm reported of a job, matched by our ID, its owner, and Slurm's
+    ID if it is known.
+    """
+    return parts.watcher.by_uuid(
+        job.id, job.user.username, job.job_id, job.created_at, from_outside(job)
+    )
+
+
+def node_address(parts: AppContext, info: JobInfo) -> str:
+    """Return the address of a job's first node as known to Slurm. Raises Conflict while it is
+    unknown.
+    """
+    cluster = parts.watcher.cluster
+    for node in cluster.nodes if cluster else ():
+        if node.name == info.nodes[0]:
+            return node.address
+    raise Conflict("Slurm does not say yet where this node is.")

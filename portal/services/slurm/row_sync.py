@@ -1,0 +1,155 @@
+"""Comparison of rows with the watcher's last result from Slurm: columns to write, and remaining
+work.
+
+Does not query Slurm and does not write to the database. The mapping of Slurm's states to a row's
+columns is in lifecycle.py and arrays.py.
+"""
+
+from collections import Counter
+from datetime import datetime, timedelta
+
+from portal.context import AppContext
+from portal.models import BatchJob, Job, JobState, Session, Wanted
+from portal.services.slurm import arrays, lifecycle
+from portal.services.slurm.placement import last_job_info
+from spawner.slurm.model import JobInfo, SlurmState
+
+MOST_TRIES = 3  # to submit a job that Slurm has lost
+ALIVE = {SlurmState.QUEUED, SlurmState.RUNNING, SlurmState.SUSPENDED}
+QUIET = {JobState.QUEUED, JobState.RUNNING, JobState.SUSPENDED}
+
+
+class RowSync:
+    """Comparison of rows with Slurm's state. `again` counts resubmissions of jobs that Slurm had
+    lost.
+    """
+
+    def __init__(self, parts: AppContext) -> None:
+        self._parts = parts
+        self.again: Counter[str] = Counter()
+        # Sessions by ID: the time at which they were resumed.
+        self._resumed: dict[str, datetime] = {}
+
+    def write(self, row: Job, now: datetime) -> bool:
+        """Update a row from Slurm's report, or from the lack of one; return whether the row
+        changed.
+        """
+        if row.state is JobState.ENDED:
+            return False
+        found = self._observe(row, now) or self._give_up(row, now)
+        news = {key: new for key, new in (found or {}).items() if getattr(row, key) != new}
+        self._record_resumption(row, news.get("state"), now)
+        for column, value in news.items():
+            setattr(row, column, value)
+        return bool(news)
+
+    def _give_up(self, row: Job, now: datetime) -> lifecycle.Update | None:
+        """Apply the start's time limits from when Slurm began to answer (after a start of this
+        process or an outage of Slurm, during which calls home are refused), and from the last
+        resumption.
+        """
+        heard_since = self._parts.watcher.answers_since
+        if heard_since is None:
+            return None
+        settings = self._parts.settings
+        patience = lifecycle.Patience(
+            call_home=timedelta(minutes=settings.call_home_minutes),
+            hub=timedelta(minutes=settings.hub_give_up_minutes),
+        )
+        since = max(heard_since, self._resumed.get(row.id, heard_since))
+        return lifecycle.give_up(row, now, patience, since)
+
+    def _record_resumption(self, row: Job, state: JobState | None, now: datetime) -> None:
+        if state is JobState.ENDED:
+            self._resumed.pop(row.id, None)
+        elif isinstance(row, Session) and row.state is JobState.SUSPENDED and state is not None:
+            self._resumed[row.id] = now
+
+    def settled(self, row: Job) -> bool:
+        """Return whether there will never be an action for this row."""
+        if row.state is not JobState.ENDED or self.alive(row):
+            return False
+        return not (isinstance(row, Session) and row.server_env is not None)
+
+    def quiet(self, row: Job, now: datetime) -> bool:
+        """Return whether nothing is to be done for this row until it is written or squeue shows a
+        change. Always the case while Slurm does not answer; all rows are processed when it answers
+        again.
+        """
+        if row.wanted is Wanted.STOP or row.state not in QUIET:
+            return False
+        if self._parts.watcher.stale_since is not None:
+            return True
+        shown = self._find_shown(row)
+        return (
+            any(info.state in ALIVE for info in shown)
+            and not any(lifecycle.awaits_accounting(info, now) for info in shown)
+            and not (isinstance(row, BatchJob) and self.surplus(row))
+        )
+
+    def _find_shown(self, row: Job) -> list[JobInfo]:
+        """Return what squeue currently shows of a row."""
+        shown = self._parts.watcher.shown(
+            row.id, row.user.username, row.job_id, lifecycle.from_outside(row)
+        )
+        return [info for info in shown if lifecycle.is_ours(row, info)]
+
+    def alive(self, row: Job) -> set[int]:
+        """Return Slurm's jobs that should not exist: jobs of a row that has been withdrawn."""
+        if row.state is not JobState.ENDED or row.wanted is not Wanted.STOP:
+            return set()
+        return {i.array_job_id or i.job_id for i in self._find_shown(row) if i.state in ALIVE}
+
+    def _observe(self, job: Job, now: datetime) -> lifecycle.Update | None:
+        """Return the columns that follow from the watcher's last result, or None if nothing
+        changes.
+        """
+        watcher = self._parts.watcher
+        if watcher.stale_since is not None:
+            return {"stale_since": job.stale_since or watcher.stale_since}
+        if isinstance(job, BatchJob):
+            copies = watcher.copies(job.id, job.user.username, job.job_id)
+            ours = [info for info in copies if lifecycle.is_ours(job, info)]
+            if job.array_size is not None and ours:
+                return arrays.observe(job, arrays.select_tasks(job, ours), now)
+            info = lifecycle.chosen(ours) or last_job_info(self._parts, job)
+            if job.array_size is not None and info is not None:
+                # None of its tasks is in squeue any longer: accounting has them all.
+                return {
+                    "job_id": info.array_job_id or job.job_id,
+                    "usage_due": job.usage_due or now,
+                }
+        else:
+            info = last_job_info(self._parts, job)
+        if info is None or not lifecycle.is_ours(job, info):
+            return self._handle_missing(job, now)
+        update = lifecycle.observe(job, info, now)
+        unchanged = all(getattr(job, key) == value for key, value in update.items())
+        return None if unchanged else update
+
+    def _handle_missing(self, job: Job, now: datetime) -> lifecycle.Update | None:
+        """Return the columns of a job that Slurm answers not to know, nor does accounting."""
+        since = self._parts.watcher.unknown_since(job.id, job.user.username)
+        if since is None or now - since < lifecycle.LOST_PATIENCE:
+            return None
+        never_submitted = job.job_id is None and job.wanted is Wanted.RUN
+        to_come = isinstance(job, BatchJob) and not job.external and job.wanted is Wanted.RUN
+        if never_submitted or (to_come and self.may_try_again(job)):
+            return None
+        return lifecycle.lost(job, now)
+
+    def may_try_again(self, job: Job) -> bool:
+        """Return whether a job that Slurm has lost is to be submitted again."""
+        return self.again[job.id] < MOST_TRIES
+
+    def surplus(self, job: BatchJob) -> set[int]:
+        """Return Slurm's extra jobs of this row, which exist after a crash in which an answer was
+        lost. They can only exit.
+        """
+        copies = self._parts.watcher.copies(job.id, job.user.username, job.job_id)
+        live = {
+            info.array_job_id or info.job_id
+            for info in copies
+            if info.state is not SlurmState.ENDED and lifecycle.is_ours(job, info)
+        }
+        return live - {job.job_id}

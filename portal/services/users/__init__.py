@@ -1,0 +1,1 @@
+"""Users and groups as administrators list, create and change them."""

@@ -1,0 +1,75 @@
+"""Check that the portal's users are still in an admitted group.
+
+It is part of the directory poll in services/deprovision/directory_sync.py, so that it also covers
+users who stay logged in. The members of the admitting groups are fetched, and only users whose
+status differs from the stored one are looked up by name, as in a login, and updated.
+"""
+
+import random
+from collections.abc import Collection
+
+import structlog
+
+from portal.config.settings import Settings
+from portal.errors import NotFound
+from portal.models import User
+from portal.services.auth.accounts import Accounts
+from portal.services.identity import memberships, roles
+
+log = structlog.get_logger(__name__)
+
+MOST_AT_ONCE = 200
+"""Maximum number of users looked up by name in one poll; the others follow in the next."""
+
+
+async def refresh_access(accounts: Accounts, users: Collection[User]) -> None:
+    """Update which of these users are admitted.
+
+    Raises DirectoryUnavailable; users looked up until then have been updated.
+    """
+    admitted_names = await _load_admitted(accounts)
+    differing = [user for user in users if _differs(user, admitted_names)]
+    random.shuffle(differing)  # users who always differ (primary groups) must not block others
+    for user in differing[:MOST_AT_ONCE]:
+        person = await accounts.directory.find(user.username)
+        if person is None or not memberships.is_same(user, person):
+            continue  # they are gone, which services/deprovision/directory_sync.py handles
+        async with accounts.database.session() as db:
+            row = await db.get_one(User, user.id)
+            before = roles.is_admitted(row)
+            await memberships.learn(db, accounts.settings, row, person.groups)
+            after = roles.is_admitted(row)
+            await db.commit()
+        if before is not after:
+            log.info("groups let someone in or out", username=user.username, admitted=after)
+
+
+def groups_that_let_in(settings: Settings) -> set[str]:
+    """Return the groups whose members may use the portal; empty if all users may."""
+    if not settings.ldap_user_groups:
+        return set()
+    admins, viewers = settings.ldap_admin_groups, settings.ldap_viewer_groups
+    return {*settings.ldap_user_groups, *admins, *viewers}
+
+
+def _differs(user: User, admitted_names: frozenset[str] | None) -> bool:
+    """Return whether the stored admission differs from `admitted_names` (None: all users)."""
+    if user.groups_at is None:
+        return False
+    return (
+        admitted_names is None or user.username.lower() in admitted_names
+    ) is not roles.is_admitted(user)
+
+
+async def _load_admitted(accounts: Accounts) -> frozenset[str] | None:
+    """Return the user names of all members of admitting groups; None if all users may log in."""
+    names = groups_that_let_in(accounts.settings)
+    if not names:
+        return None
+    found: set[str] = set()
+    for name in sorted(names):
+        try:
+            found |= await accounts.directory.members(name)
+        except NotFound:
+            log.warning("a group that lets people in isn't in the directory", group=name)
+    return frozenset(found)

@@ -1,0 +1,219 @@
+"""Changes to users by administrators: create, edit, lock, unlock, reset the password.
+
+The directory is the source of truth and is changed first; then the portal's row and the audit event
+in one transaction. If the process dies in between, the portal does not know the user yet: the row
+is created at the first login, or by the next change (docs/decisions/0008). Every change may be
+repeated.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from typing import Any, TypeVar
+
+from sqlalchemy import delete, select
+
+from portal.background.notifier import LIMITS
+from portal.directory.contract import CreatedUser, DirectoryUser, Edit, NewPerson, OneTimePassword
+from portal.errors import (
+    DirectoryChanged,
+    DirectoryUnfinished,
+    EditConflict,
+    FieldError,
+    invalid_input,
+)
+from portal.models import AuditEvent, HalfLogin, HomeTask, WebSession
+from portal.services.audit.audit import Action, By, changed, record
+from portal.services.auth import attempts
+from portal.services.auth.accounts import Accounts
+from portal.services.identity import home_directories, memberships
+from portal.services.users import lookup, role_changes
+
+T = TypeVar("T")
+
+OUTSIDE = "somebody outside the portal"
+_SHELL_CHANGES = Action.PERSON_DISABLE, Action.PERSON_ENABLE
+
+
+async def create(accounts: Accounts, new: NewPerson, by: By) -> CreatedUser:
+    """Create a user in the directory and the portal, and request their home directory.
+
+    Raises what `Directory.create` raises, and InvalidInput for a deleted user's name.
+    """
+    await _refuse_reused(accounts, new)
+    act = accounts.directory.create
+    made = await _change_directory(
+        accounts, by, Action.PERSON_CREATE, new.username, lambda: act(new)
+    )
+    async with accounts.database.session() as db:
+        user = await lookup.ensure(db, accounts.settings, made.person)
+        user.missing_since = None
+        detail = {"uid": made.person.uid, "groups": sorted(made.person.groups)}
+        record(
+            db, Action.PERSON_CREATE, actor=by.actor, target=new.username, detail=detail, ip=by.ip
+        )
+        await home_directories.request_once(db, accounts.settings, user, made.person, by=by.name)
+        await db.commit()
+    accounts.changes.notify(LIMITS)
+    return made
+
+
+async def _refuse_reused(accounts: Accounts, new: NewPerson) -> None:
+    """Raise InvalidInput for a name that the portal has records of under another person.
+
+    A new user with that name would inherit these records. A deleted user's name is free once the
+    deletion is complete.
+    """
+    async with accounts.database.session() as db:
+        before = await lookup.user_of(db, new.username)
+    if before is None or await accounts.directory.find(new.username) is not None:
+        return  # an existing user: the directory's own error is clearer
+    if before.deleted_at is not None:
+        message = f"{new.username} is being deleted at the moment. Wait for the end of it."
+    elif before.uid is not None and before.uid != new.uid:
+        message = (
+            f"There was a {new.username} in the directory, with the number {before.uid}. If this is"
+            " the same person, give that number; otherwise delete the old one here first."
+        )
+    else:
+        return
+    raise invalid_input([FieldError("username", message)])
+
+
+async def edit(
+    accounts: Accounts, username: str, wanted: Edit, version: str, by: By
+) -> DirectoryUser:
+    """Change a user's attributes. Return the entry afterwards.
+
+    Raises EditConflict, with the author and time, if the entry has changed since `version` was
+    read.
+    """
+    before = await lookup.person_of(accounts, username)
+    try:
+        after = await _change_directory(
+            accounts,
+            by,
+            Action.PERSON_EDIT,
+            username,
+            lambda: accounts.directory.edit(username, wanted, version),
+        )
+    except DirectoryChanged as error:
+        raise await _build_conflict(accounts, username) from error
+    fields = [name for name, value in asdict(wanted).items() if value is not None]
+    old, new = ({name: getattr(person, name) for name in fields} for person in (before, after))
+    async with accounts.database.session() as db:
+        user = await lookup.user_of(db, username)
+        if user is not None and memberships.is_same(user, after):
+            user.display_name, user.email = after.display_name, after.email
+        detail = {"version": after.version, **changed(old, new)}
+        record(db, Action.PERSON_EDIT, actor=by.actor, target=username, detail=detail, ip=by.ip)
+        await db.commit()
+    return after
+
+
+async def _build_conflict(accounts: Accounts, username: str) -> EditConflict:
+    """Return the error that names who left the entry's current version, if that is known.
+
+    Disabling and enabling also change the entry: they set the login shell.
+    """
+    now = await accounts.directory.find(username)
+    acts = [action.value for action in (Action.PERSON_EDIT, *_SHELL_CHANGES)]
+    query = select(AuditEvent).where(AuditEvent.target == username, AuditEvent.action.in_(acts))
+    async with accounts.database.session() as db:
+        last = await db.scalar(query.order_by(AuditEvent.id.desc()).limit(1))
+    ours = last is not None and (
+        last.action != Action.PERSON_EDIT.value
+        or (now is not None and last.detail.get("version") == now.version)
+    )
+    who, at = (last.actor, last.at) if last is not None and ours else (OUTSIDE, None)
+    words = f"{who}, on {at:%d %B %Y at %H:%M} UTC" if at is not None else who
+    return EditConflict(
+        f"{username} was changed after you opened this, by {words}. Look at what is there now, and "
+        "make your change again.",
+        extension={"changed_by": who, "changed_at": at.isoformat() if at is not None else None},
+    )
+
+
+async def lock(accounts: Accounts, username: str, by: By) -> None:
+    """Refuse the user's password until `unlock`. Raises Conflict for oneself, and LastAdmin."""
+    role_changes.not_oneself(by, username, "lock your own account")
+    await lookup.person_of(accounts, username)
+    act = accounts.directory.lock
+    async with role_changes.keeping_one(accounts, username):
+        await _change_directory(accounts, by, Action.PERSON_LOCK, username, lambda: act(username))
+    await _record(accounts, by, Action.PERSON_LOCK, username)
+
+
+async def unlock(accounts: Accounts, username: str, by: By) -> None:
+    """End a lock, whether by an administrator or after too many wrong passwords.
+
+    Applies to the portal and the directory.
+    """
+    await lookup.person_of(accounts, username)
+    act = accounts.directory.unlock
+    await _change_directory(accounts, by, Action.PERSON_UNLOCK, username, lambda: act(username))
+    await _record(accounts, by, Action.PERSON_UNLOCK, username, forgive=True)
+
+
+async def reset_password(accounts: Accounts, username: str, by: By) -> OneTimePassword:
+    """Set a one-time password and return it; all web sessions of the user end."""
+    await lookup.person_of(accounts, username)
+    act = accounts.directory.set_password
+    made = await _change_directory(
+        accounts, by, Action.PERSON_PASSWORD, username, lambda: act(username)
+    )
+    async with accounts.database.session() as db:
+        user = await lookup.user_of(db, username)
+        if user is not None:
+            for table in (WebSession, HalfLogin):
+                await db.execute(delete(table).where(table.user_id == user.id))
+        await attempts.forgive(db, username)
+        detail = {"must_change": made.must_change}
+        record(db, Action.PERSON_PASSWORD, actor=by.actor, target=username, detail=detail, ip=by.ip)
+        await db.commit()
+    return made
+
+
+async def provision(accounts: Accounts, username: str, by: By) -> None:
+    """Request the creation of the home directory, even if it was requested before.
+
+    Raises Conflict if the portal has no command for it.
+    """
+    home_directories.must_be_on(accounts.settings, HomeTask.CREATE)
+    person = await lookup.person_of(accounts, username)
+    async with accounts.database.session() as db:
+        user = await lookup.ensure(db, accounts.settings, person)
+        await home_directories.request_for(db, user, person, HomeTask.CREATE, by=by.name)
+        detail = {"task": HomeTask.CREATE.value, "home": person.home}
+        record(db, Action.HOME_REQUEST, actor=by.actor, target=username, detail=detail, ip=by.ip)
+        await db.commit()
+
+
+# --- internals ------------------------------------------------------------------------------------
+
+
+async def _change_directory(
+    accounts: Accounts, by: By, action: Action, username: str, act: Callable[[], Awaitable[T]]
+) -> T:
+    """Change the directory. Record a change that stopped halfway: part of it may be applied."""
+    try:
+        return await act()
+    except DirectoryUnfinished as error:
+        await _record(accounts, by, action, username, {"unfinished": error.detail})
+        raise
+
+
+async def _record(
+    accounts: Accounts,
+    by: By,
+    action: Action,
+    target: str,
+    detail: dict[str, Any] | None = None,
+    *,
+    forgive: bool = False,
+) -> None:
+    """Record an event. `forgive` also deletes the account's failed logins."""
+    async with accounts.database.session() as db:
+        if forgive:
+            await attempts.forgive(db, target)
+        record(db, action, actor=by.actor, target=target, detail=detail, ip=by.ip)
+        await db.commit()

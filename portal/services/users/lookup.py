@@ -1,0 +1,243 @@
+"""Users as administrators see them: the directory entry joined with the portal's row.
+
+The directory decides who exists. A row of `users` is created when a user logs in, or when an
+administrator creates or refers to them. Nothing here changes the directory.
+"""
+
+import re
+from dataclasses import dataclass, replace
+
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from portal.background.notifier import LIMITS
+from portal.config.settings import USERNAME_PATTERN, Settings
+from portal.db import utcnow
+from portal.directory.contract import MAX_PAGE, Ability, Capabilities, DirectoryUser
+from portal.errors import Conflict, DirectoryUnavailable, NotFound
+from portal.models import (
+    AccessToken,
+    GroupLeader,
+    HomeRun,
+    Job,
+    JobKind,
+    JobState,
+    SecondFactor,
+    User,
+    WebSession,
+)
+from portal.services.auth.accounts import Accounts
+from portal.services.identity import memberships
+
+HOME_RUNS = 10
+DOWN = (
+    "The directory doesn't answer at the moment. What you see is what the portal remembers; nothing"
+    " can be changed in the directory until it is back."
+)
+CANT_FIND = (
+    "The portal can't look people up in this directory (it has ldap_user_dn_template). What you see"
+    " is who has logged in."
+)
+SEVERAL = (
+    "The directory has several entries called {name}, so nobody knows which is meant, and none of "
+    "them can log in. Whoever looks after the directory can mend that."
+)
+ANOTHER = (
+    "The portal remembers another {name}, whose number was {old}; this one's is {new}. Delete the"
+    " old one here first."
+)
+_LOCAL = JobKind.SESSION, JobKind.JOB
+
+
+@dataclass(frozen=True)
+class RunningWork:
+    """Numbers of a user's running and pending sessions and jobs."""
+
+    sessions: int = 0
+    jobs: int = 0
+
+
+@dataclass(frozen=True)
+class UserDetails:
+    """Everything about a user.
+
+    `person` None: not in the directory, or unknown for the reason in `problem`. `user` None: the
+    portal has no row. At least one of them is set.
+    """
+
+    username: str
+    person: DirectoryUser | None
+    user: User | None
+    problem: str | None
+    capabilities: Capabilities
+    groups: list[str]
+    leads: list[str]
+    second_factor: bool
+    web_sessions: int
+    tokens: int
+    live: RunningWork
+    home_runs: list[HomeRun]
+    primary_group: str | None = None
+
+
+def unmanaged(settings: Settings, person: DirectoryUser) -> str | None:
+    """Return why the portal shows a user and does not change them; None for those it manages."""
+    if person.uid is not None and person.uid < settings.min_uid:
+        return (
+            f"This is a system account: its number is below {settings.min_uid}. The portal shows it"
+            " and changes nothing about it."
+        )
+    if not re.fullmatch(USERNAME_PATTERN, person.username):
+        return (
+            "UNIX and Slurm refuse this username, so nobody can work on the cluster with it. The "
+            "portal changes nothing about it."
+        )
+    return None
+
+
+def check_managed(settings: Settings, person: DirectoryUser) -> None:
+    """Raise Conflict for a user that the portal does not manage."""
+    if why := unmanaged(settings, person):
+        raise Conflict(why)
+
+
+async def person_of(accounts: Accounts, username: str) -> DirectoryUser:
+    """Return the directory entry of a managed user. Raises NotFound, Conflict."""
+    found = await accounts.directory.find(username)
+    if found is None:
+        if await _is_ambiguous(accounts, username):
+            raise Conflict(SEVERAL.format(name=username))
+        raise NotFound(f"There is nobody called {username[:64]} in the directory.")
+    check_managed(accounts.settings, found)
+    return found
+
+
+async def _is_ambiguous(accounts: Accounts, username: str) -> bool:
+    """Return whether the directory has several entries of this name, so that none can be used."""
+    if not re.fullmatch(USERNAME_PATTERN, username):
+        return False
+    page = await accounts.directory.page(username, limit=MAX_PAGE)
+    return sum(person.username == username for person in page.people) > 1
+
+
+async def user_of(db: AsyncSession, username: str) -> User | None:
+    """Return the portal's row of a user."""
+    return await db.scalar(select(User).where(User.username == username))
+
+
+async def ensure(db: AsyncSession, settings: Settings, person: DirectoryUser) -> User:
+    """Return the portal's row of a directory user, created if needed and updated.
+
+    Runs in the caller's transaction. `person` must have its groups. Raises Conflict if the row is
+    that of another person, who had this name with another uid.
+    """
+    user = await user_of(db, person.username)
+    if user is None:
+        user = User(username=person.username)
+        db.add(user)
+    elif not memberships.is_same(user, person):
+        raise Conflict(ANOTHER.format(name=person.username, old=user.uid, new=person.uid))
+    user.display_name, user.email, user.uid = person.display_name, person.email, person.uid
+    await memberships.learn(db, settings, user, person.groups)
+    return user
+
+
+async def note_groups(accounts: Accounts, username: str) -> None:
+    """Update a user whose groups have just changed, so that the change takes effect at once."""
+    async with accounts.database.session() as db:
+        known = await user_of(db, username) is not None
+    person = await accounts.directory.find(username) if known else None
+    if person is not None:
+        async with accounts.database.session() as db:
+            user = await user_of(db, username)
+            if user is not None and memberships.is_same(user, person):
+                await memberships.learn(db, accounts.settings, user, person.groups)
+                await db.commit()
+    accounts.changes.notify(LIMITS)
+
+
+async def capabilities(accounts: Accounts) -> Capabilities:
+    """Return what the directory supports; nothing while it does not answer."""
+    try:
+        return await accounts.directory.capabilities()
+    except DirectoryUnavailable:
+        kind = accounts.settings.ldap_directory
+        return Capabilities(kind, dict.fromkeys(Ability, DOWN))
+
+
+async def one(accounts: Accounts, username: str) -> UserDetails:
+    """Return everything about a user.
+
+    Raises NotFound, Conflict if the directory has several entries of this name, and
+    DirectoryUnavailable for a user without a row while the directory does not answer.
+    """
+    person, problem, silence, group = None, None, None, None
+    try:
+        if not accounts.directory.finds:
+            problem = CANT_FIND
+        else:
+            person = await accounts.directory.find(username)
+            if person is None and await _is_ambiguous(accounts, username):
+                problem = SEVERAL.format(name=username)
+            if person is not None and person.gid is not None:
+                group = await accounts.directory.group_name(person.gid)
+    except DirectoryUnavailable as error:
+        problem, silence = DOWN, error
+    able = await capabilities(accounts)
+    async with accounts.database.session() as db:
+        user = await user_of(db, username)
+        if user is not None or person is not None:
+            found = await _load_whole(db, username, person, user, problem, able)
+            return replace(found, primary_group=group)
+    if silence is not None:
+        raise silence
+    if problem is not None and accounts.directory.finds:
+        raise Conflict(problem)
+    raise NotFound(f"There is nobody called {username[:64]}.")
+
+
+async def _load_whole(
+    db: AsyncSession,
+    username: str,
+    person: DirectoryUser | None,
+    user: User | None,
+    problem: str | None,
+    able: Capabilities,
+) -> UserDetails:
+    mine = user.id if user is not None else ""
+    remembered = await memberships.names_of(db, mine)
+    leading = select(GroupLeader.group_name).where(GroupLeader.user_id == mine)
+    factor = select(SecondFactor.user_id).where(
+        SecondFactor.user_id == mine, SecondFactor.confirmed_at.is_not(None)
+    )
+    now = utcnow()
+    open_sessions = select(func.count()).where(
+        WebSession.user_id == mine, WebSession.expires_at > now
+    )
+    tokens = select(func.count()).where(AccessToken.user_id == mine, AccessToken.expires_at > now)
+    runs = select(HomeRun).where(HomeRun.user_id == mine)
+    newest = runs.order_by(HomeRun.created_at.desc(), HomeRun.id).limit(HOME_RUNS)
+    return UserDetails(
+        username=username,
+        person=person,
+        user=user,
+        problem=problem,
+        capabilities=able,
+        groups=sorted(person.groups) if person is not None else remembered,
+        leads=sorted((await db.scalars(leading)).all()),
+        second_factor=await db.scalar(factor) is not None,
+        web_sessions=await db.scalar(open_sessions) or 0,
+        tokens=await db.scalar(tokens) or 0,
+        live=await _count_live(db, mine),
+        home_runs=list((await db.scalars(newest)).all()),
+    )
+
+
+async def _count_live(db: AsyncSession, user_id: str) -> RunningWork:
+    query = (
+        select(Job.kind, func.count())
+        .where(Job.user_id == user_id, Job.state != JobState.ENDED, Job.kind.in_(_LOCAL))
+        .group_by(Job.kind)
+    )
+    counts = dict((await db.execute(query)).all())
+    return RunningWork(counts.get(JobKind.SESSION, 0), counts.get(JobKind.JOB, 0))

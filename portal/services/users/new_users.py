@@ -1,0 +1,80 @@
+"""Creation of users who are ready to work: with a login group, a Slurm account and limits.
+
+Defaults come from the settings `default_login_group` and `default_slurm_account`.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import structlog
+
+from portal.context import AppContext
+from portal.directory import checks
+from portal.directory.contract import CreatedUser, NewPerson
+from portal.errors import FieldError, PortalError, invalid_input
+from portal.services.audit.audit import By
+from portal.services.auth.accounts import Accounts
+from portal.services.limits import user_accounts
+from portal.services.limits.limit_rules import Figures
+from portal.services.users import commands
+
+log = structlog.get_logger(__name__)
+
+NO_GROUP = "The directory has no group {name}: choose another login group."
+
+
+@dataclass(frozen=True)
+class NewUser:
+    """A user to create. `person.groups` does not contain the login group."""
+
+    person: NewPerson
+    login_group: str | None
+    slurm_account: str | None
+    limits: Figures = field(default_factory=Figures)
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """All groups of the new user."""
+        return self.person.groups | ({self.login_group} if self.login_group else frozenset())
+
+
+async def create(accounts: Accounts, parts: AppContext, new: NewUser, by: By) -> CreatedUser:
+    """Create a user in the directory, then let them use Slurm.
+
+    Raises:
+        InvalidInput: with the field `login_group`, `slurm_account`, `limits.…`, or one of those
+            of `commands.create`, whose other errors this raises too. No user was created.
+    """
+    if problems := await _check_access(accounts, parts, new):
+        raise invalid_input([*problems, *_check_entry(accounts, new)])
+    person = replace(new.person, groups=new.groups)
+    made = await commands.create(accounts, person, by)
+    await _give_account(accounts, parts, new, by)
+    return made
+
+
+async def _give_account(accounts: Accounts, parts: AppContext, new: NewUser, by: By) -> None:
+    """Grant the Slurm account and limits.
+
+    The user exists now and their password must be shown, so a failure is only logged. The user's
+    page shows the missing parts and offers the fix.
+    """
+    username, account = new.person.username, new.slurm_account
+    try:
+        await user_accounts.give(
+            parts, accounts.directory, by, username, account, new.limits, is_new=True
+        )
+    except PortalError as error:
+        log.warning("a new user has no limits yet", username=username, cause=error.detail)
+
+
+async def _check_access(accounts: Accounts, parts: AppContext, new: NewUser) -> list[FieldError]:
+    found = await user_accounts.check(parts, new.person.username, new.slurm_account, new.limits)
+    group = new.login_group
+    if group is not None and await accounts.directory.group(group) is None:
+        found = [FieldError("login_group", NO_GROUP.format(name=group[:64])), *found]
+    return found
+
+
+def _check_entry(accounts: Accounts, new: NewUser) -> list[FieldError]:
+    """Return the errors in the entry alone, so that one response reports all errors."""
+    return checks.new_person(new.person, accounts.settings, checks.local_accounts())

@@ -1,0 +1,242 @@
+"""Readiness of a user: whether they can log in, start a session and use a home directory.
+
+Each check has a reason and, if possible, a fix. What cannot be queried is unknown, never guessed.
+"""
+
+import asyncio
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from portal.config.settings import Settings
+from portal.directory.contract import Ability, DirectoryUser
+from portal.models import AccountState, HomeState, HomeTask
+from portal.services.auth.accounts import Accounts
+from portal.services.identity import home_directories, memberships, roles
+from portal.services.limits import user_accounts
+from portal.services.limits.allowances import allowance
+from portal.services.limits.limit_rules import Allowance
+from portal.services.limits.slurm_limits import SlurmLimits
+from portal.services.users import lookup
+from portal.services.users.lookup import UserDetails
+
+STAT_S = 2.0
+_FILE_SYSTEM = ThreadPoolExecutor(2, thread_name_prefix="homes")
+"""Separate threads, so that a hanging file server blocks nothing else."""
+
+
+class ReadinessState(StrEnum):
+    """The result of a check."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+class Fix(StrEnum):
+    """An action for administrators that fixes the problem."""
+
+    LOGIN_GROUP = "login-group"
+    SLURM_ACCOUNT = "slurm-account"
+    LIMITS = "limits"
+    HOME = "home"
+    EDIT = "edit"
+    ENABLE = "enable"
+    UNLOCK = "unlock"
+
+
+@dataclass(frozen=True)
+class Check:
+    """A result with its reason.
+
+    `choices`: the login groups or Slurm accounts for the fix, the default first.
+    """
+
+    answer: ReadinessState
+    reason: str
+    fix: Fix | None = None
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class UserReadiness:
+    """The three checks of a user."""
+
+    login: Check
+    session: Check
+    home: Check
+
+
+async def check(accounts: Accounts, whole: UserDetails) -> UserReadiness:
+    """Check the directory, Slurm and the file system for a user."""
+    login = check_login(accounts.settings, whole)
+    session, home = await asyncio.gather(
+        _check_session(accounts, whole, login), _check_home(accounts.settings, whole)
+    )
+    return UserReadiness(login, session, home)
+
+
+# --- logging in -----------------------------------------------------------------------------------
+
+
+def check_login(settings: Settings, whole: UserDetails) -> Check:
+    """Check whether the user can log in, by the same rules as the login itself. Pure."""
+    if found := _check_row(whole):
+        return found
+    person = whole.person
+    if person is None:
+        if whole.problem:
+            return _unknown("The directory doesn't answer.")
+        return _no("There is no such user in the directory.")
+    return _check_entry(settings, whole, person) or _check_login_groups(settings, whole, person)
+
+
+def _check_row(whole: UserDetails) -> Check | None:
+    user = whole.user
+    if user is None:
+        return None
+    if user.deleted_at or user.directory_wants is AccountState.DELETED:
+        return _no("The account was deleted.")
+    return _no("The account is disabled.", Fix.ENABLE) if user.disabled_at else None
+
+
+def _check_entry(settings: Settings, whole: UserDetails, person: DirectoryUser) -> Check | None:
+    if why := lookup.unmanaged(settings, person):
+        return _no(why)
+    if whole.user is not None and not memberships.is_same(whole.user, person):
+        return _no("The directory gives this name another number: confirm it first.")
+    if person.disabled:
+        return _no("The account is disabled in the directory.", Fix.ENABLE)
+    return _no("The password is locked.", Fix.UNLOCK) if person.locked else None
+
+
+def _check_login_groups(settings: Settings, whole: UserDetails, person: DirectoryUser) -> Check:
+    if roles.role_for(person.groups, settings) is not None:
+        reason = "With the one-time password." if person.must_change else "With their password."
+        return Check(ReadinessState.YES, reason)
+    groups = login_groups(settings)
+    reason = f"They are in none of the groups that may log in: {', '.join(groups)}."
+    if missing := whole.capabilities.missing.get(Ability.GROUPS):
+        return _no(f"{reason} {missing}")
+    return Check(ReadinessState.NO, reason, Fix.LOGIN_GROUP, groups)
+
+
+def login_groups(settings: Settings) -> tuple[str, ...]:
+    """Return the groups whose members may log in as users, the default first."""
+    default = settings.default_login_group
+    first = [default] if default in settings.ldap_user_groups else []
+    return tuple(dict.fromkeys([*first, *settings.ldap_user_groups]))
+
+
+# --- starting a session ---------------------------------------------------------------------------
+
+
+async def _check_session(accounts: Accounts, whole: UserDetails, login: Check) -> Check:
+    slurm = accounts.slurm
+    if slurm is None or not await slurm.parts.books.is_recent():
+        return _unknown("Slurm's accounting doesn't answer.")
+    allowed = await allowance(slurm.parts, whole.username)
+    found = check_accounts(accounts.settings, slurm, whole.username, allowed)
+    if found.answer is ReadinessState.NO or login.answer is ReadinessState.YES:
+        return found
+    if login.answer is ReadinessState.UNKNOWN:
+        return _unknown(f"{found.reason} Whether they can log in is unknown.")
+    return _no(f"They can't log in. {found.reason}")
+
+
+def check_accounts(
+    settings: Settings, slurm: SlurmLimits, username: str, allowed: Allowance
+) -> Check:
+    """Check whether Slurm's accounting, as last read, and the limits let a user start sessions."""
+    if allowed.value("sessions") == 0:
+        return _no("A limit allows them no sessions.", Fix.LIMITS)
+    if not user_accounts.are_enforced(slurm.parts):
+        return Check(ReadinessState.YES, "Slurm asks for no account here.")
+    mine = user_accounts.list_usable(slurm.parts, username)
+    if not mine:
+        return _without_account(settings, slurm, username, allowed)
+    default = settings.default_account
+    if default and default not in mine and allowed.value("accounts") is None:
+        reason = f"Sessions run under the account {default}, which they may not use."
+        return Check(ReadinessState.NO, reason, Fix.SLURM_ACCOUNT, (default,))
+    return Check(ReadinessState.YES, f"Slurm accounts: {', '.join(mine)}.")
+
+
+def _without_account(
+    settings: Settings, slurm: SlurmLimits, username: str, allowed: Allowance
+) -> Check:
+    refused = [one.refused for one in slurm.by_user.get(username, ()) if one.refused]
+    if refused:
+        return _no(f"Slurm refused to give them an account: {refused[0]}", Fix.LIMITS)
+    named = allowed.value("accounts")
+    known = slurm.parts.books.accounts
+    if named and set(named) & set(known):
+        return _unknown(f"The account {', '.join(named)} is being set up in Slurm.")
+    if slurm.parts.books.of(username):
+        return _no("All their Slurm accounts take no jobs (MaxSubmitJobs is 0).", Fix.LIMITS)
+    default = settings.default_slurm_account
+    choices = dict.fromkeys([*([default] if default in known else []), *known])
+    return Check(
+        ReadinessState.NO, "They have no Slurm account.", Fix.SLURM_ACCOUNT, tuple(choices)
+    )
+
+
+# --- the home directory ---------------------------------------------------------------------------
+
+
+async def _check_home(settings: Settings, whole: UserDetails) -> Check:
+    person = whole.person
+    if person is None:
+        return _unknown("The directory doesn't answer." if whole.problem else "They are gone.")
+    if not person.home:
+        return _no("The directory names no home directory for them.", Fix.EDIT)
+    if found := await look_at_home(person.home, person.uid):
+        return found
+    return _check_last_run(settings, whole, person.home)
+
+
+async def look_at_home(path: str, uid: int | None) -> Check | None:
+    """Check the home directory in the file system of the portal's host.
+
+    Returns None if it does not exist there or the file system does not answer: homes may be mounted
+    only on the nodes.
+    """
+    looking = asyncio.get_running_loop().run_in_executor(_FILE_SYSTEM, Path(path).stat)
+    try:
+        found = await asyncio.wait_for(looking, STAT_S)
+    except (OSError, ValueError, TimeoutError):
+        return None
+    if not stat.S_ISDIR(found.st_mode):
+        return _no(f"{path} is not a folder.")
+    if uid is not None and found.st_uid != uid:
+        return _no(f"{path} belongs to the number {found.st_uid}, theirs is {uid}.")
+    return Check(ReadinessState.YES, f"The folder {path} exists.")
+
+
+def _check_last_run(settings: Settings, whole: UserDetails, path: str) -> Check:
+    """Check the last result of the site's command."""
+    runs = (run for run in whole.home_runs if run.task is HomeTask.CREATE)
+    last = next(runs, None)
+    if last is not None and last.state in home_directories.LIVE:
+        return _unknown("It is being made.")
+    if last is not None and last.state is HomeState.DONE:
+        return Check(ReadinessState.YES, "The site's command has made it.")
+    fix = Fix.HOME if home_directories.command(settings, HomeTask.CREATE) else None
+    if last is not None:
+        return _no("The site's command failed to make it.", fix)
+    if fix:
+        return _no(f"The portal's host has no {path}.", fix)
+    return _unknown(
+        f"The portal's host has no {path}, and no command that makes one (home_command). It may be "
+        "on the nodes, or be made at the first login."
+    )
+
+
+def _no(reason: str, fix: Fix | None = None) -> Check:
+    return Check(ReadinessState.NO, reason, fix)
+
+
+def _unknown(reason: str) -> Check:
+    return Check(ReadinessState.UNKNOWN, reason)

@@ -1,0 +1,233 @@
+"""Granted roles, group managers, and the guarantee that at least one administrator is left.
+
+Every action that might remove the last administrator goes through `keeping_one`. It serializes such
+actions, asks the directory whether another administrator can log in, and refuses if none can.
+Actions on the database alone check once more inside their transaction, after `hold`, so that with
+two portal processes the second sees what the first has done.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import structlog
+from sqlalchemy import CursorResult, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from portal import errors
+from portal.background.notifier import Notifier
+from portal.db import utcnow
+from portal.models import GroupLeader, Mark, Role, User
+from portal.services.audit.audit import Action, By, record
+from portal.services.auth.accounts import Accounts
+from portal.services.identity import memberships, roles
+from portal.services.users import lookup
+
+log = structlog.get_logger(__name__)
+
+MARK = "admins"
+MOST_LOOKED_UP = 20
+NONE_LEFT = (
+    "Nobody else who can log in administers this portal. Make someone else an administrator first."
+)
+NO_USE = (
+    "{name} isn't in a group that may use this portal, so a role would mean nothing. Put them in"
+    " such a group first."
+)
+
+Able = frozenset[str] | None
+"""Ids of administrators who can log in according to the directory; None: it was not asked."""
+
+
+@asynccontextmanager
+async def keeping_one(accounts: Accounts, username: str) -> AsyncIterator[Able]:
+    """Guard an action that may remove an administrator. Raises LastAdmin unless another is left.
+
+    Does nothing for users who are not administrators. Not reentrant.
+    """
+    async with accounts.admins:
+        async with accounts.database.session() as db:
+            user = await lookup.user_of(db, username)
+        able: Able = None
+        if user is not None and is_active_admin(user):
+            able = await _find_able_admin(accounts, user)
+            async with accounts.database.session() as db:
+                await check(db, user, able)
+        yield able
+
+
+def is_active_admin(user: User) -> bool:
+    """Return whether this is an administrator who can use the portal."""
+    gone = user.disabled_at or user.deleted_at or user.missing_since
+    return user.role is Role.ADMIN and gone is None
+
+
+async def hold(db: AsyncSession) -> None:
+    """Wait for all other actions that may remove an administrator, until this transaction ends.
+
+    Call it first in the transaction: what was read before may be outdated.
+    """
+    held = await db.execute(update(Mark).where(Mark.name == MARK).values(at=utcnow()))
+    if isinstance(held, CursorResult) and held.rowcount == 0:  # the mark is missing
+        db.add(Mark(name=MARK, at=utcnow()))
+        await db.flush()
+
+
+async def check(db: AsyncSession, user: User, able: Able) -> None:
+    """Raise LastAdmin if the user is an administrator and no other is left."""
+    if not is_active_admin(user):
+        return
+    others = {other.id for other in await _list_other_admins(db, user)}
+    if not (others if able is None else others & able):
+        raise errors.LastAdmin(NONE_LEFT)
+
+
+async def _list_other_admins(db: AsyncSession, user: User) -> list[User]:
+    query = select(User).where(
+        User.id != user.id,
+        User.role == Role.ADMIN,
+        User.disabled_at.is_(None),
+        User.deleted_at.is_(None),
+        User.missing_since.is_(None),
+    )
+    newest = query.order_by(User.last_login_at.desc()).limit(MOST_LOOKED_UP)
+    return list((await db.scalars(newest)).all())
+
+
+async def _find_able_admin(accounts: Accounts, user: User) -> Able:
+    """Return another administrator who can log in according to the directory.
+
+    Those who logged in last are looked up first. Returns None while the directory does not answer:
+    then the portal's own data counts.
+    """
+    if not accounts.directory.finds:
+        return None
+    async with accounts.database.session() as db:
+        others = await _list_other_admins(db, user)
+    for other in others:
+        try:
+            person = await accounts.directory.find(other.username)
+        except errors.DirectoryUnavailable as error:
+            log.warning("administrators are not known anew", cause=error.cause[:300])
+            return None
+        here = person is not None and memberships.is_same(other, person)
+        groups = person.groups if person is not None and here else frozenset()
+        async with accounts.database.session() as db:
+            row = await db.get_one(User, other.id)
+            await memberships.learn(db, accounts.settings, row, groups)
+            await db.commit()
+        in_order = person is not None and not (person.locked or person.disabled)
+        if in_order and row.role is Role.ADMIN:
+            return frozenset({other.id})
+    return frozenset()
+
+
+def not_oneself(by: By, username: str, words: str) -> None:
+    """Raise Conflict for actions users may not take on themselves. `words` end "You can't …"."""
+    if isinstance(by.actor, User) and by.actor.username == username:
+        raise errors.Conflict(f"You can't {words}. Another administrator can do this.")
+
+
+# --- grants ---------------------------------------------------------------------------------------
+
+
+async def grant(
+    accounts: Accounts, changes: Notifier, username: str, role: Role | None, by: By
+) -> None:
+    """Grant a role beside the directory's, or revoke it (None). Effective with the next request.
+
+    Raises NotFound, LastAdmin; Conflict for deleted users, for administrators who would lower their
+    own role, and for a grant to a user in no admitted group, where it would have no effect.
+    """
+    await ensure(accounts, username)
+    if role is not None:
+        await _refresh_if_not_admitted(accounts, username)
+    async with keeping_one(accounts, username) as able, accounts.database.session() as db:
+        await hold(db)
+        user = await row_of(db, username)
+        if role is not None and not roles.is_admitted(user):
+            raise errors.Conflict(NO_USE.format(name=username))
+        before, granted = user.role, user.granted_role
+        role_then = roles.effective(user.directory_role, role)
+        if before is Role.ADMIN and role_then is not Role.ADMIN:
+            not_oneself(by, username, "take your own administrator's role away")
+            await check(db, user, able)
+        now = utcnow() if role is not None else None
+        user.granted_role, user.granted_at = role, now
+        user.granted_by = by.name if role is not None else None
+        user.role = role_then
+        detail = {"granted": _to_change(granted, role), "role": _to_change(before, role_then)}
+        action = Action.ROLE_GRANT if role is not None else Action.ROLE_REVOKE
+        record(db, action, actor=by.actor, target=username, detail=detail, ip=by.ip)
+        await db.commit()
+    changes.notify(user.id)
+
+
+async def _refresh_if_not_admitted(accounts: Accounts, username: str) -> None:
+    """Refresh the groups of a user who is not admitted: they may have been added to one."""
+    async with accounts.database.session() as db:
+        admitted = roles.is_admitted(await row_of(db, username))
+    if not admitted and accounts.directory.finds:
+        await lookup.note_groups(accounts, username)
+
+
+def _to_change(old: Role | None, new: Role | None) -> dict[str, str | None]:
+    return {"old": old.value if old else None, "new": new.value if new else None}
+
+
+async def add_leader(accounts: Accounts, group: str, username: str, by: By) -> None:
+    """Make a user a group manager, who sees the members' usage and sets their limits.
+
+    Raises NotFound.
+    """
+    await ensure(accounts, username)
+    if accounts.directory.finds and await accounts.directory.group(group) is None:
+        raise errors.NotFound(f"There is no group {group[:64]} in the directory.")
+    async with accounts.database.session() as db:
+        user = await row_of(db, username)
+        if await db.get(GroupLeader, (group, user.id)) is not None:
+            return
+        db.add(GroupLeader(group_name=group, user_id=user.id, created_by=by.name))
+        detail = {"leader": username}
+        record(db, Action.LEADER_ADD, actor=by.actor, target=group, detail=detail, ip=by.ip)
+        await db.commit()
+
+
+async def remove_leader(accounts: Accounts, group: str, username: str, by: By) -> None:
+    """Undo `add_leader`. Does nothing for a user who does not manage the group."""
+    async with accounts.database.session() as db:
+        user = await row_of(db, username)
+        leader = await db.get(GroupLeader, (group, user.id))
+        if leader is None:
+            return
+        await db.delete(leader)
+        detail = {"leader": username}
+        record(db, Action.LEADER_REMOVE, actor=by.actor, target=group, detail=detail, ip=by.ip)
+        await db.commit()
+
+
+# --- rows -----------------------------------------------------------------------------------------
+
+
+async def ensure(accounts: Accounts, username: str) -> None:
+    """Create the portal's row of a user if there is none.
+
+    Raises NotFound, Conflict for users that the portal does not manage.
+    """
+    async with accounts.database.session() as db:
+        if await lookup.user_of(db, username) is not None:
+            return
+    person = await lookup.person_of(accounts, username)
+    async with accounts.database.session() as db:
+        await lookup.ensure(db, accounts.settings, person)
+        await db.commit()
+
+
+async def row_of(db: AsyncSession, username: str) -> User:
+    """Return the row of a user, read again. Raises NotFound, Conflict for a deleted one."""
+    query = select(User).where(User.username == username)
+    user = await db.scalar(query.execution_options(populate_existing=True))
+    if user is None:
+        raise errors.NotFound(f"There is nobody called {username[:64]}.")
+    if user.deleted_at is not None:
+        raise errors.Conflict(f"The account {username} was deleted.")
+    return user

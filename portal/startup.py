@@ -1,0 +1,242 @@
+"""Preconditions of the portal's start: each one that fails stops it with one message.
+
+The state folder is locked while a portal runs (shared: with PostgreSQL a second one may be
+standby), and exclusively by restore and `portal migrate`. SQLite is for one portal only.
+"""
+
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from alembic.util import CommandError
+from sqlalchemy.exc import SQLAlchemyError
+
+from portal import __version__
+from portal.backup import revisions
+from portal.backup.revisions import VERSION_TABLE, Schema, place
+from portal.config.settings import Settings
+from portal.db import Database, sqlite_file
+from portal.node_ca import NodeCaError, open_ca
+
+LOCK = "portal.lock"
+FIRST_FD = 3  # the first file descriptor that systemd passes
+BROKEN_OFF = "Restore the backup made before the upgrade: docs/operation.md says how."
+
+
+class StartRefused(Exception):
+    """The portal cannot start; the message has the reason, the place, and the remedy."""
+
+
+# --- the state folder -----------------------------------------------------------------------------
+
+
+@contextmanager
+def running(settings: Settings) -> Iterator[None]:
+    """Hold the lock of a running portal."""
+    lock = settings.state_dir / LOCK
+    busy = "The state is being restored or migrated; try later."
+    with ExitStack() as stack:
+        stack.enter_context(_hold_lock(lock, _state_dir_error(settings), fcntl.LOCK_SH, busy))
+        if database := sqlite_file(settings.database):
+            lock = database.with_name(f"{database.name}.lock")
+            busy = (
+                f"A portal is running on {database} already, and SQLite is for one: end that one, "
+                "or let both use PostgreSQL, as docs/operation.md says."
+            )
+            no_file = f"The database {place(settings.database)} can't be opened"
+            stack.enter_context(_hold_lock(lock, no_file, fcntl.LOCK_EX, busy))
+        yield
+
+
+@contextmanager
+def alone(settings: Settings) -> Iterator[None]:
+    """Hold the exclusive lock, so that no other process has the state open."""
+    stop = f"A portal is running on {settings.state_dir}: stop it first."
+    lock = settings.state_dir / LOCK
+    with _hold_lock(lock, _state_dir_error(settings), fcntl.LOCK_EX, stop):
+        yield
+
+
+def _state_dir_error(settings: Settings) -> str:
+    return f"state_dir {settings.state_dir} can't be written to"
+
+
+@contextmanager
+def _hold_lock(file: Path, no_file: str, how: int, busy: str) -> Iterator[None]:
+    try:
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        lock = os.open(file, flags, 0o600)
+    except OSError as error:
+        raise StartRefused(f"{no_file}: {error.strerror}.") from error
+    try:
+        owner = file.parent.stat()
+        if os.geteuid() == 0:
+            # Root may run a restore; the portal's account must be able to lock the file afterwards.
+            # a hard link could be another name of a file of root's
+            if os.fstat(lock).st_nlink != 1:
+                raise StartRefused(f"{no_file}: {file} has other names; remove it.")
+            os.fchown(lock, owner.st_uid, owner.st_gid)
+        try:
+            fcntl.flock(lock, how | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StartRefused(busy) from error
+        yield
+    finally:
+        os.close(lock)
+
+
+# --- the port -------------------------------------------------------------------------------------
+
+
+def listener(settings: Settings, fd: int | None = None) -> socket.socket:
+    """Return a socket that listens on the portal's port.
+
+    One that was passed, by its number or by systemd, outlives the process: clients that connect in
+    between wait for the next one.
+    """
+    fd = _find_systemd_socket() if fd is None else fd
+    if fd is not None:
+        return _open_passed_socket(settings, fd)
+    host, port = settings.listen_host, settings.listen_port
+    bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+        # Two sockets can be bound to one port, but only one of them can listen.
+        bound.listen(2048)
+    except OSError as error:
+        bound.close()
+        reason = error.strerror or str(error)
+        sentence = f"{host} port {port}, its listen_host and listen_port: {reason}."
+        raise StartRefused(sentence) from error
+    return bound
+
+
+def _find_systemd_socket() -> int | None:
+    """Return the socket of portal.socket, by systemd's protocol: sd_listen_fds(3)."""
+    if os.environ.get("LISTEN_PID") != str(os.getpid()):
+        return None
+    for name in ("LISTEN_PID", "LISTEN_FDNAMES"):  # for this process, not for its children
+        os.environ.pop(name, None)
+    if (count := os.environ.pop("LISTEN_FDS", "")) != "1":
+        raise StartRefused(f"systemd hands over {count or 'no'} sockets: portal.socket has one.")
+    return FIRST_FD
+
+
+def _open_passed_socket(settings: Settings, fd: int) -> socket.socket:
+    """Return the passed socket. Raises StartRefused unless it listens on the portal's port."""
+    try:
+        found = socket.socket(fileno=fd)
+        found.set_inheritable(False)
+        address = found.getsockname()
+        listens = found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+    except OSError as error:
+        raise StartRefused(f"No socket was handed over as {fd}: {error.strerror}.") from error
+    if not listens or not isinstance(address, tuple) or address[1] != settings.listen_port:
+        found.close()
+        raise StartRefused(
+            f"The socket that was handed over as {fd} doesn't listen on port "
+            f"{settings.listen_port}, the portal's listen_port."
+        )
+    return found
+
+
+# --- the authority for nodes ----------------------------------------------------------------------
+
+
+def prepare_node_ca(settings: Settings) -> None:
+    """Create the authority for nodes if it is configured and does not exist yet."""
+    try:
+        open_ca(settings)
+    except NodeCaError as error:
+        raise StartRefused(f"{error}. Look at node_ca_key_file and state_dir.") from error
+
+
+# --- the database ---------------------------------------------------------------------------------
+
+
+def open_database(settings: Settings) -> Database:
+    """Open the database. Raises StartRefused if SQLite's file cannot be created."""
+    try:
+        return Database(settings.database)
+    except OSError as error:
+        where = place(settings.database)
+        raise StartRefused(f"The database {where} can't be opened: {error.strerror}.") from error
+
+
+async def prepare_database(settings: Settings) -> None:
+    """Migrate the schema to this version's if the settings say so; refuse any other schema."""
+    database = open_database(settings)
+    try:
+        schema = await load_schema(database)
+        refuse_unusable(database.url, schema)
+        if schema.revision == revisions.head():
+            return
+        if not settings.migrates_at_start:
+            raise StartRefused(
+                f"The database {place(database.url)} is at revision "
+                f"{_format_revision(schema.revision)}; this portal needs {revisions.head()}: back "
+                "it up, then run `portal migrate`."
+            )
+        await migrate(database, schema)
+    finally:
+        await database.close()
+
+
+async def load_schema(database: Database) -> Schema:
+    """Return the database's schema. Raises StartRefused if the database does not answer."""
+    try:
+        async with database.engine.connect() as connection:
+            return await connection.run_sync(revisions.read_schema)
+    except (SQLAlchemyError, OSError) as error:
+        raise StartRefused(
+            f"The database {place(database.url)} doesn't answer: {in_short(error)}. "
+            "Look at database_url and state_dir, and whether its server runs."
+        ) from error
+
+
+def refuse_unusable(url: str, schema: Schema) -> None:
+    """Refuse a schema that is newer than this portal, or left by an interrupted migration."""
+    where = f"The database {place(url)}"
+    if schema.revision is None and schema.tables - {VERSION_TABLE}:
+        raise StartRefused(
+            f"{where} has tables but says no revision: it isn't the portal's, or a migration was "
+            f"broken off. {BROKEN_OFF}"
+        )
+    if schema.revision is not None and schema.revision not in revisions.list_revisions():
+        raise StartRefused(
+            f"{where} is at revision {schema.revision}, newer than this portal's "
+            f"{revisions.head()} (version {__version__}): start the newer portal, or restore the "
+            "backup made before the upgrade."
+        )
+    if schema.missing:
+        names = ", ".join(schema.missing[:5])
+        raise StartRefused(
+            f"{where} says that it is at revision {schema.revision}, but lacks {names}: a "
+            f"migration was broken off. {BROKEN_OFF}"
+        )
+
+
+async def migrate(database: Database, schema: Schema) -> None:
+    """Migrate from the present schema to this version's, completely or not at all."""
+    try:
+        await database.migrate()
+    except (SQLAlchemyError, CommandError, OSError) as error:
+        raise StartRefused(
+            f"The database {place(database.url)} can't be brought from revision "
+            f"{_format_revision(schema.revision)} to {revisions.head()}, and was left as it is: "
+            f"{in_short(error)}. {BROKEN_OFF}"
+        ) from error
+
+
+def _format_revision(revision: str | None) -> str:
+    return revision or "none"
+
+
+def in_short(error: Exception) -> str:
+    """Return the database's error on one line, without the statement and its values."""
+    cause = getattr(error, "orig", None) or error
+    return " ".join(str(cause).split())[:300].rstrip(".") or type(cause).__name__

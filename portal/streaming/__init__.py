@@ -1,0 +1,1 @@
+"""Streaming of proxied responses and server-sent events."""
