@@ -1,1 +1,1 @@
-"""A real Slurm and LDAP cluster on one machine, for trial and tests."""
+"""A real Slurm and LDAP cluster on one machine, for demonstrations and tests."""

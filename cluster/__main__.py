@@ -1,4 +1,4 @@
-"""A real Slurm and LDAP cluster on one machine: python3 -m cluster --state DIR COMMAND."""
+"""Command line of the single-machine cluster: python3 -m cluster --state DIR COMMAND."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import os
 import sys
 from pathlib import Path
 
-from cluster import namespaces
-from cluster.control import ask
+from cluster.config.description import parse_layout
+from cluster.config.paths import Paths
 from cluster.down import down, purge
 from cluster.errors import ClusterError
-from cluster.ground import Ground, Options, Progress, known
-from cluster.layout import parse_layout
-from cluster.machine import PATH, hierarchies, run
-from cluster.paths import Paths
+from cluster.handle import ClusterHandle, Options, TerminalProgress, load
+from cluster.host import cgroups, namespaces
+from cluster.host.control import ask
+from cluster.host.machine import PATH, run
 from cluster.status import lines, status
 from cluster.up import up
 
@@ -35,8 +35,8 @@ def parser() -> argparse.ArgumentParser:
     raising.add_argument("--without", choices=FALLBACKS, action="append", default=[])
     ending = commands.add_parser("down", help="end it; nothing is left outside its folder")
     ending.add_argument("--purge", action="store_true", help="remove the folder too")
-    telling = commands.add_parser("status", help="what runs")
-    telling.add_argument("--json", action="store_true")
+    reporting = commands.add_parser("status", help="what runs")
+    reporting.add_argument("--json", action="store_true")
     commands.add_parser("credentials", help="address and passwords, as JSON")
     for name in ("start", "stop", "restart"):
         service = commands.add_parser(name, help=f"{name} a service; `slurmd@node01` is a node's")
@@ -83,11 +83,11 @@ def act(asked: argparse.Namespace, paths: Paths) -> None:
         ask(paths.control(node or "head"), asked.command, [name])
 
 
-def ground_of(paths: Paths) -> Ground:
+def ground_of(paths: Paths) -> ClusterHandle:
     if not paths.description.exists():
         raise ClusterError(f"there is no cluster in {paths.state}: `up` makes one")
     layout = parse_layout(paths.description.read_text(encoding="utf-8"))
-    return known(paths, layout, Progress())
+    return load(paths, layout, TerminalProgress())
 
 
 def take_down(paths: Paths, *, forget: bool) -> None:
@@ -97,19 +97,20 @@ def take_down(paths: Paths, *, forget: bool) -> None:
             purge(paths)
 
 
-def credentials(ground: Ground) -> dict[str, object]:
+def credentials(ground: ClusterHandle) -> dict[str, object]:
     users = ground.secrets.credentials(ground.cluster.layout)
     return {"base_url": ground.cluster.addresses.base_url, "users": users}
 
 
 def portal_command(paths: Paths, argv: list[str]) -> list[str]:
-    """The portal's own program, with this cluster's settings."""
+    """Return the argv of the portal's own program with this cluster's settings."""
     config = f"PORTAL_CONFIG={paths.etc / 'portal.toml'}"
     return ["env", config, str(paths.venv / "bin" / "python"), "-I", "-m", "portal", *argv]
 
 
-def execute(ground: Ground, given: list[str], user: str, node: str | None = None) -> None:
-    """Becomes the command: its exit status, terminal and signals are this program's."""
+def execute(ground: ClusterHandle, given: list[str], user: str, node: str | None = None) -> None:
+    """Replace this process with the command, so that exit status, terminal and signals are its
+    own."""
     paths = ground.paths
     head = namespaces.find_head(paths)
     if head is None:
@@ -124,12 +125,13 @@ def execute(ground: Ground, given: list[str], user: str, node: str | None = None
     os.execvp(command[0], command)  # noqa: S606  there is no shell to start
 
 
-def enter_node(ground: Ground, name: str, command: list[str]) -> list[str]:
+def enter_node(ground: ClusterHandle, name: str, command: list[str]) -> list[str]:
     pid = namespaces.find_node(ground.paths, name)
     if pid is None:
         raise ClusterError(f"{name} isn't up")
-    if ground.cluster.abilities.cgroups:
-        namespaces.join_cgroups(hierarchies(), ground.paths.token, name)
+    tree = cgroups.find() if ground.cluster.abilities.cgroups else None
+    if tree is not None:
+        tree.join(ground.paths.token, name)
     return namespaces.on_node(pid, ground.cluster.addresses.mode == "loopback", command)
 
 

@@ -1,7 +1,7 @@
-"""The portal as a browser uses it, for the demo, the tests and the measurements.
+"""An HTTP client that uses the portal as a browser does, for the demo, tests and benchmarks.
 
-Log in, start sessions, run cells over a kernel's websocket. It knows HTTP and Jupyter's messages,
-and nothing of how the portal is made. Runs in any virtualenv that has aiohttp.
+It logs in, starts sessions, and runs cells over a kernel's websocket. It depends on HTTP and
+Jupyter's protocol only, not on the portal's code. Runs in any virtualenv that has aiohttp.
 """
 
 from __future__ import annotations
@@ -15,15 +15,25 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 from yarl import URL
 
 TIMEOUT = aiohttp.ClientTimeout(total=90)
+AWAY_S = 120.0  # a restarting service is back by then, even on a busy machine
+PAGE = {"Accept": "text/html", "Sec-Fetch-Mode": "navigate"}
+"""Request headers with which a browser opens a page; it may be redirected to another origin and
+back."""
 
 
-class Refused(Exception):
-    """The portal answered with a problem document."""
+def origin_of(url: str) -> str:
+    """Return the origin of a URL, as browsers send it."""
+    return str(URL(url).origin())
+
+
+class RequestRefused(Exception):
+    """A response of the portal with a problem document."""
 
     def __init__(self, status: int, problem: dict[str, Any]) -> None:
         super().__init__(f"{status} {problem.get('type', '')}: {problem.get('detail', problem)}")
@@ -32,13 +42,13 @@ class Refused(Exception):
 
     @property
     def fields(self) -> dict[str, str]:
-        """Field → message of `errors`."""
+        """Field → message, from the problem's `errors`."""
         return {item["field"]: item["message"] for item in self.problem.get("errors", [])}
 
 
 @dataclass
 class CellResult:
-    """What a cell printed and how it went."""
+    """A cell's output and status."""
 
     status: str
     text: str = ""
@@ -47,15 +57,17 @@ class CellResult:
 
 
 class Client:
-    """One browser: a cookie jar and an origin. `tls` believes in the server's certificate, where
-    that isn't one that everybody believes."""
+    """One browser: a cookie jar and an origin.
+
+    `tls` is the context that trusts the server's certificate where public authorities do not.
+    """
 
     def __init__(self, base_url: str, tls: ssl.SSLContext | None = None) -> None:
         self.base_url = base_url.rstrip("/")
         self.http = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(ssl=tls or True),
             cookie_jar=aiohttp.CookieJar(unsafe=True),
-            timeout=TIMEOUT,  # unsafe: an address is a host
+            timeout=TIMEOUT,  # unsafe: cookies for IP addresses
         )
 
     async def __aenter__(self) -> Client:
@@ -65,13 +77,14 @@ class Client:
         await self.http.close()
 
     async def api(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
-        """One call of /api/v1; the decoded answer, None for 204. Raises Refused."""
+        """Send a request to /api/v1 and return the decoded response, None for 204. Raises
+        Refused."""
         headers = {"Origin": self.base_url, **more.pop("headers", {})}
         url = f"{self.base_url}/api/v1{path}"
         async with self.http.request(method, url, json=body, headers=headers, **more) as answer:
             text = await answer.text()
             if answer.status >= 400:
-                raise Refused(answer.status, _object(text))
+                raise RequestRefused(answer.status, _parse_problem(text))
             return json.loads(text) if text else None
 
     async def login(self, username: str, password: str) -> Any:
@@ -81,14 +94,17 @@ class Client:
         return await self.api("POST", "/sessions", {"environment": "python3", **body})
 
     async def wait_session(self, session_id: str, *states: str, timeout_s: float = 120) -> Any:
-        """The session, once it is in one of these states. Raises TimeoutError with its last one."""
+        """Wait until the session is in one of these states, and return it.
+
+        Raises TimeoutError with its last state.
+        """
         async for session in self.watch_session(session_id, timeout_s):
             if session["state"] in states:
                 return session
         raise AssertionError("watch_session ends by an error only")
 
     async def watch_session(self, session_id: str, timeout_s: float) -> AsyncIterator[Any]:
-        """The session again and again, until the time is up: then TimeoutError."""
+        """Yield the session repeatedly. Raises TimeoutError after `timeout_s`."""
         deadline = time.monotonic() + timeout_s
         while True:
             session = await self.api("GET", f"/sessions/{session_id}")
@@ -102,7 +118,7 @@ class Client:
         return await self.wait_session(session_id, "ended", timeout_s=timeout_s)
 
     async def wait_tensorboard(self, session_id: str, timeout_s: float = 120) -> Any:
-        """Ask for a TensorBoard and wait until it runs."""
+        """Request a TensorBoard and wait until it runs or has failed."""
         await self.api("PUT", f"/sessions/{session_id}/tensorboard")
         deadline = time.monotonic() + timeout_s
         while True:
@@ -113,45 +129,83 @@ class Client:
                 raise TimeoutError(f"still {board['state']} ({board['reason']})")
             await asyncio.sleep(0.05)
 
+    def address(self, url: str) -> str:
+        """Return the absolute URL for a `url` of the portal's API."""
+        return urljoin(f"{self.base_url}/", url)
+
+    async def status_of(self, url: str, **more: Any) -> int:
+        """Return the status of a request, without following redirects."""
+        address = self.address(url)
+        async with self.http.get(address, allow_redirects=False, **more) as answer:
+            return answer.status
+
+    async def enter(self, url: str) -> int:
+        """Open a page and return its final status.
+
+        The portal logs this browser in to the page's origin where that is necessary.
+        """
+        return (await self._navigate(self.address(url))).status
+
+    async def open_tensorboard(self, board: Any) -> str:
+        """Open a TensorBoard, which logs this browser in to its origin, and return its URL."""
+        url: str = (await self.api("POST", f"/tensorboards/{board['id']}/open"))["url"]
+        await self.enter(url)
+        return url
+
     async def open_lab(self, session: Any) -> None:
-        """What a click on “Open” does: JupyterLab's page, through the hub's single sign-on."""
-        async with self.http.get(f"{self.base_url}{session['url']}lab") as answer:
+        """Open JupyterLab as a click on “Open” does, through the hub's single sign-on."""
+        url = f"{self.address(session['url'])}lab"
+        path = urlsplit(session["url"]).path
+        async with asyncio.timeout(AWAY_S):
+            answer = await self._navigate(url)
+            while answer.status == 503 and "Retry-After" in answer.headers:
+                # The page shown for a restarting service reloads itself, at its own address.
+                await asyncio.sleep(float(answer.headers["Retry-After"]))
+                answer = await self._navigate(answer.url)
+        if answer.status != 200 or not answer.url.path.startswith(path):
+            raise RequestRefused(
+                answer.status, {"detail": f"JupyterLab's page ended at {answer.url.path}"}
+            )
+
+    async def _navigate(self, url: URL | str) -> aiohttp.ClientResponse:
+        """Open a page as a browser does, and read the response."""
+        async with self.http.get(url, headers=PAGE) as answer:
             await answer.read()
-            if answer.status != 200 or not answer.url.path.startswith(session["url"]):
-                raise Refused(
-                    answer.status, {"detail": f"JupyterLab's page ended at {answer.url.path}"}
-                )
+            return answer
 
     async def jupyter(self, session: Any, method: str, path: str, body: Any = None) -> Any:
-        """One call of the session's own Jupyter server, below /user/NAME/SESSION/."""
-        url = URL(f"{self.base_url}{session['url']}{path}")
+        """Send a request to the session's own Jupyter server, below /user/NAME/SESSION/."""
+        url = URL(f"{self.address(session['url'])}{path}")
         cookies = self.http.cookie_jar.filter_cookies(url)
-        headers = {"X-XSRFToken": cookies["_xsrf"].value} if "_xsrf" in cookies else {}
+        headers = {"Origin": origin_of(str(url))}
+        if "_xsrf" in cookies:
+            headers["X-XSRFToken"] = cookies["_xsrf"].value
         async with self.http.request(method, url, json=body, headers=headers) as answer:
             text = await answer.text()
             if answer.status >= 400:
-                raise Refused(answer.status, _object(text))
+                raise RequestRefused(answer.status, _parse_problem(text))
             return json.loads(text) if text else None
 
     @asynccontextmanager
     async def kernel(self, session: Any, name: str | None = None) -> AsyncIterator[Kernel]:
-        """A new kernel of the session's (by default its own environment's), connected."""
+        """Start a kernel of the session (by default of its own environment) and connect to it."""
         made = await self.jupyter(session, "POST", "api/kernels", {"name": name} if name else {})
         async with self.connected(session, made["id"]) as kernel:
             yield kernel
 
     @asynccontextmanager
     async def connected(self, session: Any, kernel_id: str) -> AsyncIterator[Kernel]:
-        """A running kernel, over a websocket of our own."""
-        url = f"{self.base_url}{session['url']}api/kernels/{kernel_id}/channels"
+        """Connect to a running kernel over a new websocket."""
+        url = URL(f"{self.address(session['url'])}api/kernels/{kernel_id}/channels")
+        params = {"session_id": uuid.uuid4().hex}
         async with self.http.ws_connect(
-            url, params={"session_id": uuid.uuid4().hex}, origin=self.base_url, max_msg_size=0
+            url, params=params, origin=origin_of(str(url)), max_msg_size=0
         ) as socket:
             yield Kernel(self, session, kernel_id, socket)
 
 
 class Kernel:
-    """One kernel over one websocket; cells run one after another."""
+    """One kernel over one websocket; its cells run one after another."""
 
     def __init__(
         self, client: Client, session: Any, kernel_id: str, socket: aiohttp.ClientWebSocketResponse
@@ -162,13 +216,13 @@ class Kernel:
         self.socket = socket
 
     async def run(self, code: str, timeout_s: float = 120) -> CellResult:
-        """Run a cell and wait for its end."""
+        """Run a cell and wait until it ends."""
         sent = await self.send(code)
         async with asyncio.timeout(timeout_s):
             return await self.result(sent)
 
     async def send(self, code: str) -> str:
-        """Send a cell; the id under which its messages come back."""
+        """Send a cell and return the id to which its messages refer."""
         header = {
             "msg_id": uuid.uuid4().hex, "msg_type": "execute_request", "username": "",
             "session": uuid.uuid4().hex, "version": "5.4",
@@ -185,7 +239,7 @@ class Kernel:
         return header["msg_id"]
 
     async def result(self, sent: str) -> CellResult:
-        """Read on until the cell's reply and the kernel's idle have both come."""
+        """Read messages until the cell's reply and the kernel's idle status have both arrived."""
         result = CellResult("")
         idle = False
         while not (idle and result.status):
@@ -207,7 +261,7 @@ class Kernel:
         return result
 
     async def first_output(self, sent: str) -> str:
-        """The first text a cell prints."""
+        """Return the first text that a cell prints."""
         while True:
             message = await self._message()
             ours = message["parent_header"].get("msg_id") == sent
@@ -215,7 +269,7 @@ class Kernel:
                 return str(message["content"]["text"])
 
     async def act(self, what: str) -> None:
-        """`interrupt` or `restart`."""
+        """Send `interrupt` or `restart`."""
         await self.client.jupyter(self.session, "POST", f"api/kernels/{self.id}/{what}")
 
     async def _message(self) -> Any:
@@ -225,7 +279,7 @@ class Kernel:
         return json.loads(message.data)
 
 
-def _object(text: str) -> dict[str, Any]:
+def _parse_problem(text: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except ValueError:

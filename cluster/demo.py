@@ -1,4 +1,4 @@
-"""`make demo`: raise the cluster and do the main job before the reader's eyes.
+"""The main workflow on a demo cluster, run by `make demo` with a printed transcript.
 
 alice logs in, starts a session with a GPU, runs cells in a container inside the allocation, trains
 a small model that writes event files, and reads the curve back through the portal's TensorBoard.
@@ -16,9 +16,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from cluster.client import Client, Kernel, Refused
+import aiohttp
+
+from cluster.client import Client, Kernel, RequestRefused
+from cluster.status import confinement_lines
 
 PYTHON = "/usr/bin/python3"
+LOG_TAIL_BYTES = 4000
 SESSION = {
     "name": "demo",
     "resources": {"gpus": 1, "cpus": 2, "memory_gb": 4, "time_limit_minutes": 60},
@@ -48,61 +52,86 @@ print("event files in", os.environ["PORTAL_LOGDIR"])
 """
 
 
+class MainJobFailed(Exception):
+    """A part of the workflow failed; the message names it and quotes its log."""
+
+
 class Transcript:
-    """Lines with the time since the start."""
+    """Printed lines with the time since the start."""
 
     def __init__(self) -> None:
         self.begun = time.monotonic()
 
-    def tell(self, text: str) -> None:
+    def write(self, text: str) -> None:
         for line in text.rstrip().splitlines():
             print(f"[{time.monotonic() - self.begun:6.1f} s] {line}", flush=True)
 
 
-def credentials(state: Path) -> dict[str, Any]:
-    """What `make credentials` prints."""
-    command = [PYTHON, "-m", "cluster", "--state", str(state), "credentials"]
+def ask(state: Path, *arguments: str) -> dict[str, Any]:
+    """Run a command of the cluster's command line and return its JSON output."""
+    command = [PYTHON, "-m", "cluster", "--state", str(state), *arguments]
     found: dict[str, Any] = json.loads(
         subprocess.run(command, check=True, capture_output=True, text=True).stdout
     )
     return found
 
 
-async def main_job(tell: Transcript, base_url: str, username: str, password: str) -> None:
-    """The main job, from login to a scalar read back through TensorBoard."""
+async def main_job(transcript: Transcript, base_url: str, username: str, password: str) -> None:
+    """Run the main workflow, from login to a scalar read back through TensorBoard."""
     async with Client(base_url) as client:
         user = await client.login(username, password)
-        tell.tell(f"{user['display_name']} logged in with the directory password")
-        await _tidy(client)
+        transcript.write(f"{user['display_name']} logged in with the directory password")
+        await _stop_earlier_session(client)
         clicked = time.monotonic()
         session = await client.start_session(**SESSION)
-        tell.tell(f"session “{session['name']}” is Slurm job {session['job_id']}")
-        session = await _until_running(tell, client, session["id"])
+        transcript.write(f"session “{session['name']}” is Slurm job {session['job_id']}")
+        session = await _wait_until_running(transcript, client, session["id"])
         await client.open_lab(session)
         opened = time.monotonic() - clicked
-        tell.tell(f"JupyterLab answers at {base_url}{session['url']}lab")
-        begun = time.monotonic()
-        async with client.kernel(session) as kernel:
-            await kernel.run("None")
-            tell.tell(_speed(session, opened, time.monotonic() - begun))
-            await _cell(tell, kernel, WHERE_AM_I)
-            await _cell(tell, kernel, TRAIN)
-        await _read_back(tell, client, session)
+        transcript.write(f"JupyterLab answers at {client.address(session['url'])}lab")
+        try:
+            await _use_kernel(transcript, client, session, opened)
+        except (ConnectionError, TimeoutError, aiohttp.ClientError) as error:
+            raise await _describe_kernel_failure(client, session, error) from error
+        await _read_scalars(transcript, client, session)
 
 
-async def _tidy(client: Client) -> None:
-    """An earlier demo's session would have the same name."""
+async def _use_kernel(
+    transcript: Transcript, client: Client, session: Any, opened_s: float
+) -> None:
+    begun = time.monotonic()
+    async with client.kernel(session) as kernel:
+        await kernel.run("None")
+        transcript.write(_describe_speed(session, opened_s, time.monotonic() - begun))
+        await _run_cell(transcript, kernel, WHERE_AM_I)
+        await _run_cell(transcript, kernel, TRAIN)
+
+
+async def _describe_kernel_failure(client: Client, session: Any, error: Exception) -> MainJobFailed:
+    """Return the failure with the end of the session's log, where a dying kernel leaves the
+    reason."""
+    log = await client.api(
+        "GET", f"/sessions/{session['id']}/log?offset=-{LOG_TAIL_BYTES}&limit={LOG_TAIL_BYTES}"
+    )
+    return MainJobFailed(
+        f"the kernel of session “{session['name']}” failed: {error or type(error).__name__}\n"
+        f"The end of the session's log:\n{log['text'].strip()}"
+    )
+
+
+async def _stop_earlier_session(client: Client) -> None:
+    """Stop an earlier demo's session, which would have the same name."""
     for session in (await client.api("GET", "/sessions?state=live"))["items"]:
         if session["name"] == SESSION["name"]:
             await client.stop_session(session["id"])
 
 
-async def _until_running(tell: Transcript, client: Client, session_id: str) -> Any:
+async def _wait_until_running(transcript: Transcript, client: Client, session_id: str) -> Any:
     shown = ""
     async for session in client.watch_session(session_id, timeout_s=120):
         line = session["state"] + (f": {session['reason']}" if session["reason"] else "")
         if line != shown:
-            tell.tell(f"  {line}")
+            transcript.write(f"  {line}")
             shown = line
         if session["state"] == "running":
             return session
@@ -111,15 +140,15 @@ async def _until_running(tell: Transcript, client: Client, session_id: str) -> A
     raise AssertionError("watch_session ends by an error only")
 
 
-async def _cell(tell: Transcript, kernel: Kernel, code: str) -> None:
+async def _run_cell(transcript: Transcript, kernel: Kernel, code: str) -> None:
     result = await kernel.run(code)
     if result.status != "ok":
         sys.exit(f"a cell failed: {result.error}")
-    tell.tell("\n".join(f"  | {line}" for line in result.text.splitlines()))
+    transcript.write("\n".join(f"  | {line}" for line in result.text.splitlines()))
 
 
-def _speed(session: Any, opened_s: float, kernel_s: float) -> str:
-    """Where the time from the click to JupyterLab went, from the session's own timeline."""
+def _describe_speed(session: Any, opened_s: float, kernel_s: float) -> str:
+    """Break down the time from the click to JupyterLab, using the session's own timeline."""
     at = {entry["step"]: datetime.fromisoformat(entry["at"]) for entry in session["timeline"]}
 
     def between(first: str, second: str) -> float:
@@ -134,34 +163,38 @@ def _speed(session: Any, opened_s: float, kernel_s: float) -> str:
     )
 
 
-async def _read_back(tell: Transcript, client: Client, session: Any) -> None:
+async def _read_scalars(transcript: Transcript, client: Client, session: Any) -> None:
     board = await client.wait_tensorboard(session["id"])
     if board["state"] != "running":
         sys.exit(f"TensorBoard failed: {board['reason']}")
-    url = f"{client.base_url}{board['url']}"
+    url = await client.open_tensorboard(board)
     data = f"{url}data/plugin/scalars/scalars?run=.&tag=loss"
     async with client.http.get(data) as answer:
         points = await answer.json()
-    tell.tell(f"TensorBoard at {url} shows loss {points[0][2]:.3f} → {points[-1][2]:.6f}")
+    shown = f"shows loss {points[0][2]:.3f} → {points[-1][2]:.6f}"
+    transcript.write(f"TensorBoard ({client.address(board['url'])}) {shown}")
 
 
 def main() -> int:
-    """Raise, run, and say where it is and who may enter."""
+    """Create the cluster, run the workflow, and print the address and the credentials."""
     parser = argparse.ArgumentParser(prog="python -m cluster.demo", description=__doc__)
     parser.add_argument("--state", type=Path, required=True)
     state = parser.parse_args().state
-    subprocess.run([PYTHON, "-m", "cluster", "--state", str(state), "up"], check=True)
-    found = credentials(state)
-    tell = Transcript()
+    raising = subprocess.run([PYTHON, "-m", "cluster", "--state", str(state), "up"], check=False)
+    if raising.returncode != 0:
+        return raising.returncode  # the command has printed the reason
+    found = ask(state, "credentials")
+    transcript = Transcript()
     try:
-        asyncio.run(main_job(tell, found["base_url"], "alice", found["users"]["alice"]))
-    except (Refused, TimeoutError) as error:
+        asyncio.run(main_job(transcript, found["base_url"], "alice", found["users"]["alice"]))
+    except (RequestRefused, MainJobFailed, TimeoutError, aiohttp.ClientError) as error:
         print(f"the main job failed: {error}", file=sys.stderr)
         return 1
     print(f"\nThe portal is at {found['base_url']} until `make down`. Log in as")
     for username, password in found["users"].items():
         print(f"  {username:6} {password}")
     print("Its GPUs are device nodes without hardware: everything but CUDA itself is real.")
+    print("\n".join(confinement_lines(ask(state, "status", "--json"))))
     return 0
 
 

@@ -1,6 +1,6 @@
-"""Bring the cluster down: jobs, services, then everything outside the state folder.
+"""Taking the cluster down: jobs, services, then everything outside the state folder.
 
-Each part is bounded in time, and the last one needs none of the others to have worked.
+Each part is bounded in time, and the last one does not depend on the others' success.
 """
 
 from __future__ import annotations
@@ -8,16 +8,16 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 
-from cluster import footprint, namespaces
-from cluster.control import ask
+from cluster.config.paths import Paths
 from cluster.errors import ClusterError
-from cluster.ground import Progress
-from cluster.machine import locked, run, wait_for
-from cluster.paths import Paths
+from cluster.handle import TerminalProgress
+from cluster.host import namespaces, resources
+from cluster.host.control import ask
+from cluster.host.machine import locked, run, wait_for
 
 ANSWER_S = 3.0
 JOBS_END_S = 4.0
-# what writes goes before what it writes to
+# services that write stop before the services they write to
 ORDER = (
     ("nginx", "hub", "portal"),
     ("slurmctld",),
@@ -27,7 +27,7 @@ ORDER = (
 
 
 def down(paths: Paths) -> None:
-    progress = Progress()
+    progress = TerminalProgress()
     with locked(paths.state / "lock"):
         was_ready = paths.ready.exists()
         paths.ready.unlink(missing_ok=True)
@@ -35,16 +35,16 @@ def down(paths: Paths) -> None:
             if was_ready:
                 _attempt(progress, "jobs ended", lambda: _end_jobs(paths))
             _attempt(progress, "services stopped", lambda: _stop_services(paths))
-        footprint.clear(paths)
+        resources.clear(paths)
         progress.say("down")
 
 
 def purge(paths: Paths) -> None:
-    """Forget everything: accounts, passwords, homes."""
+    """Delete the state folder: accounts, passwords and home directories."""
     shutil.rmtree(paths.state)
 
 
-def _attempt(progress: Progress, title: str, part: Callable[[], None]) -> None:
+def _attempt(progress: TerminalProgress, title: str, part: Callable[[], None]) -> None:
     try:
         part()
     except ClusterError as error:
@@ -54,15 +54,15 @@ def _attempt(progress: Progress, title: str, part: Callable[[], None]) -> None:
 
 
 def _end_jobs(paths: Paths) -> None:
-    """A job that were only killed would still be running in Slurm's eyes at the next start."""
-    jobs = _slurm(paths, "squeue", "-h", "-o", "%A").split()
+    """End all jobs: after a mere kill, Slurm would consider them running at the next start."""
+    jobs = _run_slurm(paths, "squeue", "-h", "-o", "%A").split()
     if jobs:
-        _slurm(paths, "scancel", "--quiet", *sorted(set(jobs)))
-        none_left = lambda: not _slurm(paths, "squeue", "-h", "-o", "%A").split()  # noqa: E731
+        _run_slurm(paths, "scancel", "--quiet", *sorted(set(jobs)))
+        none_left = lambda: not _run_slurm(paths, "squeue", "-h", "-o", "%A").split()  # noqa: E731
         wait_for(none_left, "the jobs to end", JOBS_END_S)
 
 
-def _slurm(paths: Paths, *argv: str) -> str:
+def _run_slurm(paths: Paths, *argv: str) -> str:
     head = namespaces.find_head(paths)
     if head is None:
         raise ClusterError("the head has gone")
@@ -71,6 +71,6 @@ def _slurm(paths: Paths, *argv: str) -> str:
 
 
 def _stop_services(paths: Paths) -> None:
-    known = ask(paths.control(), "status")["services"]
+    services = ask(paths.control(), "status")["services"]
     for names in ORDER:
-        ask(paths.control(), "stop", [name for name in names if name in known], timeout_s=15)
+        ask(paths.control(), "stop", [name for name in names if name in services], timeout_s=15)

@@ -1,17 +1,15 @@
-"""What can go wrong, as one tree; each message is for a reader at the terminal.
+"""The tree of errors; each message is meant for a user at a terminal.
 
-ClusterError
-├── LayoutError        cluster.toml contradicts itself
-├── NothingFreeError   every subnet or port that could serve is taken
-├── CommandError       a program failed
-└── ControlError       a supervisor refused a command, or none answers
+ClusterError ├── LayoutError        cluster.toml contradicts itself ├── NothingFreeError   every
+candidate subnet or port is taken ├── CommandError       a program failed └── ControlError       a
+supervisor refused a command, or does not answer
 """
 
 from __future__ import annotations
 
 
 class ClusterError(RuntimeError):
-    """Something a reader of the terminal can act on."""
+    """An error that a user at the terminal can act on."""
 
 
 class LayoutError(ClusterError):
@@ -23,8 +21,8 @@ class NothingFreeError(ClusterError):
 
 
 class CommandError(ClusterError):
-    """A program ended with an error; the message carries what it said."""
+    """A program failed; the message includes its output."""
 
 
 class ControlError(ClusterError):
-    """The supervisor refused a command, or none answers."""
+    """The supervisor refused a command, or does not answer."""

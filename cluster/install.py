@@ -1,15 +1,18 @@
-"""The Debian packages that everything here stands on: `python3 -m cluster.install`, as root.
+"""Installation of the required Debian packages: `python3 -m cluster.install`, as root.
 
-Daemons must not start while they are installed: they would take the ports of the cluster's own.
+Their daemons must start neither during the installation nor at the next boot: they would take the
+ports of the cluster's own daemons, and the machine's port 80. Daemons that were enabled before stay
+enabled.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,12 +24,19 @@ PACKAGES = (
     *("mmdebstrap", "squashfs-tools", "squashfuse", "fuse3", "python3-venv"),
     "lmod",
 )
-# what only the tests need: a registry, a shell for images that are made in a moment, another's
-# opinion of our zip files, the other database, clocks that are wrong; and what a Docker of the
-# tests' own stands on
+# Only for tests: a registry, a shell for minimal images, an independent implementation of zip
+# files, PostgreSQL, wrong clocks, systemd's verification of units, and the dependencies of a
+# separate Docker.
 TEST_PACKAGES = (
-    *("docker-registry", "busybox-static", "unzip", "postgresql", "libfaketime"),
+    *("docker-registry", "busybox-static", "unzip", "postgresql", "libfaketime", "systemd"),
     *("iptables", "runc", "slirp4netns"),
+)
+# in addition, for `make test-vm`
+VM_PACKAGES = ("qemu-system-x86", "e2fsprogs")
+# the daemons that systemd would start at each boot after installing these packages
+DAEMONS = (
+    *("docker-registry", "mariadb", "munge", "nginx", "nslcd", "postgresql", "slapd"),
+    *("slurmctld", "slurmd", "slurmdbd"),
 )
 POLICY = Path("/usr/sbin/policy-rc.d")
 POLICY_TEXT = "#!/bin/sh\nexit 101\n"
@@ -34,22 +44,22 @@ QUIET = {"DEBIAN_FRONTEND": "noninteractive", "DEBCONF_NONINTERACTIVE_SEEN": "tr
 
 
 def installed(query: str) -> set[str]:
-    """The packages that dpkg-query calls installed, from its `${Package} ${Status}` lines."""
+    """Parse dpkg-query's `${Package} ${Status}` lines; return the fully installed packages."""
     pairs = (line.split(" ", 1) for line in query.splitlines() if " " in line)
     return {name for name, status in pairs if status == "install ok installed"}
 
 
 def missing(packages: Sequence[str]) -> list[str]:
-    """Those of the packages that aren't wholly installed."""
+    """Return the packages that are not fully installed."""
     asked = ["dpkg-query", "--show", "--showformat=${Package} ${Status}\\n", *packages]
-    # unknown packages make it fail, and are simply not in its answer
+    # dpkg-query fails for unknown packages and omits them from its output
     answer = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
     return sorted(set(packages) - installed(answer))
 
 
 @contextmanager
 def daemons_held() -> Iterator[None]:
-    """Debian's daemons aren't started meanwhile; a policy of the machine's own is left alone."""
+    """Keep Debian's daemons from starting within the block; an existing policy is left alone."""
     if POLICY.exists():
         yield
         return
@@ -61,22 +71,57 @@ def daemons_held() -> Iterator[None]:
         POLICY.unlink()
 
 
+def enabled_daemons(root: Path) -> set[str]:
+    """Return the DAEMONS that start at boot; none where there is no systemd.
+
+    Some have only a script in /etc/init.d, for which systemd generates a unit: `systemctl --root`
+    does not list these.
+    """
+    if shutil.which("systemctl") is None:
+        return set()
+    listing = ["systemctl", f"--root={root}", "--no-legend", "--state=enabled", "list-unit-files"]
+    answer = subprocess.run(listing, capture_output=True, text=True, check=True).stdout
+    units = {line.split()[0] for line in answer.splitlines() if line.strip()}
+    scripts = {link.name[3:] for link in (root / "etc").glob("rc[2-5].d/S[0-9][0-9]*")}
+    return {name for name in DAEMONS if f"{name}.service" in units or name in scripts}
+
+
+@contextmanager
+def new_daemons_disabled(root: Path = Path("/")) -> Iterator[None]:
+    """Disable the daemons that were enabled within the block, also when it fails."""
+    before = enabled_daemons(root)
+    try:
+        yield
+    finally:
+        disable(enabled_daemons(root) - before, root)
+
+
+def disable(daemons: Collection[str], root: Path) -> None:
+    for name in sorted(daemons):
+        # one by one: a failure must not leave the others enabled
+        subprocess.run(["systemctl", f"--root={root}", "disable", f"{name}.service"], check=False)
+    if daemons:
+        print(f"disabled at boot: {' '.join(sorted(daemons))}", flush=True)
+
+
 def install(packages: list[str]) -> int:
-    """apt-get's exit status."""
+    """Install the packages without starting their daemons. Returns apt-get's exit status."""
     environment = {**os.environ, **QUIET}
     get = ["apt-get", "--quiet", "--yes", "--no-install-recommends"]
     updated = subprocess.run(["apt-get", "--quiet", "update"], env=environment, check=False)
     if updated.returncode != 0:
         return updated.returncode
-    with daemons_held():
+    with daemons_held(), new_daemons_disabled():
         return subprocess.run([*get, "install", *packages], env=environment, check=False).returncode
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python3 -m cluster.install", description=__doc__)
     parser.add_argument("--tests", action="store_true", help="also what only the tests need")
+    parser.add_argument("--vm", action="store_true", help="also what a virtual machine needs")
     asked = parser.parse_args(arguments)
-    wanted = missing(PACKAGES + TEST_PACKAGES if asked.tests else PACKAGES)
+    packages = PACKAGES + TEST_PACKAGES * asked.tests + VM_PACKAGES * asked.vm
+    wanted = missing(packages)
     if not wanted:
         print("all packages are there")
         return 0

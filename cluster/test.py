@@ -1,11 +1,11 @@
-"""Run pytest against clusters of its own, raised before and taken down after.
+"""Run pytest against new clusters, created before and taken down afterwards.
 
     python3 -m cluster.test --state-root DIR [--beside TESTS]… [--second TESTS]… -- ARGUMENTS
 
 ARGUMENTS are pytest's, for the first cluster. Tests with a cluster mostly wait for Slurm, so others
-may run beside them: those of --beside, which need no cluster, and after these those of --second, in
-a cluster of their own. Each pytest finds its cluster by PORTAL_TEST_CLUSTER, the state folder.
-Standard library only.
+may run in parallel: the tests of --beside, which need no cluster, followed by the tests of --second
+in another cluster. Each pytest finds its cluster by PORTAL_TEST_CLUSTER, the state folder. Standard
+library only.
 """
 
 from __future__ import annotations
@@ -30,8 +30,11 @@ TERMINATED = 128 + signal.SIGTERM
 
 @dataclass
 class Lane:
-    """What is run one after the other. `output` None is this terminal; a lane beside another writes
-    into a file, which is shown in one piece when all is over."""
+    """Commands that run one after another.
+
+    With `output` None they use this terminal. A parallel lane writes to a file, which is shown in
+    one piece at the end.
+    """
 
     root: Path
     output: IO[bytes] | None = None
@@ -40,11 +43,11 @@ class Lane:
     _ended: bool = False
 
     def cluster(self, name: str, *command: str) -> int:
-        """One command of the cluster's own program."""
+        """Run one command of the cluster's command line. Return its exit status."""
         return self._run([PYTHON, "-m", "cluster", "--state", str(self.root / name), *command])
 
     def module(self, program: str, arguments: list[str], cluster: str | None = None) -> None:
-        """Run a module of the tests' virtualenv; its failure is the lane's."""
+        """Run a module of the tests' virtualenv; a failure sets the lane's exit status."""
         env = {**os.environ, "PORTAL_STATE_ROOT": str(self.root)}
         if cluster is not None:
             env["PORTAL_TEST_CLUSTER"] = str(self.root / cluster)
@@ -52,7 +55,7 @@ class Lane:
         self.code = self._run(argv, env) or self.code
 
     def in_cluster(self, name: str, program: str, arguments: list[str], *, keep: bool) -> None:
-        """The same, with a cluster raised for it."""
+        """Create a cluster and run a module with it; take the cluster down unless `keep` is set."""
         try:
             if code := self.cluster(name, "up"):
                 self.code = code
@@ -63,13 +66,14 @@ class Lane:
                 self.cluster(name, "down")
 
     def end(self) -> None:
-        """End what runs, but for a cluster going down; nothing but that is begun any more."""
+        """End the running command, unless it takes a cluster down; from now on start only such
+        commands."""
         self._ended = True
         if self._running is not None:
             self._running.terminate()
 
     def show(self) -> None:
-        """Write what the lane has printed to this terminal."""
+        """Copy the lane's output to this terminal."""
         if self.output is None:
             return
         self.output.seek(0)
@@ -82,14 +86,14 @@ class Lane:
         going_down = argv[-1] == "down"
         if self._ended and not going_down:
             return 1
-        # not in this terminal's input: a debugger beside would wait for ever
+        # not this terminal's input: a debugger in a parallel lane would wait forever
         errors = subprocess.STDOUT if self.output else None
         stdin = subprocess.DEVNULL if self.output else None
         with subprocess.Popen(
             argv, cwd=CHECKOUT, env=env, stdin=stdin, stdout=self.output, stderr=errors
         ) as process:
             self._running = None if going_down else process
-            if self._ended:  # meanwhile
+            if self._ended:  # since the check above
                 self.end()
             code = process.wait()
             self._running = None
@@ -97,12 +101,13 @@ class Lane:
 
 
 def side_by_side(asked: argparse.Namespace) -> int:
-    """The first cluster's tests in this terminal, the others beside; a failed one's status."""
+    """Run the first cluster's tests in this terminal, the others in parallel. Return a failure's
+    status."""
     first = Lane(asked.state_root)
     with tempfile.TemporaryFile() as output:
         other = Lane(asked.state_root, output)
-        thread = threading.Thread(target=_others, args=(other, asked))
-        told = _end_on_term(first, other)
+        thread = threading.Thread(target=_run_others, args=(other, asked))
+        terminated = _end_on_term(first, other)
         thread.start()
         try:
             first.in_cluster(FIRST, asked.program, asked.arguments, keep=asked.keep)
@@ -112,23 +117,23 @@ def side_by_side(asked: argparse.Namespace) -> int:
         finally:
             thread.join()
             other.show()
-    return TERMINATED if told.is_set() else first.code or other.code
+    return TERMINATED if terminated.is_set() else first.code or other.code
 
 
 def _end_on_term(*lanes: Lane) -> threading.Event:
-    """Set once there was a TERM, which ends these lanes."""
-    told = threading.Event()
+    """Return an event that is set on SIGTERM, which also ends these lanes."""
+    terminated = threading.Event()
 
     def end(*_: object) -> None:
-        told.set()
+        terminated.set()
         for lane in lanes:
             lane.end()
 
     signal.signal(signal.SIGTERM, end)
-    return told
+    return terminated
 
 
-def _others(lane: Lane, asked: argparse.Namespace) -> None:
+def _run_others(lane: Lane, asked: argparse.Namespace) -> None:
     if asked.beside:
         lane.module("pytest", asked.beside)
     if asked.second:

@@ -1,1 +1,1 @@
-"""docker-compose.yml's hosts, from the same description as the cluster on one machine."""
+"""The hosts of docker-compose.yml, from the same description as the single-machine cluster."""

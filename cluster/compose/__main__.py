@@ -1,4 +1,4 @@
-"""What each container of docker-compose.yml runs: python3 -m cluster.compose ROLE."""
+"""Entry point of each container of docker-compose.yml: python3 -m cluster.compose ROLE."""
 
 from __future__ import annotations
 

@@ -1,36 +1,40 @@
-"""The cluster that docker-compose.yml raises: cluster.toml with other nodes, every service on a
-host of its own. Decided by `setup`; the other hosts read it from /srv/cluster/etc.
+"""The cluster of docker-compose.yml: cluster.toml with other nodes, each service on its own host.
+
+`setup` determines it; the other hosts read it from /srv/cluster/etc.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from cluster.addresses import FRONT_PORTS, HEAD_PORTS, Addresses
+from cluster.config.addresses import FRONT_PORTS, HEAD_PORTS, Addresses
+from cluster.config.description import parse_layout
+from cluster.config.paths import Paths
+from cluster.config.render import Abilities, Cluster
 from cluster.errors import LayoutError
-from cluster.layout import parse_layout
-from cluster.paths import Paths
-from cluster.render import Abilities, Cluster
 
 STATE = Path("/srv/cluster")
 TEXT = Path(__file__).resolve().parents[1] / "cluster.toml"
 FILE = "description.json"
-# where the front door listens, whatever port of the machine leads there
+# where nginx listens; independent of the machine's published ports
 FRONT_PORT = 8443
-# where the two portals listen, on the loopback of their host
+NOTEBOOK_PORT = 8444
+TENSORBOARD_PORT = 8445
+URLS = ("PUBLIC_URL", "NOTEBOOK_URL", "TENSORBOARD_URL")
+# where the two portals listen, on the loopback interface of their host
 PORTALS = (8001, 8002)
-# The last numbers of the addresses in docker-compose.yml: Slurm is told addresses, for a name means
-# nothing while its container is down. The front's is .1, the nodes' begin with .11.
+# The last numbers of the addresses in docker-compose.yml. Slurm uses addresses, because a
+# container's name does not resolve while it is down. The front has .1, the nodes begin at .11.
 SLURMCTLD, SLURMDBD = 2, 3
 
 
 class ContainerPaths(Paths):
-    """The same places in every container; which of them are volumes, docker-compose.yml says."""
+    """Paths, the same in every container; docker-compose.yml defines which are volumes."""
 
     @property
     def dev(self) -> Path:
@@ -46,7 +50,7 @@ class ContainerPaths(Paths):
 
     @property
     def tls(self) -> Path:
-        """What the directory has for itself: its certificate, its first content."""
+        """The directory's own files: its certificate, its initial content."""
         return self.state / "directory"
 
     @property
@@ -64,15 +68,19 @@ class ContainerPaths(Paths):
 
 @dataclass(frozen=True)
 class Project:
-    """What an operator chooses."""
+    """The operator's choices."""
 
     public_url: str
+    notebook_url: str
+    tensorboard_url: str
     network: str  # the first three numbers of the cluster's addresses
     nodes: tuple[Mapping[str, Any], ...]
 
     @property
-    def host(self) -> str:
-        return urlsplit(self.public_url).hostname or "localhost"
+    def hosts(self) -> list[str]:
+        """The host names for nginx's certificate."""
+        urls = (self.public_url, self.notebook_url, self.tensorboard_url)
+        return [urlsplit(url).hostname or "localhost" for url in urls]
 
     @property
     def paths(self) -> ContainerPaths:
@@ -80,12 +88,13 @@ class Project:
 
     @property
     def cluster(self) -> Cluster:
-        """Nodes are containers: Slurm can neither confine a job's memory nor its devices."""
+        """The cluster. Nodes are containers, so Slurm confines neither a job's memory nor its
+        devices."""
         subnet = f"{self.network}.0/24"
         text = TEXT.read_text(encoding="utf-8")
         nodes = [dict(node) for node in self.nodes]
         layout = parse_layout(text, node=nodes, subnet=subnet)
-        if not layout.gpu_types:  # accounting knows no limit on what isn't there
+        if not layout.gpu_types:  # accounting rejects limits on resources that do not exist
             accounts = tuple(replace(account, grp_tres="") for account in layout.accounts)
             layout = replace(layout, accounts=accounts)
         hosts = {
@@ -94,37 +103,40 @@ class Project:
             "directory": "slapd",
         }
         ports = {**FRONT_PORTS, **HEAD_PORTS, "public": FRONT_PORT}
+        del ports["packages"]  # the nodes reach the internet as other containers do
+        ports |= {"notebooks": NOTEBOOK_PORT, "tensorboards": TENSORBOARD_PORT}
         addresses = Addresses("veth", subnet, ports, hosts)
-        return Cluster(layout, addresses, Abilities(cgroups=False), self.paths)
+        return Cluster(layout, addresses, Abilities(cgroups=0), self.paths)
 
 
 def chosen(environment: Mapping[str, str]) -> Project:
-    """From what docker-compose.yml gives to `setup`. Raises LayoutError."""
+    """Parse the environment that docker-compose.yml gives to `setup`. Raises LayoutError."""
     try:
         cpus, memory_mb = int(environment["NODE_CPUS"]), int(environment["NODE_MEMORY_MB"])
         size = {"sockets": 1, "cores_per_socket": cpus, "memory_mb": memory_mb}
         kind = environment["GPU_TYPE"]
-        nodes = tuple({**_node(word, kind), **size} for word in environment["NODES"].split())
-        url, network = environment["PUBLIC_URL"].rstrip("/"), environment["NETWORK"]
+        nodes = tuple({**_parse_node(word, kind), **size} for word in environment["NODES"].split())
+        urls = [environment[name].rstrip("/") for name in URLS]
+        network = environment["NETWORK"]
     except (KeyError, ValueError) as error:
         raise LayoutError(f"setup's environment lacks or mistypes {error}") from error
-    if urlsplit(url).scheme != "https":
-        raise LayoutError(f"PUBLIC_URL must begin with https://, not {url!r}")
-    return Project(url, network, nodes)
+    for name, url in zip(URLS, urls, strict=True):
+        if urlsplit(url).scheme != "https":
+            raise LayoutError(f"{name} must begin with https://, not {url!r}")
+    public, notebooks, tensorboards = urls
+    return Project(public, notebooks, tensorboards, network, nodes)
 
 
-def _node(word: str, kind: str) -> dict[str, Any]:
-    """`node01`, or `node01:2` for one that has two GPUs."""
+def _parse_node(word: str, kind: str) -> dict[str, Any]:
+    """Parse `node01`, or `node01:2` for a node with two GPUs."""
     name, _, gpus = word.partition(":")
     return {"names": name, "gpus": int(gpus or 0), "gpu_type": kind}
 
 
 def dumps(project: Project) -> str:
-    nodes = [dict(node) for node in project.nodes]
-    fields = {"public_url": project.public_url, "network": project.network, "nodes": nodes}
-    return json.dumps(fields, indent=1) + "\n"
+    return json.dumps(asdict(project), indent=1) + "\n"
 
 
 def loads(text: str) -> Project:
     raw = json.loads(text)
-    return Project(raw["public_url"], raw["network"], tuple(raw["nodes"]))
+    return Project(**{**raw, "nodes": tuple(raw["nodes"])})

@@ -1,4 +1,4 @@
-"""The LDAP directory's first content and its certificates, each made whole or not at all."""
+"""The LDAP directory's initial content and its certificates, each created atomically."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import os
 import shutil
 from pathlib import Path
 
-from cluster.certificates import make_authority, make_server
-from cluster.machine import folder, run
-from cluster.paths import Paths
-from cluster.render import Cluster
+from cluster.config.certificates import make_authority, make_server
+from cluster.config.paths import Paths
+from cluster.config.render import Cluster
+from cluster.host.machine import folder, run
 
 AS_OPENLDAP = ("setpriv", "--reuid", "openldap", "--regid", "openldap", "--clear-groups")
 
 
 def ensure_certificates(paths: Paths, head: str) -> None:
-    """An own CA and the server's certificate for the head's address; renewed when that changes."""
+    """Create a CA and a server certificate for the head's address; renew both when that changes."""
     made_for = paths.tls / "address"
     if made_for.exists() and made_for.read_text() == head:
         return
@@ -30,10 +30,10 @@ def ensure_certificates(paths: Paths, head: str) -> None:
 
 
 def ensure_database(cluster: Cluster, ldif: str) -> None:
-    """Before slapd runs: a new tree, or what `ldif` has gained since the tree was made."""
+    """Before slapd starts: create the database, or add the entries that `ldif` has gained since."""
     database = cluster.paths.data / "ldap"
     if not database.exists():
-        _load_whole(cluster, database, ldif)
+        _create_database(cluster, database, ldif)
         return
     conf = str(cluster.paths.etc / "slapd.conf")
     missing = absent(ldif, _as_openldap(["slapcat", "-f", conf]))
@@ -42,18 +42,18 @@ def ensure_database(cluster: Cluster, ldif: str) -> None:
 
 
 def absent(ldif: str, existing: str) -> str:
-    """The entries of `ldif` whose DN isn't among those of `existing`."""
+    """Return the entries of `ldif` whose DN is not in `existing`."""
     there = {line for line in existing.splitlines() if line.startswith("dn: ")}
     entries = [entry.strip() for entry in ldif.split("\n\n") if entry.strip()]
     return "".join(f"{entry}\n\n" for entry in entries if entry.split("\n", 1)[0] not in there)
 
 
-def _load_whole(cluster: Cluster, database: Path, ldif: str) -> None:
-    """Offline, into a new folder that is renamed into place when complete."""
+def _create_database(cluster: Cluster, database: Path, ldif: str) -> None:
+    """Load the database offline into a new folder that is renamed into place when complete."""
     fresh = cluster.paths.data / "ldap.new"
     shutil.rmtree(fresh, ignore_errors=True)
     folder(fresh, "openldap", 0o700)
-    # slapadd writes where the configuration says: point a copy of it at the new folder
+    # slapadd writes to the configured folder: use a copy of the configuration with the new one
     conf = (cluster.paths.etc / "slapd.conf").read_text().replace(str(database), str(fresh))
     (fresh / "slapd.conf").write_text(conf)
     _as_openldap(["slapadd", "-q", "-f", str(fresh / "slapd.conf")], stdin=ldif)
@@ -62,5 +62,5 @@ def _load_whole(cluster: Cluster, database: Path, ldif: str) -> None:
 
 
 def _as_openldap(argv: list[str], stdin: str = "") -> str:
-    """A container's slapd has its own account from the start."""
+    """Run as the openldap account; in a container, slapd's process already has its own account."""
     return run([*(AS_OPENLDAP if os.geteuid() == 0 else ()), *argv], stdin=stdin)

@@ -1,6 +1,6 @@
-"""What a cluster stands on: addresses, the machine's abilities, every rendered file.
+"""The basis of a cluster: addresses, the machine's abilities, every rendered file.
 
-`prepare` decides them afresh for a cold start; `known` reads back what a running cluster uses.
+`prepare` determines them for a cold start; `load` loads the values of a running cluster.
 """
 
 from __future__ import annotations
@@ -16,39 +16,35 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from cluster import footprint, namespaces, secret, services
-from cluster.addresses import choose, dumps, loads
-from cluster.control import Spec, ask, dump_specs
+from cluster.config import secret
+from cluster.config.addresses import choose, dumps, loads
+from cluster.config.description import Layout
+from cluster.config.paths import CHECKOUT, Paths
+from cluster.config.render import Abilities, Cluster, ConfigFile, private_accounts, render
+from cluster.config.render_modules import render_modules
 from cluster.errors import ClusterError
-from cluster.layout import Layout
-from cluster.machine import (
-    REQUIRED_CONTROLLERS,
-    Hierarchy,
-    choosing,
-    folder,
-    hierarchies,
-    run,
-    succeeds,
-    taken,
-    write,
-)
-from cluster.paths import CHECKOUT, Paths
-from cluster.render import Abilities, Cluster, ConfigFile, private_accounts, render
-from cluster.render_modules import render_modules
+from cluster.host import cgroups, namespaces, resources
+from cluster.host.confinement import describe
+from cluster.host.control import Spec, ask, dump_specs
+from cluster.host.machine import PATIENCE_S, choosing, folder, run, succeeds, taken, write
+from cluster.parts import services
 
-LONGEST_STATE = 60  # bytes: munge's and MariaDB's sockets lie below it, and have 107 in all
+# in bytes: the sockets of munge and MariaDB lie below it, and have a limit of 107
+LONGEST_STATE = 60
+NEEDED_PORTS = ("public", "notebooks", "tensorboards")
 MACHINE_FILES = ("passwd", "shadow", "group")
 
 
 @dataclass(frozen=True)
 class Options:
     mode: str = "auto"  # or "veth", "loopback"
-    without: frozenset[str] = frozenset()  # of cgroups, mknod, fuse: as if refused
+    # a subset of cgroups, mknod, fuse: treated as refused by the machine
+    without: frozenset[str] = frozenset()
     only_slurm: bool = False
 
 
-class Progress:
-    """Lines on the terminal, each with the time since the beginning."""
+class TerminalProgress:
+    """Progress lines on the terminal, each with the time since the start."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
@@ -64,12 +60,12 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Ground:
-    """One cluster and the means to work on it."""
+class ClusterHandle:
+    """One cluster and the means to operate on it."""
 
     cluster: Cluster
     secrets: secret.Secrets
-    progress: Progress
+    progress: TerminalProgress
 
     @property
     def paths(self) -> Paths:
@@ -81,10 +77,10 @@ class Ground:
         *,
         stdin: str = "",
         env: Mapping[str, str] | None = None,
-        timeout_s: float = 60.0,
+        timeout_s: float = PATIENCE_S,
         check: bool = True,
     ) -> str:
-        """As root inside the head, with Slurm's configuration known; raises ClusterError."""
+        """Run a program as root inside the head with SLURM_CONF set. Raises ClusterError."""
         head = namespaces.find_head(self.paths)
         if head is None:
             raise ClusterError(f"the head isn't running: see {self.paths.log}/head.log")
@@ -96,40 +92,58 @@ class Ground:
         ask(self.paths.control(), "start", names)
 
 
-def known(paths: Paths, layout: Layout, progress: Progress) -> Ground:
-    """A cluster that is or was up, as it was rendered then."""
+def load(paths: Paths, layout: Layout, progress: TerminalProgress) -> ClusterHandle:
+    """Load a cluster that is or was up, as it was rendered then.
+
+    Raises ClusterError for a cluster that an older version created, with fewer ports.
+    """
     addresses = loads(paths.addresses.read_text())
+    if missing := [name for name in NEEDED_PORTS if name not in addresses.ports]:
+        raise ClusterError(
+            f"the cluster in {paths.state} was raised by an older version: it has no port for"
+            f" {', '.join(missing)}. Take it down and raise it again: `make down && make demo`."
+        )
     abilities = Abilities(**json.loads(paths.abilities.read_text()))
     cluster = Cluster(layout, addresses, abilities, paths)
-    return Ground(cluster, secret.ensure(paths, layout), progress)
+    return ClusterHandle(cluster, secret.ensure(paths, layout), progress)
 
 
-def prepare(paths: Paths, layout: Layout, options: Options, progress: Progress) -> Ground:
-    """For a cold start: nothing of this cluster runs. Raises ClusterError."""
+def prepare(
+    paths: Paths, layout: Layout, options: Options, progress: TerminalProgress
+) -> ClusterHandle:
+    """Prepare a cold start, when nothing of this cluster runs. Raises ClusterError."""
     check_reachable(paths.state)
     folder(paths.dev)
     with choosing(paths):
         remembered = loads(paths.addresses.read_text()) if paths.addresses.exists() else None
-        addresses = choose(layout, _mode(paths, options), taken(paths), remembered)
+        addresses = choose(layout, _choose_mode(paths, options), taken(paths), remembered)
         write(paths.addresses, dumps(addresses))
     if remembered and remembered.mode == addresses.mode and remembered != addresses:
         progress.say(f"some addresses were taken: now {addresses.base_url}, {addresses.subnet}")
     if addresses.mode == "veth":
-        footprint.make_bridge(paths, addresses.head)
-    cgroups = _cgroups(paths, layout, options)
-    abilities = Abilities(bool(cgroups), _gpus(paths, layout, options), _fuse(paths, options))
+        resources.make_bridge(paths, addresses.head)
+    version, refused = _make_cgroups(paths, layout, options)
+    abilities = Abilities(
+        cgroups=version,
+        no_cgroups=refused,
+        cores=bool(version) and layout.most_cores <= len(os.sched_getaffinity(0)),
+        mknod=_make_gpus(paths, layout, options),
+        fuse=_provide_fuse(paths, options),
+    )
     write(paths.abilities, json.dumps(asdict(abilities)))
-    ground = Ground(
+    ground = ClusterHandle(
         Cluster(layout, addresses, abilities, paths), secret.ensure(paths, layout), progress
     )
     for note in notes(ground.cluster):
         progress.say(f"note: {note}")
-    _write_files(ground, cgroups)
+    for line in describe(ground.cluster):
+        progress.say(line)
+    _write_files(ground)
     return ground
 
 
 def check_reachable(state: Path) -> None:
-    """Jobs' users must get to their homes below the state folder."""
+    """Check that jobs' users can reach their home directories below the state folder."""
     closed = [path for path in state.parents if not path.stat().st_mode & 0o001]
     if closed:
         raise ClusterError(f"{closed[0]} is closed to other users: choose another state folder")
@@ -137,43 +151,53 @@ def check_reachable(state: Path) -> None:
         raise ClusterError(f"{state} is longer than {LONGEST_STATE} bytes, too long for sockets")
 
 
-def _mode(paths: Paths, options: Options) -> str:
+def _choose_mode(paths: Paths, options: Options) -> str:
     if options.mode != "auto":
         return options.mode
-    return "veth" if footprint.networks_allowed(paths) else "loopback"
+    return "veth" if resources.networks_allowed(paths) else "loopback"
 
 
-def _cgroups(paths: Paths, layout: Layout, options: Options) -> dict[str, Hierarchy]:
-    if "cgroups" in options.without or not set(REQUIRED_CONTROLLERS) <= set(hierarchies()):
-        return {}
-    return footprint.make_cgroups(paths, [node.name for node in layout.nodes])
+def _make_cgroups(paths: Paths, layout: Layout, options: Options) -> tuple[int, str]:
+    """Return the version that confines the nodes' jobs, or 0 and the reason."""
+    if "cgroups" in options.without:
+        return 0, "done without, as asked"
+    tree = cgroups.find()
+    if tree is None:
+        return 0, "the machine mounts neither version 1 nor version 2 with what Slurm needs"
+    try:
+        tree.make(paths.token, [node.name for node in layout.nodes])
+    except OSError as error:
+        tree.remove(paths.token)
+        return 0, f"the machine refuses to make any: {error}"
+    return tree.version, ""
 
 
-def _gpus(paths: Paths, layout: Layout, options: Options) -> bool:
+def _make_gpus(paths: Paths, layout: Layout, options: Options) -> bool:
     return "mknod" not in options.without and all(
-        _device(paths.dev / f"nvidia{number}", 240, number) for number in range(layout.most_gpus)
+        _make_device(paths.dev / f"nvidia{number}", 240, number)
+        for number in range(layout.most_gpus)
     )
 
 
-def _fuse(paths: Paths, options: Options) -> str:
+def _provide_fuse(paths: Paths, options: Options) -> str:
     if "fuse" in options.without:
         return "none"
-    if footprint.FUSE.exists() and _device(paths.dev / "fuse", 10, 229):
+    if resources.FUSE.exists() and _make_device(paths.dev / "fuse", 10, 229):
         return "private"
-    return "opened" if footprint.open_fuse(paths) else "none"
+    return "opened" if resources.open_fuse(paths) else "none"
 
 
-def _device(path: Path, major: int, minor: int) -> bool:
+def _make_device(path: Path, major: int, minor: int) -> bool:
     make = ["mknod", "-m", "666", str(path), "c", str(major), str(minor)]
     return path.is_char_device() or succeeds(make)
 
 
 def notes(cluster: Cluster) -> list[str]:
-    """What this machine refused, and what stands in for it; and what the GPUs are."""
+    """Describe what this machine refuses with the fallbacks, and the GPUs."""
     abilities, loopback = cluster.abilities, cluster.addresses.mode == "loopback"
     found = [
         (loopback, "no network namespaces: all nodes share the loopback, not shut off each other"),
-        (not abilities.cgroups, "no cgroups v1: jobs' memory and GPU devices aren't confined"),
+        (not abilities.cgroups, f"no cgroups: {abilities.no_cgroups}"),
         (not abilities.mknod, "no mknod: consoles (/dev/tty…) stand in for GPU devices"),
         (abilities.fuse == "opened", "no private /dev/fuse: the machine's own is open to users"),
         (abilities.fuse == "none", "no FUSE: Apptainer unpacks images instead of mounting them"),
@@ -182,7 +206,7 @@ def notes(cluster: Cluster) -> list[str]:
     return [text for applies, text in found if applies]
 
 
-def _write_files(ground: Ground, cgroups: dict[str, Hierarchy]) -> None:
+def _write_files(ground: ClusterHandle) -> None:
     cluster, paths = ground.cluster, ground.paths
     for path, owner, mode in services.folders(cluster):
         folder(path, owner, mode)
@@ -192,7 +216,7 @@ def _write_files(ground: Ground, cgroups: dict[str, Hierarchy]) -> None:
         **render(cluster, ground.secrets.passwords["cn=nslcd"]),
         **render_modules(cluster),
         **private_accounts(cluster, machine),
-        **_instructions(cluster, cgroups),
+        **_render_instructions(cluster),
         "ldap-portal-password": ConfigFile(password + "\n", mode=0o600),
     }
     for name, file in files.items():
@@ -201,10 +225,10 @@ def _write_files(ground: Ground, cgroups: dict[str, Hierarchy]) -> None:
     make_munge_key(paths)
 
 
-def _instructions(cluster: Cluster, cgroups: dict[str, Hierarchy]) -> dict[str, ConfigFile]:
-    """What the pid 1 of the head and of each node read."""
+def _render_instructions(cluster: Cluster) -> dict[str, ConfigFile]:
+    """Render the instructions that the head's and each node's pid 1 read."""
     nodes = {
-        node.name: services.node_config(cluster, index, cgroups)
+        node.name: services.node_config(cluster, index)
         for index, node in enumerate(cluster.layout.nodes)
     }
     texts = {
@@ -217,14 +241,18 @@ def _instructions(cluster: Cluster, cgroups: dict[str, Hierarchy]) -> dict[str, 
 
 
 def all_services(cluster: Cluster) -> list[Spec]:
-    users = _daemons()
+    users = _resolve_daemons()
     for own in cluster.layout.service_accounts:
         users[own.name] = (own.uid, own.uid, ())
-    return [*services.base_services(cluster, users), *services.portal_services(cluster, users)]
+    return [
+        *services.base_services(cluster, users),
+        *services.portal_services(cluster, users),
+        *services.package_proxy(cluster),
+    ]
 
 
-def _daemons() -> dict[str, services.User]:
-    """The accounts that Debian's packages made for what runs on the head."""
+def _resolve_daemons() -> dict[str, services.User]:
+    """Resolve the accounts that Debian's packages created for the services on the head."""
     found: dict[str, services.User] = {}
     for name in ("munge", "mysql", "slurm", "www-data"):
         entry = pwd.getpwnam(name)
@@ -234,7 +262,7 @@ def _daemons() -> dict[str, services.User]:
 
 
 def _copy_package(paths: Paths) -> None:
-    """The running cluster's own copy: a checkout may change under it."""
+    """Copy this package, because the checkout may change while the cluster runs."""
     fresh = paths.lib.with_name("lib.new")
     shutil.rmtree(fresh, ignore_errors=True)
     skip = shutil.ignore_patterns("__pycache__")
@@ -244,7 +272,7 @@ def _copy_package(paths: Paths) -> None:
 
 
 def make_munge_key(paths: Paths) -> None:
-    """The secret by which every host of the cluster believes the others."""
+    """Create the secret by which the cluster's hosts authenticate each other."""
     key = paths.data / "munge" / "munge.key"
     if not key.exists():
         fresh = key.with_suffix(".new")

@@ -1,7 +1,7 @@
-"""The application beside the cluster: a copy of the checkout's code that services and nodes read.
+"""The installed application: a copy of the checkout's code, read by the services and the nodes.
 
-Complete under its own name before the link `app` points to it, so nobody ever sees half of one.
-Shared by the clusters of a checkout.
+A copy is completed under its own name before the link `app` points to it, so that no process sees a
+partial one. Shared by the clusters of a checkout.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+from cluster.config.paths import CHECKOUT, Paths
 from cluster.errors import ClusterError
-from cluster.machine import locked, write
-from cluster.paths import CHECKOUT, Paths
+from cluster.host.machine import locked, write
 
 PARTS = ("portal", "spawner", "deploy", "migrations", "alembic.ini", "openapi.json")
 PAGES = Path("frontend") / "dist"
-KEPT = 3  # running programs may still read what was the application a moment ago
+KEPT = 3  # running programs may still read an earlier copy
 
 
 def sources() -> list[Path]:
-    """Every file to copy, relative to the checkout."""
+    """Return every file to copy, relative to the checkout."""
     roots = [CHECKOUT / part for part in (*PARTS, PAGES)]
     found = [path for root in roots for path in ([root] if root.is_file() else root.rglob("*"))]
     files = (path.relative_to(CHECKOUT) for path in found if path.is_file())
@@ -31,15 +31,15 @@ def sources() -> list[Path]:
 
 
 def digest(files: Iterable[Path]) -> str:
-    told = hashlib.sha256()
+    hasher = hashlib.sha256()
     for file in files:
         content = (CHECKOUT / file).read_bytes()
-        told.update(f"{file}\0{len(content)}\0".encode() + content)
-    return told.hexdigest()[:12]
+        hasher.update(f"{file}\0{len(content)}\0".encode() + content)
+    return hasher.hexdigest()[:12]
 
 
 def install(paths: Paths) -> str:
-    """Bring the copy up to date; returns what it is a copy of, as a digest."""
+    """Bring the copy up to date. Return its name, which contains the digest of the sources."""
     with locked(paths.root / ".app.lock"):
         files = sources()
         name = f"app-{digest(files)}"
@@ -47,9 +47,9 @@ def install(paths: Paths) -> str:
         if not target.exists():
             _copy(files, target)
         if not paths.app.is_symlink() or paths.app.readlink() != Path(name):
-            _point(paths.app, name)
+            _switch_link(paths.app, name)
         os.utime(target)
-        _forget_old(paths)
+        _remove_old(paths)
         for environment in (paths.venv, paths.runtime):
             _add_to_path(environment, paths.app)
     return name
@@ -64,19 +64,19 @@ def _copy(files: Iterable[Path], target: Path) -> None:
         shutil.copyfile(CHECKOUT / file, copy)
     for path in (fresh, *fresh.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
-    # the services' accounts can't write here: without this they'd compile at every start
+    # The services' accounts cannot write here, so they would compile the sources at every start.
     compileall.compile_dir(fresh, quiet=2)
     fresh.rename(target)
 
 
-def _point(link: Path, name: str) -> None:
+def _switch_link(link: Path, name: str) -> None:
     fresh = link.with_name(f".{link.name}.new")
     fresh.unlink(missing_ok=True)
     fresh.symlink_to(name)
     fresh.rename(link)
 
 
-def _forget_old(paths: Paths) -> None:
+def _remove_old(paths: Paths) -> None:
     copies = sorted(paths.root.glob("app-*"), key=lambda path: path.stat().st_mtime, reverse=True)
     for old in copies[KEPT:]:
         shutil.rmtree(old)

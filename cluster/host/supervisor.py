@@ -1,8 +1,8 @@
-"""Keeps a list of services running: pid 1 of the head, and of each node.
+"""A supervisor that keeps a list of services running: pid 1 of the head, and of each node.
 
-Reaps every orphan of its pid namespace, restarts what dies after a short backoff, and takes
-commands over a unix socket: one JSON line in, one out. It knows no service in particular and
-never resolves a name through NSS: a directory that is down must not hold it up.
+It reaps every orphan of its pid namespace, restarts dead services after a short backoff, and takes
+commands over a Unix socket: one JSON line in, one out. It has no knowledge of particular services
+and never resolves a name through NSS, because a directory that is down must not block it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cluster.control import SOCKET, Spec, load_specs
+from cluster.host.control import SOCKET, Spec, load_specs
 
 LAST_BACKOFF_S = 5.0
-# a service that lived this long starts again with the first backoff
+# a service that ran for this long restarts with the first backoff
 HEALTHY_S = 10.0
 REQUEST_LIMIT = 65536
 BACKLOG = 2048
@@ -50,7 +50,7 @@ class Service:
         return "restarting" if self.wanted else "stopped"
 
     def listens(self) -> int | None:
-        """The number of the socket that this service is handed, or None. Raises OSError."""
+        """Return the file descriptor of the service's listening socket, or None. Raises OSError."""
         if self.spec.listen is None:
             return None
         if self.listener is None or self.listener.getsockname()[:2] != self.spec.listen:
@@ -75,7 +75,7 @@ class Service:
 
 @dataclass(frozen=True)
 class Waiter:
-    """A client whose `stop` is answered once all these services are down."""
+    """A client whose `stop` or `restart` is answered once all these services are down."""
 
     client: socket.socket
     names: tuple[str, ...]
@@ -96,7 +96,7 @@ class Supervisor:
         self.reload()
 
     def reload(self) -> None:
-        """New and changed services; one that runs keeps its old form until it is restarted."""
+        """Load new and changed specifications; running services keep theirs until a restart."""
         for spec in load_specs(self._specs_file):
             if spec.name in self._services:
                 self._services[spec.name].spec = spec
@@ -122,7 +122,7 @@ class Supervisor:
                 os.kill(service.process.pid, service.spec.stop_signal)
 
     def run(self) -> None:
-        """Until a SIGTERM has stopped every service."""
+        """Run until a SIGTERM has stopped every service."""
         while not (self._leaving and all(s.process is None for s in self._services.values())):
             for key, _ in self._selector.select(self._pause_s()):
                 if key.fileobj is self._wakeup:
@@ -210,7 +210,7 @@ class Supervisor:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
-                    env=dict(spec.env),
+                    env={**(os.environ if spec.inherits else {}), **spec.env},
                     cwd=spec.cwd,
                     umask=spec.umask,
                     user=uid,
@@ -265,7 +265,10 @@ class Supervisor:
 
 
 def _listen(path: Path) -> socket.socket:
-    """The socket has its name only once it listens: whoever sees it is answered."""
+    """Bind the socket under a temporary name and rename it once it listens.
+
+    A client that finds the socket is thus never refused.
+    """
     fresh = path.with_suffix(".new")
     fresh.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -280,7 +283,10 @@ def _listen(path: Path) -> socket.socket:
 
 
 def _wakeup_on_signals() -> socket.socket:
-    """Readable after SIGCHLD or SIGTERM, so that the loop never misses one while it selects."""
+    """Return a socket that becomes readable after SIGCHLD or SIGTERM.
+
+    The loop selects on it, so it never misses a signal.
+    """
     reader, writer = socket.socketpair()
     reader.setblocking(False)
     writer.setblocking(False)
@@ -293,7 +299,7 @@ def _wakeup_on_signals() -> socket.socket:
 
 
 def _answer(client: socket.socket, reply: Mapping[str, Any]) -> None:
-    with suppress(OSError), client:  # the client may have gone: nobody to tell
+    with suppress(OSError), client:  # the client may have disconnected
         client.sendall(json.dumps(reply).encode() + b"\n")
 
 

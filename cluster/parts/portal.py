@@ -1,4 +1,4 @@
-"""Raise portal, hub and front door on a running Slurm; restart them when what they run changed."""
+"""Start portal, hub and nginx on a running Slurm, and restart them when their inputs changed."""
 
 from __future__ import annotations
 
@@ -7,39 +7,43 @@ import http.client
 from functools import partial
 from pathlib import Path
 
-from cluster import application
-from cluster.control import ask
-from cluster.ground import Ground
-from cluster.machine import folder, run, wait_for, write
-from cluster.paths import Paths
-from cluster.render import Cluster
-from cluster.render_modules import render_catalog
-from cluster.render_portal import home_directory_conf, launcher_conf, render_portal
+from cluster.config.paths import Paths
+from cluster.config.render import Cluster
+from cluster.config.render_modules import render_catalog
+from cluster.config.render_portal import home_directory_conf, launcher_conf, render_portal
+from cluster.handle import ClusterHandle
+from cluster.host.control import ask
+from cluster.host.machine import folder, run, wait_for, write
+from cluster.parts import application
+from cluster.parts.services import package_proxy
 from deploy import home_directory, launcher
 
-PORTAL_SERVICES = ("portal", "hub", "nginx")
+PORTAL_SERVICES = ("portal", "hub", "nginx", "packages")
 NGINX_ACCOUNT = "www-data"
 
 
-def raise_portal(ground: Ground) -> None:
+def raise_portal(ground: ClusterHandle) -> None:
     paths = ground.paths
     with ground.progress.step("application"):
         copied = application.install(paths)
         texts = _write_configuration(ground)
-        wanted = _fingerprint(paths, copied, texts)
+        wanted = _compute_fingerprint(paths, copied, texts)
     done = paths.run / "portal-side"
     changed = not done.exists() or done.read_text() != wanted
     with ground.progress.step("portal, hub and front door"):
-        ask(paths.control(), "restart" if changed else "start", ["portal", "hub"])
+        packages = [spec.name for spec in package_proxy(ground.cluster)]
+        ask(paths.control(), "restart" if changed else "start", ["portal", "hub", *packages])
         _configure_nginx(paths, wanted)
         ask(paths.control(), "restart" if changed else "start", ["nginx"])
-        _wait_until_they_answer(ground)
+        _wait_for_services(ground)
     write(done, wanted)
 
 
 def install_launcher(cluster: Cluster) -> None:
-    """The programs that the portal's account may run as somebody else, each a single file: one as
-    a user, one that makes homes as root."""
+    """Install the programs that the portal's account may run as other users, each a single file.
+
+    The launcher runs as a user; the program for home directories runs as root.
+    """
     paths = cluster.paths
     write(paths.launcher, launcher.program(), mode=0o755)
     write(paths.launcher.with_name("launcher.conf"), launcher_conf(cluster))
@@ -48,7 +52,7 @@ def install_launcher(cluster: Cluster) -> None:
     write(paths.home_directory.with_suffix(".conf"), home_directory_conf(cluster))
 
 
-def _write_configuration(ground: Ground) -> list[str]:
+def _write_configuration(ground: ClusterHandle) -> list[str]:
     install_launcher(ground.cluster)
     write_secrets(ground)
     for name, file in render_catalog(ground.cluster).items():
@@ -60,8 +64,8 @@ def _write_configuration(ground: Ground) -> list[str]:
     return [file.text for file in files.values()]
 
 
-def write_secrets(ground: Ground) -> None:
-    """Each account's own copies, in a folder that nobody else can enter."""
+def write_secrets(ground: ClusterHandle) -> None:
+    """Write each account's own copies, in folders that only the account can enter."""
     tokens, paths = ground.secrets.tokens, ground.paths
     shared = {name: tokens[name] for name in ("hub_token", "internal_secret")}
     password = ground.secrets.passwords["cn=portal"]
@@ -74,19 +78,22 @@ def write_secrets(ground: Ground) -> None:
         for name, text in secrets.items():
             write(home / "secrets" / name, f"{text}\n", mode=0o600, owner=uid)
     registries = paths.portal_home / "secrets" / "registry_auth.json"
-    if not registries.exists():  # an administrator's to fill
+    if not registries.exists():  # for an administrator to fill in
         portal = ground.cluster.layout.service_account("portal").uid
         write(registries, '{"auths": {}}\n', mode=0o600, owner=portal)
 
 
-def _fingerprint(paths: Paths, copied: str, texts: list[str]) -> str:
+def _compute_fingerprint(paths: Paths, copied: str, texts: list[str]) -> str:
     installed = paths.venv / "pyvenv.cfg"
     parts = [copied, str(installed.stat().st_mtime_ns), *texts]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def _configure_nginx(paths: Paths, wanted: str) -> None:
-    """Rendered by the application itself, as nginx's account; takes most of a second."""
+    """Render nginx's configuration with the application itself, as nginx's account.
+
+    Skipped when nothing has changed, because it takes almost a second.
+    """
     done = paths.etc / "nginx-rendered"
     if done.exists() and done.read_text() == wanted and (paths.nginx / "nginx.conf").exists():
         return
@@ -98,7 +105,7 @@ def _configure_nginx(paths: Paths, wanted: str) -> None:
     write(done, wanted)
 
 
-def _wait_until_they_answer(ground: Ground) -> None:
+def _wait_for_services(ground: ClusterHandle) -> None:
     ports, log = ground.cluster.addresses.ports, ground.paths.log
     for name, port, path in (
         ("portal", ports["portal"], "/healthz"),

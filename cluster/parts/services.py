@@ -1,4 +1,4 @@
-"""The list of services with their command lines, from the description and the paths: no I/O."""
+"""The services with their command lines, from the description and the paths. Pure: no I/O."""
 
 from __future__ import annotations
 
@@ -7,31 +7,32 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from cluster.addresses import LOCALHOST
-from cluster.control import SOCKET, Spec
-from cluster.machine import PATH, Hierarchy
-from cluster.node import NodeConfig
-from cluster.render import Cluster
-from cluster.render_modules import MODULEPATH
+from cluster.config.addresses import LOCALHOST
+from cluster.config.render import Cluster
+from cluster.config.render_modules import MODULEPATH
+from cluster.host.control import SOCKET, Spec
+from cluster.host.machine import PATH
+from cluster.host.node import NodeConfig
 
 User = tuple[int, int, tuple[int, ...]]
-# Slurm misses the jobs of a node that has booted when it registers more than 20 s (10 s beside
-# its BatchStartTimeout) after their start: one that came back sooner would seem to run them still
+# Slurm notices that a rebooted node's jobs are lost if the node registers more than 20 s (10 s
+# beside its BatchStartTimeout) after their start. After a faster restart they would seem to run on.
 BOOT_S = 21.0
-PORTAL_STOP_S = 30.0  # it answers first what it was asked (portal/serve.py)
+PORTAL_STOP_S = 30.0  # it completes requests in progress first (portal/server.py)
 ETC_FILES = ("hosts", "nsswitch.conf", "nslcd.conf", "passwd", "shadow", "group")
 
 
 def base_services(cluster: Cluster, users: dict[str, User]) -> list[Spec]:
-    """Directory, accounting, Slurm and the nodes. `users`: the daemons' accounts, resolved."""
+    """Return directory, accounting, Slurm and the nodes. `users`: the daemons' accounts,
+    resolved."""
     paths, addresses = cluster.paths, cluster.addresses
     slurm_env = {"SLURM_CONF": str(paths.slurm_conf), "MYSQL_UNIX_PORT": str(paths.mysql_socket)}
     ldap, ldaps = addresses.ports["ldap"], addresses.ports["ldaps"]
 
     def spec(name: str, argv: Sequence[str], user: str = "", **more: Any) -> Spec:
         env = {"PATH": PATH, "LC_ALL": "C.UTF-8", **more.pop("env", {})}
-        who = users[user] if user else None
-        return Spec(name, tuple(argv), str(paths.log / f"{name}.log"), who, env, **more)
+        account = users[user] if user else None
+        return Spec(name, tuple(argv), str(paths.log / f"{name}.log"), account, env, **more)
 
     at = addresses.host("directory")
     urls = f"ldap://{at}:{ldap}/ ldaps://{at}:{ldaps}/"
@@ -39,14 +40,21 @@ def base_services(cluster: Cluster, users: dict[str, User]) -> list[Spec]:
     return [
         spec("slapd", [*slapd, "-u", "openldap", "-g", "openldap"]),
         spec("nslcd", ["nslcd", "--nofork"]),
-        spec("munged", _munged(cluster), "munge"),
+        spec("munged", _munged_argv(cluster), "munge"),
         spec("mariadbd", ["mariadbd", f"--defaults-file={paths.etc}/my.cnf"], "mysql"),
         spec("slurmdbd", ["slurmdbd", "-D"], "slurm", env=slurm_env),
         spec("slurmctld", ["slurmctld", "-D"], "slurm", env=slurm_env),
         *(
             spec(
                 node.name,
-                ["/usr/bin/python3", "-m", "cluster.node", "outside", str(paths.state), node.name],
+                [
+                    "/usr/bin/python3",
+                    "-m",
+                    "cluster.host.node",
+                    "outside",
+                    str(paths.state),
+                    node.name,
+                ],
                 env={"PYTHONPATH": str(paths.lib), "PYTHONDONTWRITEBYTECODE": "1"},
                 backoff_s=BOOT_S,
             )
@@ -56,7 +64,7 @@ def base_services(cluster: Cluster, users: dict[str, User]) -> list[Spec]:
 
 
 def portal_services(cluster: Cluster, users: dict[str, User]) -> list[Spec]:
-    """Portal, hub and front door, each under its own account."""
+    """Return portal, hub and nginx, each under its own account."""
     paths, python = cluster.paths, str(cluster.paths.venv / "bin" / "python")
 
     def spec(name: str, argv: Sequence[str], user: str, home: Path, **env: str) -> Spec:
@@ -84,7 +92,27 @@ def portal_services(cluster: Cluster, users: dict[str, User]) -> list[Spec]:
     ]
 
 
-def _munged(cluster: Cluster) -> list[str]:
+def package_proxy(cluster: Cluster) -> list[Spec]:
+    """Return the proxy through which nodes reach the indexes of this machine's pip.
+
+    It starts as root, to read pip's settings.
+    """
+    paths, port = cluster.paths, cluster.addresses.ports.get("packages")
+    if port is None:
+        return []
+    program = ("/usr/bin/python3", "-m", "cluster.parts.package_proxy", SOCKET)
+    env = {
+        "PATH": PATH,
+        "LC_ALL": "C.UTF-8",
+        "PYTHONPATH": f"{paths.lib}:{paths.app}",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    listen = (cluster.addresses.head, port)
+    log = str(paths.log / "packages.log")
+    return [Spec("packages", program, log, env=env, listen=listen, inherits=True)]
+
+
+def _munged_argv(cluster: Cluster) -> list[str]:
     paths = cluster.paths
     return [
         "munged",
@@ -99,31 +127,30 @@ def _munged(cluster: Cluster) -> list[str]:
 
 
 def slurmd(cluster: Cluster, name: str) -> list[Spec]:
-    """What a node's own pid 1 runs."""
+    """Return the services of a node's own pid 1."""
     paths = cluster.paths
     return [
         Spec(
             "slurmd",
-            # -b: the node has booted, jobs that ran before are gone
+            # -b: the node has booted, earlier jobs are gone
             ("slurmd", "-D", "-b"),
             str(paths.log / f"slurmd-{name}.log"),
             env={"PATH": PATH, "LC_ALL": "C.UTF-8", "SLURM_CONF": str(paths.slurm_conf)},
-            kill_group=False,  # jobs outlive a slurmd that died
+            kill_group=False,  # jobs outlive a dead slurmd
         )
     ]
 
 
-def node_config(cluster: Cluster, index: int, cgroups: dict[str, Hierarchy]) -> dict[str, Any]:
-    paths, name = cluster.paths, cluster.layout.nodes[index].name
+def node_config(cluster: Cluster, index: int) -> dict[str, Any]:
+    paths = cluster.paths
     return asdict(
         NodeConfig(
-            name=name,
+            name=cluster.layout.nodes[index].name,
             address=cluster.addresses.node(index),
             loopback=cluster.addresses.mode == "loopback",
             bridge=paths.token,
             cable=paths.cable(index),
-            controllers={key: value.options for key, value in cgroups.items()},
-            cgroups=tuple(sorted({str(h.mount / paths.token / name) for h in cgroups.values()})),
+            confined=bool(cluster.abilities.cgroups),
             private_fuse=cluster.abilities.fuse == "private",
             keep_in_tmp=str(paths.state),
         )
@@ -140,7 +167,7 @@ def head_binds(cluster: Cluster) -> list[tuple[str, str]]:
 
 
 def folders(cluster: Cluster) -> list[tuple[Path, str | int, int]]:
-    """(folder, owner, mode) of everything that must exist before the services start."""
+    """Return (folder, owner, mode) of every folder that must exist before the services start."""
     paths, layout = cluster.paths, cluster.layout
     plain = [paths.etc, paths.etc / "sudoers.d", paths.run, paths.log, paths.data, paths.home]
     return [

@@ -1,4 +1,4 @@
-"""From the description to every configuration file: pure text, nothing is written here."""
+"""Rendering of every configuration file from the description. Pure: text only, no writes."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from cluster.addresses import Addresses
-from cluster.layout import Layout, Node, Partition
-from cluster.paths import Paths
+from cluster.config.addresses import Addresses
+from cluster.config.description import Layout, NodeSpec, PartitionSpec
+from cluster.config.paths import Paths
 from deploy import sudoers
 
-TEMPLATES = Path(__file__).resolve().parent / "templates"
+TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
 
 
 @dataclass(frozen=True)
 class Abilities:
-    """What the machine lets us do; each absence has a fallback that `up` prints."""
+    """The machine's abilities; each missing one has a fallback that `up` prints."""
 
-    cgroups: bool = True
+    cgroups: int = 1  # the version that confines jobs; 0: none
+    no_cgroups: str = ""  # the reason for 0
+    cores: bool = False  # whether a job can be confined to the cores that Slurm allocates
     mknod: bool = True
     # "private": a device of the nodes' own; "opened": the machine's, made 0666; "none"
     fuse: str = "private"
@@ -34,19 +36,22 @@ class ConfigFile:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Everything rendering needs to know."""
+    """Everything that rendering needs."""
 
     layout: Layout
     addresses: Addresses
     abilities: Abilities
     paths: Paths
 
-    def gpu_files(self, node: Node) -> str:
-        """Character devices, or Slurm counts GPUs and never sets CUDA_VISIBLE_DEVICES."""
+    def gpu_files(self, node: NodeSpec) -> str:
+        """Return the character devices that stand for a node's GPUs.
+
+        With other files Slurm counts GPUs, but never sets CUDA_VISIBLE_DEVICES.
+        """
         if self.abilities.mknod:
             base, first = f"{self.paths.dev}/nvidia", 0
         else:
-            # consoles nobody uses; there are 63
+            # unused consoles; there are 63
             base, first = "/dev/tty", 64 - self.layout.most_gpus
         last = first + node.gpus - 1
         return f"{base}[{first}-{last}]" if last > first else f"{base}{first}"
@@ -57,8 +62,8 @@ def template(name: str) -> Template:
 
 
 def render(cluster: Cluster, nslcd_password: str) -> dict[str, ConfigFile]:
-    """File name in STATE/etc → what it holds. LDAP's first content is `base_ldif`'s."""
-    values = _values(cluster)
+    """Return the files of STATE/etc by name. `base_ldif` renders LDAP's initial content."""
+    values = _collect_values(cluster)
     return {
         "slurm.conf": ConfigFile(slurm_conf(cluster, values)),
         "gres.conf": ConfigFile(gres_conf(cluster)),
@@ -69,15 +74,16 @@ def render(cluster: Cluster, nslcd_password: str) -> dict[str, ConfigFile]:
         "mysql-init.sql": ConfigFile(_fill("mysql-init.sql", values)),
         "nsswitch.conf": ConfigFile(_fill("nsswitch.conf", values)),
         "cgroup.conf": ConfigFile(cgroup_conf(cluster)),
+        "epilog": ConfigFile(template("epilog").template, mode=0o755),
         "ldap.conf": ConfigFile(ldap_conf(cluster)),
         "nslcd.conf": ConfigFile(
             _fill("nslcd.conf", {**values, "nslcd_password": nslcd_password}), mode=0o600
         ),
-        "sudoers.d/portal": ConfigFile(_sudoers(cluster), mode=0o440),
+        "sudoers.d/portal": ConfigFile(_render_sudoers(cluster), mode=0o440),
     }
 
 
-def _sudoers(cluster: Cluster) -> str:
+def _render_sudoers(cluster: Cluster) -> str:
     everyone, *_ = (group.name for group in cluster.layout.groups)
     paths = cluster.paths
     return sudoers.render(
@@ -89,7 +95,7 @@ def _fill(name: str, values: Mapping[str, str]) -> str:
     return template(name).substitute(values)
 
 
-def _values(cluster: Cluster) -> dict[str, str]:
+def _collect_values(cluster: Cluster) -> dict[str, str]:
     paths, addresses, layout = cluster.paths, cluster.addresses, cluster.layout
     ports = {f"{name}_port": str(port) for name, port in addresses.ports.items()}
     return {
@@ -115,19 +121,20 @@ def slurm_conf(cluster: Cluster, values: Mapping[str, str]) -> str:
     return template("slurm.conf").substitute(
         values,
         slurmd_port=cluster.addresses.slurmd_port(""),
-        # on loopback srun would hang with NoInAddrAny
+        # in loopback mode srun would hang with NoInAddrAny
         communication="NoCtldInAddrAny" if loopback else "NoInAddrAny,NoCtldInAddrAny",
         proctrack="proctrack/cgroup" if with_cgroups else "proctrack/linuxproc",
         task_plugin="task/cgroup" if with_cgroups else "task/none",
+        epilog=f"Epilog={cluster.paths.etc}/epilog" if cluster.abilities.cgroups == 2 else "",
         job_acct_gather_params="" if with_cgroups else "JobAcctGatherParams=OverMemoryKill",
         accounting_tres=f"AccountingStorageTRES={','.join(tres)}" if layout.gpu_types else "",
         gres_types="GresTypes=gpu" if layout.gpu_types else "",
-        nodes="\n".join(_node_line(cluster, i, node) for i, node in enumerate(layout.nodes)),
-        partitions="\n".join(_partition_line(partition) for partition in layout.partitions),
+        nodes="\n".join(_render_node(cluster, i, node) for i, node in enumerate(layout.nodes)),
+        partitions="\n".join(_render_partition(partition) for partition in layout.partitions),
     )
 
 
-def _node_line(cluster: Cluster, index: int, node: Node) -> str:
+def _render_node(cluster: Cluster, index: int, node: NodeSpec) -> str:
     addresses = cluster.addresses
     parts = [
         f"NodeName={node.name} NodeHostname={node.name} NodeAddr={addresses.node(index)}",
@@ -141,7 +148,7 @@ def _node_line(cluster: Cluster, index: int, node: Node) -> str:
     return " ".join(parts)
 
 
-def _partition_line(partition: Partition) -> str:
+def _render_partition(partition: PartitionSpec) -> str:
     return (
         f"PartitionName={partition.name} Nodes={','.join(partition.nodes)}"
         f" Default={'YES' if partition.default else 'NO'} MaxTime={partition.max_time}"
@@ -158,10 +165,16 @@ def gres_conf(cluster: Cluster) -> str:
 
 
 def cgroup_conf(cluster: Cluster) -> str:
-    if cluster.abilities.cgroups:
-        return template("cgroup.conf").substitute()
-    # version 1 touches nothing until it is asked for something; detecting a version would fail
-    return "CgroupPlugin=cgroup/v1\n"
+    abilities = cluster.abilities
+    if not abilities.cgroups:
+        # version 1 does nothing until it is used; autodetection would fail
+        return "CgroupPlugin=cgroup/v1\n"
+    return template("cgroup.conf").substitute(
+        version=abilities.cgroups,
+        cores="yes" if abilities.cores else "no",
+        # a node has no systemd that could create a scope
+        alone="IgnoreSystemd=yes\nCgroupAutomount=yes" if abilities.cgroups == 2 else "",
+    )
 
 
 def hosts(cluster: Cluster) -> str:
@@ -172,7 +185,7 @@ def hosts(cluster: Cluster) -> str:
 
 
 def ldap_conf(cluster: Cluster) -> str:
-    """For ldap-utils on the head and the nodes."""
+    """Render ldap.conf for ldap-utils on the head and the nodes."""
     addresses = cluster.addresses
     return (
         f"URI ldap://{addresses.host('directory')}:{addresses.ports['ldap']}\n"
@@ -181,7 +194,10 @@ def ldap_conf(cluster: Cluster) -> str:
 
 
 def base_ldif(cluster: Cluster, hashes: Mapping[str, str]) -> str:
-    """The directory's first content. `hashes`: a crypted password for each name in the tree."""
+    """Render the directory's initial content.
+
+    `hashes`: a crypted password for each name in the tree.
+    """
     layout = cluster.layout
     text = template("base.ldif").substitute(
         suffix=layout.suffix,
@@ -213,9 +229,9 @@ def base_ldif(cluster: Cluster, hashes: Mapping[str, str]) -> str:
 
 
 def private_accounts(cluster: Cluster, machine: Mapping[str, str]) -> dict[str, ConfigFile]:
-    """The machine's passwd, shadow and group with the services' accounts added.
+    """Return the machine's passwd, shadow and group with the services' accounts added.
 
-    They are bound over /etc inside the head's mount namespace only. PAM refuses an account
+    They are bind-mounted over /etc inside the head's mount namespace only. PAM refuses an account
     without a shadow entry.
     """
     homes = {"portal": cluster.paths.portal_home, "portalhub": cluster.paths.hub_home}
@@ -228,12 +244,12 @@ def private_accounts(cluster: Cluster, machine: Mapping[str, str]) -> dict[str, 
     names = {account.name for account in cluster.layout.service_accounts}
     modes = {"passwd": 0o644, "shadow": 0o600, "group": 0o644}
     texts = {
-        file: "\n".join([*_without(machine[file], names), *lines]) + "\n"
+        file: "\n".join([*_drop_accounts(machine[file], names), *lines]) + "\n"
         for file, lines in added.items()
     }
     return {file: ConfigFile(text, mode=modes[file]) for file, text in texts.items()}
 
 
-def _without(text: str, names: Iterable[str]) -> list[str]:
+def _drop_accounts(text: str, names: Iterable[str]) -> list[str]:
     dropped = set(names)
     return [line for line in text.splitlines() if line.split(":", 1)[0] not in dropped]

@@ -1,6 +1,6 @@
-"""The cluster's secrets: made once, kept in one 0600 file, handed out as 0400 files.
+"""The cluster's secrets: created once, kept in one 0600 file, written as 0400 files.
 
-They are never an argument of a program and never in a log.
+They are never an argument of a program, and never in a log.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cluster.layout import Layout
-from cluster.machine import run, write
-from cluster.paths import Paths
+from cluster.config.description import Layout
+from cluster.config.paths import Paths
+from cluster.host.machine import run, write
 
 LDAP_ACCOUNTS = ("cn=portal", "cn=nslcd")
 TOKENS = ("hub_token", "internal_secret", "cookie_secret")
@@ -20,7 +20,8 @@ TOKENS = ("hub_token", "internal_secret", "cookie_secret")
 
 @dataclass(frozen=True)
 class Secrets:
-    """`passwords`: users' and LDAP service accounts' (`cn=…`); `tokens`: between the services."""
+    """`passwords`: of users and of LDAP service accounts (`cn=…`); `tokens`: between the
+    services."""
 
     passwords: Mapping[str, str]
     tokens: Mapping[str, str]
@@ -30,7 +31,7 @@ class Secrets:
 
 
 def ensure(paths: Paths, layout: Layout) -> Secrets:
-    """What is remembered, with whatever is missing made."""
+    """Load the saved secrets, and create and save the missing ones."""
     known = json.loads(paths.secrets.read_text()) if paths.secrets.exists() else {}
     passwords, tokens = known.get("passwords", {}), known.get("tokens", {})
     for name in (*LDAP_ACCOUNTS, *(user.name for user in layout.users)):
@@ -43,7 +44,7 @@ def ensure(paths: Paths, layout: Layout) -> Secrets:
 
 
 def crypted(passwords: Mapping[str, str]) -> dict[str, str]:
-    """Each password as LDAP's {CRYPT} value, SHA-512; they travel on stdin."""
+    """Return each password as LDAP's {CRYPT} value (SHA-512); passwords go to openssl on stdin."""
     names = list(passwords)
     text = "".join(f"{passwords[name]}\n" for name in names)
     hashes = run(["openssl", "passwd", "-6", "-stdin"], stdin=text).split()

@@ -1,21 +1,21 @@
-"""Slurm's database, and in it the accounts, users and limits of the description."""
+"""Slurm's accounting database, and the accounts, users and limits of the description in it."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
 
+from cluster.config.description import Layout
+from cluster.config.paths import Paths
 from cluster.errors import ClusterError
-from cluster.layout import Layout
-from cluster.machine import folder
-from cluster.paths import Paths
+from cluster.host.machine import folder
 
-# on the head, as root, with Slurm's configuration known: Ground.on_head
+# runs a program on the head, as root, with SLURM_CONF set: Ground.on_head
 Run = Callable[..., str]
 
 
 def ensure_database(paths: Paths, on_head: Run) -> None:
-    """MariaDB's own tables, in a new folder that is renamed into place when complete."""
+    """Create MariaDB's system tables in a new folder that is renamed into place when complete."""
     database = paths.data / "mysql"
     if database.exists():
         return
@@ -29,7 +29,7 @@ def ensure_database(paths: Paths, on_head: Run) -> None:
 
 
 def commands(layout: Layout) -> list[str]:
-    """sacctmgr's lines that need no TRES; repeating them changes nothing."""
+    """Return the sacctmgr commands that need no TRES; repeating them changes nothing."""
     lines = [f"add cluster {layout.name}"]
     for account in layout.accounts:
         lines.append(f'add account {account.name} Description="{account.description}"')
@@ -43,13 +43,13 @@ def commands(layout: Layout) -> list[str]:
 
 
 def limit_commands(layout: Layout) -> list[str]:
-    """Limits on GPUs, known to accounting only once slurmctld has registered them."""
+    """Return the commands for GPU limits, valid only once slurmctld has registered the GPUs."""
     lines = [
         f"modify account {account.name} set GrpTRES={account.grp_tres}"
         for account in layout.accounts
         if account.grp_tres
     ]
-    # an operator watches and ends jobs, it has none of its own
+    # an operator views and cancels jobs, but runs none of its own
     lines += [
         f"modify user {service.name} where account=root set MaxSubmitJobs=0"
         for service in layout.service_accounts
@@ -58,14 +58,19 @@ def limit_commands(layout: Layout) -> list[str]:
     return lines
 
 
-def apply(lines: list[str], on_head: Run) -> None:
-    """All in one sacctmgr, which reads them like a terminal's. What is there already counts as a
-    failure to it: `check` says whether all is well."""
+def run_commands(lines: list[str], on_head: Run) -> None:
+    """Run all commands in one sacctmgr, on its stdin.
+
+    sacctmgr reports what already exists as a failure, so its exit status is ignored: call `check`.
+    """
     on_head(["sacctmgr", "-i", "-Q"], stdin="\n".join([*lines, "exit", ""]), check=False)
 
 
 def check(layout: Layout, on_head: Run) -> None:
-    """sacctmgr's exit code says little: read back what it should have made."""
+    """Read the associations back, because sacctmgr's exit status is not reliable.
+
+    Raises ClusterError when one is missing.
+    """
     columns = "format=account,user,grptres"
     found = set(on_head(["sacctmgr", "-nP", "show", "assoc", columns]).split())
     for line in expected(layout):

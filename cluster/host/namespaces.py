@@ -1,7 +1,7 @@
-"""Find a cluster's hosts among the machine's processes, and enter them.
+"""Finding a cluster's hosts among the machine's processes, and entering them.
 
-Nothing is remembered in files that could be stale: a host is found by the command line of its
-pid 1, which must belong to root.
+No state files that could become stale: a host is found by the command line of its pid 1, which must
+belong to root.
 """
 
 from __future__ import annotations
@@ -11,37 +11,36 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from cluster.machine import Hierarchy
-from cluster.paths import Paths
+from cluster.config.paths import Paths
 
 
 def find_head(paths: Paths) -> int | None:
-    return _find(["-m", "cluster.head", str(paths.state)])
+    return _find_process(["-m", "cluster.host.head_init", str(paths.state)])
 
 
 def find_head_processes(paths: Paths) -> list[int]:
-    """The head and the `unshare` above it."""
-    tail = ["-m", "cluster.head", str(paths.state)]
-    return [pid for pid, argv in _root_processes() if argv[-3:] == tail]
+    """Return the pids of the head and of the `unshare` that started it."""
+    tail = ["-m", "cluster.host.head_init", str(paths.state)]
+    return [pid for pid, argv in _list_root_processes() if argv[-3:] == tail]
 
 
 def find_node(paths: Paths, name: str) -> int | None:
-    return _find(["-m", "cluster.node", "inside", str(paths.state), name])
+    return _find_process(["-m", "cluster.host.node", "inside", str(paths.state), name])
 
 
-def _find(tail: Sequence[str]) -> int | None:
-    for pid, argv in _root_processes():
-        if argv[1:] == list(tail):  # not `unshare`, whose arguments only end like this
+def _find_process(tail: Sequence[str]) -> int | None:
+    for pid, argv in _list_root_processes():
+        if argv[1:] == list(tail):  # not `unshare`, whose arguments merely end like this
             return pid
     return None
 
 
-def _root_processes() -> list[tuple[int, list[str]]]:
+def _list_root_processes() -> list[tuple[int, list[str]]]:
     found = []
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue
-        with suppress(FileNotFoundError, ProcessLookupError):  # ended while we looked
+        with suppress(FileNotFoundError, ProcessLookupError):  # the process has ended since
             if folder.stat().st_uid == 0:
                 words = (folder / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
                 found.append((int(folder.name), [os.fsdecode(word) for word in words]))
@@ -49,13 +48,13 @@ def _root_processes() -> list[tuple[int, list[str]]]:
 
 
 def machine_pids(head: int) -> dict[int, int]:
-    """Each process of the head's pid namespace: its pid there → the machine's pid for it."""
+    """Map each pid inside the head's pid namespace to the pid in the machine's."""
     space = Path(f"/proc/{head}/ns/pid").readlink()
     found = {}
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue
-        with suppress(OSError):  # ended while we looked
+        with suppress(OSError):  # the process has ended since
             if (folder / "ns" / "pid").readlink() == space:
                 lines = (folder / "status").read_text().splitlines()
                 inner = next(line.split()[-1] for line in lines if line.startswith("NSpid:"))
@@ -68,19 +67,16 @@ def on_head(head: int, argv: Sequence[str]) -> list[str]:
 
 
 def on_node(node: int, loopback: bool, argv: Sequence[str]) -> list[str]:
-    """The caller joins the node's cgroups first: see `join_cgroups`."""
+    """Return the argv that runs `argv` on a node.
+
+    The caller joins the node's cgroups first: see cluster/host/cgroups.py.
+    """
     spaces = ["--mount", "--uts", "--pid", "--cgroup", *([] if loopback else ["--net"])]
     return ["nsenter", "--target", str(node), *spaces, "--wd=/", "--", *argv]
 
 
-def join_cgroups(hierarchies: dict[str, Hierarchy], token: str, node: str) -> None:
-    """Moves this process; what it executes then counts as the node's."""
-    for hierarchy in hierarchies.values():
-        (hierarchy.mount / token / node / "cgroup.procs").write_text(str(os.getpid()))
-
-
 def as_user(passwd_line: str, env: dict[str, str], argv: Sequence[str]) -> list[str]:
-    """Run `argv` as the account of a passwd line, with a new environment."""
+    """Return the argv that runs `argv` as a passwd line's account, with a clean environment."""
     name, _, uid, gid, _, home, shell = passwd_line.strip().split(":")
     account = {"HOME": home, "USER": name, "LOGNAME": name, "SHELL": shell, **env}
     settings = [f"{key}={value}" for key, value in account.items()]

@@ -1,7 +1,7 @@
-"""Pid 1 of the head: private views of /etc and /run, then the supervisor of every service.
+"""Pid 1 of the head: private /etc and /run, then the supervisor of every service.
 
-Started by `up` as `unshare … python3 -m cluster.head STATE`; everything of the cluster lives in
-its pid namespace, so that its death ends all. Reads its instructions from STATE/etc/head.json.
+Started by `up` as `unshare … python3 -m cluster.host.head_init STATE`. All processes of the cluster
+are in its pid namespace, so they end with it. Reads its instructions from STATE/etc/head.json.
 """
 
 from __future__ import annotations
@@ -12,30 +12,34 @@ import socket
 import sys
 from pathlib import Path
 
-from cluster.machine import run
-from cluster.paths import NSLCD_RUN, Paths
-from cluster.supervisor import Supervisor
+from cluster.config.paths import NSLCD_RUN, Paths
+from cluster.host.machine import run
+from cluster.host.supervisor import Supervisor
 
 HOST_NAME = "head"
 
 
 def enter(paths: Paths) -> None:
-    """A private /run (nslcd's socket, sudo's stamps, pid files) and the rendered files of /etc."""
+    """Mount a private /run (nslcd's socket, sudo's stamps, pid files) and the rendered /etc
+    files."""
     binds: list[tuple[str, str]] = json.loads((paths.etc / "head.json").read_text())["binds"]
     socket.sethostname(HOST_NAME)
     run(["mount", "-t", "tmpfs", "-o", "mode=755,size=64m", "run", "/run"])
     NSLCD_RUN.mkdir()
     shutil.chown(NSLCD_RUN, "nslcd", "nslcd")
     Path("/run/lock").mkdir(mode=0o1777)
-    _own_etc()
+    _mount_private_etc()
     for source, target in binds:
         run(["mount", "--bind", source, target])
 
 
-def _own_etc() -> None:
-    """A copy of the machine's /etc, gone with the head. A file that is bound over one of the
-    machine's own falls off as soon as that one is replaced, which is how adduser and the packages
-    that call it write /etc/passwd: the portal's account would be unknown from then on."""
+def _mount_private_etc() -> None:
+    """Replace /etc by a copy of the machine's, private to the head's mount namespace.
+
+    A bind mount over one of the machine's own files disappears as soon as that file is replaced.
+    adduser, and the packages that call it, replace /etc/passwd in this way, and the portal's
+    account would be unknown from then on.
+    """
     run(["mount", "-t", "tmpfs", "-o", "mode=755", "etc", "/mnt"])
     run(["cp", "--archive", "/etc/.", "/mnt"])
     run(["mount", "--bind", "/mnt", "/etc"])

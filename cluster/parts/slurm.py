@@ -1,25 +1,28 @@
-"""Raise the head, the directory, accounting and Slurm, in this order but side by side."""
+"""Start the head, the directory, accounting and Slurm, in parallel as far as possible."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from cluster import accounting, directory, namespaces, secret
+from cluster.config import secret
+from cluster.config.render import base_ldif
 from cluster.errors import ClusterError
-from cluster.ground import Ground
-from cluster.machine import PATH, answers, folder, succeeds, wait_for, write
-from cluster.render import base_ldif
+from cluster.handle import ClusterHandle
+from cluster.host import namespaces
+from cluster.host.machine import PATH, answers, folder, succeeds, wait_for, write
+from cluster.parts import accounting, directory
 
 UP_STATES = frozenset({"idle", "mixed", "allocated", "completing"})
 UNSHARE = ("unshare", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 
-def start_head(ground: Ground) -> None:
-    """Detached: it survives this program, and an interrupt at the terminal."""
+def start_head(ground: ClusterHandle) -> None:
+    """Start the head detached: it survives this program, and an interrupt at the terminal."""
     paths = ground.paths
-    head = ["/usr/bin/python3", "-m", "cluster.head", str(paths.state)]
+    head = ["/usr/bin/python3", "-m", "cluster.host.head_init", str(paths.state)]
     environment = {"PATH": PATH, "LC_ALL": "C.UTF-8", "PYTHONPATH": str(paths.lib)}
     log = paths.log / "head.log"
     with ground.progress.step("head"), log.open("ab") as output:
@@ -28,21 +31,31 @@ def start_head(ground: Ground) -> None:
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            env={**environment, "PYTHONDONTWRITEBYTECODE": "1"},
+            env={**_pip_environment(), **environment, "PYTHONDONTWRITEBYTECODE": "1"},
             start_new_session=True,
         )
         there = paths.control().exists
-        wait_for(lambda: there() or process.poll() is not None, "the head", 10, log=log)
+        wait_for(lambda: there() or process.poll() is not None, "the head", log=log)
     if not there():
         raise ClusterError(f"this machine refuses namespaces (see {log}): CAP_SYS_ADMIN is needed")
 
 
-def raise_slurm(ground: Ground) -> None:
-    """Accounting on one side, directory and the nodes' namespaces on the other; then Slurm."""
+def _pip_environment() -> dict[str, str]:
+    """Return the environment variables that define how this machine reaches package indexes."""
+    ways = {"SSL_CERT_FILE", "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith("PIP_") or name.upper() in ways
+    }
+
+
+def raise_slurm(ground: ClusterHandle) -> None:
+    """Start accounting in parallel with the directory and the nodes' namespaces; then Slurm."""
     paths, layout = ground.paths, ground.cluster.layout
     ground.start("munged", *(node.name for node in layout.nodes))
     with ThreadPoolExecutor(2) as pool:
-        branches = [pool.submit(_raise_accounting, ground), pool.submit(_raise_directory, ground)]
+        branches = [pool.submit(_start_accounting, ground), pool.submit(_start_directory, ground)]
         for branch in branches:
             branch.result()
     first, then = accounting.commands(layout), accounting.limit_commands(layout)
@@ -50,17 +63,17 @@ def raise_slurm(ground: Ground) -> None:
     current = done.exists() and done.read_text() == wanted
     if not current:
         with ground.progress.step("Slurm's accounts"):
-            accounting.apply(first, ground.on_head)
+            accounting.run_commands(first, ground.on_head)
     with ground.progress.step("Slurm and its nodes"):
-        _raise_nodes(ground)
+        _start_nodes(ground)
     if not current:
         with ground.progress.step("limits"):
-            accounting.apply(then, ground.on_head)
+            accounting.run_commands(then, ground.on_head)
             accounting.check(layout, ground.on_head)
         write(done, wanted)
 
 
-def _raise_accounting(ground: Ground) -> None:
+def _start_accounting(ground: ClusterHandle) -> None:
     paths, addresses = ground.paths, ground.cluster.addresses
     with ground.progress.step("MariaDB and slurmdbd"):
         accounting.ensure_database(paths, ground.on_head)
@@ -72,7 +85,7 @@ def _raise_accounting(ground: Ground) -> None:
         wait_for(listening, "slurmdbd", log=paths.log / "slurmdbd.log")
 
 
-def _raise_directory(ground: Ground) -> None:
+def _start_directory(ground: ClusterHandle) -> None:
     paths, addresses = ground.paths, ground.cluster.addresses
     users = ground.cluster.layout.users
     with ground.progress.step("directory, users known"):
@@ -83,14 +96,14 @@ def _raise_directory(ground: Ground) -> None:
         listening = partial(answers, addresses.head, addresses.ports["ldap"])
         wait_for(listening, "slapd", log=paths.log / "slapd.log")
         ground.start("nslcd")
-        known = ["getent", "passwd", users[-1].name]
-        look_up = partial(_succeeds_on_head, ground, known)
-        wait_for(look_up, "the directory's users", log=paths.log / "nslcd.log")
+        lookup = ["getent", "passwd", users[-1].name]
+        resolves = partial(_succeeds_on_head, ground, lookup)
+        wait_for(resolves, "the directory's users", log=paths.log / "nslcd.log")
         for user in users:
             folder(paths.home / user.name, user.uid, 0o700)
 
 
-def _raise_nodes(ground: Ground) -> None:
+def _start_nodes(ground: ClusterHandle) -> None:
     paths, addresses = ground.paths, ground.cluster.addresses
     ground.start("slurmctld")
     listening = partial(answers, addresses.head, addresses.ports["slurmctld"])
@@ -99,25 +112,25 @@ def _raise_nodes(ground: Ground) -> None:
     write(paths.go, "")
     nodes = frozenset(node.name for node in ground.cluster.layout.nodes)
     first_log = paths.log / f"slurmd-{min(nodes)}.log"
-    wait_for(lambda: nodes <= _nodes_up(ground), "the nodes", log=first_log)
+    wait_for(lambda: nodes <= _list_nodes_up(ground), "the nodes", log=first_log)
 
 
-def _end_lost_jobs(ground: Ground) -> None:
-    """After a power cut Slurm believes that jobs run on; no node is up yet, so none does.
+def _end_lost_jobs(ground: ClusterHandle) -> None:
+    """End jobs that Slurm considers running after a power failure; no node is up yet, so none runs.
 
-    Down nodes end their jobs, and come back as they register (ReturnToService=2).
+    Down nodes end their jobs, and return when they register (ReturnToService=2).
     """
     lost = set(ground.on_head(["squeue", "-h", "-t", "R,S", "-o", "%N"]).split())
     for nodes in sorted(lost):
         ground.on_head(["scontrol", "update", f"nodename={nodes}", "state=down", "reason=power"])
 
 
-def _nodes_up(ground: Ground) -> frozenset[str]:
+def _list_nodes_up(ground: ClusterHandle) -> frozenset[str]:
     lines = ground.on_head(["sinfo", "-h", "-N", "-o", "%N %T"]).splitlines()
     pairs = [line.split() for line in lines]
     return frozenset(name for name, state in pairs if state in UP_STATES)
 
 
-def _succeeds_on_head(ground: Ground, argv: list[str]) -> bool:
+def _succeeds_on_head(ground: ClusterHandle, argv: list[str]) -> bool:
     head = namespaces.find_head(ground.paths)
     return head is not None and succeeds(namespaces.on_head(head, argv))

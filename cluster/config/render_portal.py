@@ -1,4 +1,4 @@
-"""The portal's, the hub's and the launcher's configuration for this cluster: pure text."""
+"""Rendering of this cluster's configuration for portal, hub and launcher. Pure: text only."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from cluster.addresses import LOCALHOST
-from cluster.layout import Layout, Preset
-from cluster.render import Cluster, ConfigFile
-from cluster.render_modules import INIT
+from cluster.config.addresses import LOCALHOST
+from cluster.config.description import Layout, PresetSpec
+from cluster.config.render import Cluster, ConfigFile
+from cluster.config.render_modules import INIT
 
-# the first uid of the directory's people: nobody below it is ever acted for
+# the first uid of the directory's users; the launcher never acts for a lower one
 MIN_UID = 20000
 NODE_TABLE = "nodes.yaml"
 
 
 def render_portal(cluster: Cluster, *, with_pages: bool) -> dict[str, ConfigFile]:
-    """File name in STATE/etc → what it holds. They name secrets' files and hold none."""
+    """Return the files of STATE/etc by name. They contain paths of secret files, but no secrets."""
     return {
         "portal.toml": ConfigFile(toml(portal_settings(cluster, with_pages=with_pages))),
         "hub.toml": ConfigFile(toml(hub_settings(cluster))),
@@ -26,11 +26,14 @@ def render_portal(cluster: Cluster, *, with_pages: bool) -> dict[str, ConfigFile
 
 
 def node_table(cluster: Cluster) -> str:
-    """The operator's table of nodes. A node here has one network, so the names in the other two are
-    of the domain that is nobody's (RFC 2606), to show what a real cluster's table looks like."""
+    """Render the operator's table of nodes.
+
+    A node has only one network here. To show a real cluster's table, the names in the other two
+    networks are in a reserved domain (RFC 2606).
+    """
     lines = ["# Addresses of the nodes. infiniband and management are examples: see docs/demo.md."]
     for index, node in enumerate(cluster.layout.nodes):
-        # without networks of their own all nodes share an address, which tells nobody anything
+        # in loopback mode all nodes share an address, which is of no use
         shared = cluster.addresses.mode == "loopback"
         in_band = "" if shared else f"in_band: {cluster.addresses.node(index)}, "
         others = f"infiniband: {node.name}-ib.example, management: {node.name}-bmc.example"
@@ -63,6 +66,8 @@ def portal_settings(cluster: Cluster, *, with_pages: bool) -> dict[str, Any]:
     secrets = paths.portal_home / "secrets"
     settings = {
         "public_url": addresses.base_url,
+        "notebook_url": addresses.notebook_url,
+        "tensorboard_url": addresses.tensorboard_url,
         "node_url": addresses.node_url,
         "listen_host": LOCALHOST,
         "listen_port": addresses.ports["portal"],
@@ -79,6 +84,7 @@ def portal_settings(cluster: Cluster, *, with_pages: bool) -> dict[str, Any]:
         "image_import_dir": str(paths.imported),
         "image_import_auth_file": str(secrets / "registry_auth.json"),
         "node_table_file": str(paths.etc / NODE_TABLE),
+        **_package_settings(cluster),
         **_registry_settings(cluster),
         **_slurm_settings(cluster),
         **_directory_settings(cluster),
@@ -90,12 +96,21 @@ def portal_settings(cluster: Cluster, *, with_pages: bool) -> dict[str, Any]:
         settings["notice"] = (
             "A demonstration on one machine: its GPUs are device nodes without hardware."
         )
-    settings["presets"] = [_preset(preset) for preset in cluster.layout.presets]
+    settings["presets"] = [_to_preset_setting(preset) for preset in cluster.layout.presets]
     return settings
 
 
+def _package_settings(cluster: Cluster) -> dict[str, Any]:
+    """Return the setting of the package index for pip on the nodes."""
+    url = cluster.addresses.package_url
+    return {"pip_index_url": url} if url else {}
+
+
 def _registry_settings(cluster: Cluster) -> dict[str, Any]:
-    """Where a registry for trial may listen. A cluster raised by an older version has no port."""
+    """Return the setting that permits a plain-HTTP registry for trials.
+
+    A cluster created by an older version has no port for it.
+    """
     port = cluster.addresses.ports.get("registry")
     return {"image_import_plain_registries": [f"{LOCALHOST}:{port}"]} if port else {}
 
@@ -115,6 +130,8 @@ def _slurm_settings(cluster: Cluster) -> dict[str, Any]:
         found["service_partition"] = without[0] if without else default
     if with_gpus:
         found["default_gpu_partition"] = with_gpus[0]
+    if cluster.layout.accounts:
+        found["default_slurm_account"] = cluster.layout.accounts[0].name
     return found
 
 
@@ -139,6 +156,7 @@ def _directory_settings(cluster: Cluster) -> dict[str, Any]:
         "ldap_group_base": f"ou=groups,{layout.suffix}",
         "ldap_admin_groups": ["portal-admins"],
         "ldap_user_groups": [everyone],
+        "default_login_group": everyone,
     }
 
 
@@ -160,7 +178,7 @@ def bind_dn(layout: Layout) -> str:
     return f"cn=portal,ou=services,{layout.suffix}"
 
 
-def _preset(preset: Preset) -> dict[str, Any]:
+def _to_preset_setting(preset: PresetSpec) -> dict[str, Any]:
     resources = {
         "partition": preset.partition,
         "gpus": preset.gpus,
@@ -176,6 +194,7 @@ def hub_settings(cluster: Cluster) -> dict[str, Any]:
     ports, home = cluster.addresses.ports, cluster.paths.hub_home
     return {
         "public_url": cluster.addresses.base_url,
+        "notebook_url": cluster.addresses.notebook_url,
         "hub_bind_url": f"http://{LOCALHOST}:{ports['hub']}",
         "node_url": cluster.addresses.node_url,
         "portal_url": f"http://{LOCALHOST}:{ports['portal']}",
@@ -188,13 +207,15 @@ def hub_settings(cluster: Cluster) -> dict[str, Any]:
 
 
 def toml(values: Mapping[str, Any]) -> str:
-    """TOML of plain values, lists of them, and nested tables inline."""
-    return "".join(f"{key} = {_value(value)}\n" for key, value in values.items())
+    """Render TOML from plain values, lists of them, and inline tables."""
+    return "".join(f"{key} = {_render_value(value)}\n" for key, value in values.items())
 
 
-def _value(value: Any) -> str:
+def _render_value(value: Any) -> str:
     if isinstance(value, list):
-        return "[" + ", ".join(_value(item) for item in value) + "]"
+        return "[" + ", ".join(_render_value(item) for item in value) + "]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key} = {_value(item)}" for key, item in value.items()) + "}"
-    return json.dumps(value)  # strings, numbers and booleans are written alike
+        return (
+            "{" + ", ".join(f"{key} = {_render_value(item)}" for key, item in value.items()) + "}"
+        )
+    return json.dumps(value)  # strings, numbers and booleans are the same in TOML and JSON

@@ -1,6 +1,6 @@
-"""What a cluster consists of: cluster.toml as checked, immutable values.
+"""The description of a cluster: cluster.toml as validated, immutable values.
 
-Pure: knows no machine, no folder, no address in use.
+Pure: independent of the machine, of folders and of the addresses in use.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SELECTORS = ("all", "gpu", "cpu")
 
 
 @dataclass(frozen=True)
-class Node:
+class NodeSpec:
     name: str
     sockets: int
     cores_per_socket: int
@@ -35,7 +35,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Partition:
+class PartitionSpec:
     name: str
     nodes: tuple[str, ...]
     default: bool
@@ -52,7 +52,7 @@ class Account:
 
 
 @dataclass(frozen=True)
-class User:
+class UserSpec:
     name: str
     uid: int
     full_name: str
@@ -62,7 +62,7 @@ class User:
 
 
 @dataclass(frozen=True)
-class Group:
+class GroupSpec:
     name: str
     gid: int
 
@@ -75,8 +75,8 @@ class ServiceAccount:
 
 
 @dataclass(frozen=True)
-class Preset:
-    """A choice of resources that the portal offers by name."""
+class PresetSpec:
+    """A named choice of resources that the portal offers."""
 
     name: str
     title: str
@@ -94,17 +94,21 @@ class Layout:
     subnet: str
     suffix: str
     mail_domain: str
-    nodes: tuple[Node, ...]
-    partitions: tuple[Partition, ...]
+    nodes: tuple[NodeSpec, ...]
+    partitions: tuple[PartitionSpec, ...]
     accounts: tuple[Account, ...]
-    users: tuple[User, ...]
-    groups: tuple[Group, ...]
+    users: tuple[UserSpec, ...]
+    groups: tuple[GroupSpec, ...]
     service_accounts: tuple[ServiceAccount, ...]
-    presets: tuple[Preset, ...]
+    presets: tuple[PresetSpec, ...]
 
     @property
     def most_gpus(self) -> int:
         return max((node.gpus for node in self.nodes), default=0)
+
+    @property
+    def most_cores(self) -> int:
+        return max((node.sockets * node.cores_per_socket for node in self.nodes), default=0)
 
     @property
     def gpu_types(self) -> tuple[str, ...]:
@@ -114,13 +118,14 @@ class Layout:
         return next(account for account in self.service_accounts if account.name == name)
 
     def members(self, group: str) -> tuple[str, ...]:
-        """Everyone is in the first group; the others name theirs in the user's entry."""
+        """Return a group's members. All users are in the first group; users list their other
+        groups."""
         everyone = self.groups[0].name == group
         return tuple(user.name for user in self.users if everyone or group in user.groups)
 
 
 def expand(names: str) -> tuple[str, ...]:
-    """`node[01-03]` → node01, node02, node03; a plain name → itself."""
+    """Expand `node[01-03]` to node01, node02, node03; return a plain name as it is."""
     match = HOST_LIST.match(names)
     if match is None:
         if not HOST_NAME.match(names):
@@ -134,14 +139,16 @@ def expand(names: str) -> tuple[str, ...]:
 
 
 def parse_layout(text: str, **instead: Any) -> Layout:
-    """`instead` of what the text says under these names. Raises LayoutError, or
-    tomllib.TOMLDecodeError for what isn't TOML."""
+    """Parse cluster.toml's text, with `instead` replacing its top-level keys.
+
+    Raises LayoutError, or tomllib.TOMLDecodeError for invalid TOML.
+    """
     raw = {**tomllib.loads(text), **instead}
     try:
         layout = _build(raw)
     except (KeyError, TypeError) as error:
         raise LayoutError(f"the description lacks or mistypes {error}") from error
-    _check(layout)
+    _validate(layout)
     return layout
 
 
@@ -149,7 +156,7 @@ def _build(raw: Mapping[str, Any]) -> Layout:
     nodes = tuple(node for entry in raw["node"] for node in _nodes(entry))
     accounts = tuple(Account(**entry) for entry in raw["account"])
     partitions = _partitions(raw["partition"], nodes)
-    presets = (Preset(**entry) for entry in raw.get("preset", ()))
+    presets = (PresetSpec(**entry) for entry in raw.get("preset", ()))
     known = {partition.name for partition in partitions}
     return Layout(
         name=raw["name"],
@@ -160,32 +167,34 @@ def _build(raw: Mapping[str, Any]) -> Layout:
         partitions=partitions,
         accounts=accounts,
         users=tuple(_user(entry) for entry in raw["user"]),
-        groups=tuple(Group(**entry) for entry in raw["group"]),
+        groups=tuple(GroupSpec(**entry) for entry in raw["group"]),
         service_accounts=tuple(ServiceAccount(**entry) for entry in raw["service_account"]),
         presets=tuple(preset for preset in presets if preset.partition in known),
     )
 
 
-def _nodes(entry: Mapping[str, Any]) -> list[Node]:
+def _nodes(entry: Mapping[str, Any]) -> list[NodeSpec]:
     values = {key: value for key, value in entry.items() if key != "names"}
-    return [Node(name=name, **values) for name in expand(entry["names"])]
+    return [NodeSpec(name=name, **values) for name in expand(entry["names"])]
 
 
-def _user(entry: Mapping[str, Any]) -> User:
+def _user(entry: Mapping[str, Any]) -> UserSpec:
     values = dict(entry)
     values["accounts"] = tuple(values["accounts"])
     values["groups"] = tuple(values.get("groups", ()))
-    return User(**values)
+    return UserSpec(**values)
 
 
-def _partitions(entries: list[dict[str, Any]], nodes: tuple[Node, ...]) -> tuple[Partition, ...]:
-    """Partitions that have nodes; exactly one is the default (the first if none says so)."""
-    found = [(entry, _selected(entry["nodes"], nodes)) for entry in entries]
+def _partitions(
+    entries: list[dict[str, Any]], nodes: tuple[NodeSpec, ...]
+) -> tuple[PartitionSpec, ...]:
+    """Return the partitions that have nodes; exactly one is the default (else the first)."""
+    found = [(entry, _select_nodes(entry["nodes"], nodes)) for entry in entries]
     kept = [(entry, names) for entry, names in found if names]
     chosen = next((e["name"] for e, _ in kept if e.get("default")), None)
     chosen = chosen or (kept[0][0]["name"] if kept else None)
     return tuple(
-        Partition(
+        PartitionSpec(
             name=entry["name"],
             nodes=names,
             default=entry["name"] == chosen,
@@ -197,7 +206,7 @@ def _partitions(entries: list[dict[str, Any]], nodes: tuple[Node, ...]) -> tuple
     )
 
 
-def _selected(selector: str, nodes: tuple[Node, ...]) -> tuple[str, ...]:
+def _select_nodes(selector: str, nodes: tuple[NodeSpec, ...]) -> tuple[str, ...]:
     if selector not in SELECTORS:
         raise LayoutError(f"nodes = {selector!r}: one of {', '.join(SELECTORS)}")
     return tuple(
@@ -205,7 +214,7 @@ def _selected(selector: str, nodes: tuple[Node, ...]) -> tuple[str, ...]:
     )
 
 
-def _check(layout: Layout) -> None:
+def _validate(layout: Layout) -> None:
     hosts = [node.name for node in layout.nodes]
     uids = [user.uid for user in layout.users] + [own.uid for own in layout.service_accounts]
     known_accounts = {account.name for account in layout.accounts}

@@ -1,7 +1,7 @@
-"""Where everything of one cluster lies: names only, nothing is made here.
+"""The locations of one cluster's files: names only, nothing is created here.
 
 `root` is shared by the clusters of one checkout (virtualenvs, images, the copied application);
-`state` is one cluster's own.
+`state` belongs to one cluster.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parent.parent
-# nslcd's socket is compiled in; the head gets a private /run for it
+CHECKOUT = Path(__file__).resolve().parents[2]
+# nslcd's socket path is compiled in; the head has a private /run for it
 NSLCD_RUN = Path("/run/nslcd")
 
 
@@ -33,7 +33,7 @@ class Paths:
 
     @property
     def science(self) -> Path:
-        """The virtualenv that the demo's module and virtualenv environments stand on."""
+        """The virtualenv behind the demo's module and virtualenv environments."""
         return self.root / "science"
 
     @property
@@ -83,7 +83,8 @@ class Paths:
 
     @property
     def lib(self) -> Path:
-        """The cluster's own copy of this package: a checkout may change under a running one."""
+        """The cluster's own copy of this package: the checkout may change while the cluster
+        runs."""
         return self.state / "lib"
 
     @property
@@ -105,7 +106,7 @@ class Paths:
 
     @property
     def home_directory(self) -> Path:
-        """The program that makes, archives and deletes homes."""
+        """The program that creates, archives and deletes home directories."""
         return self.libexec / "home-directory"
 
     @property
@@ -126,7 +127,7 @@ class Paths:
 
     @property
     def description(self) -> Path:
-        """The cluster.toml that this cluster was raised with."""
+        """The cluster.toml that this cluster was created with."""
         return self.state / "cluster.toml"
 
     @property
@@ -140,7 +141,7 @@ class Paths:
 
     @property
     def go(self) -> Path:
-        """Nodes start slurmd once this exists: slurmctld listens."""
+        """Nodes start slurmd once this exists, that is, once slurmctld listens."""
         return self.run / "go"
 
     @property
@@ -159,7 +160,8 @@ class Paths:
         return device == self.token or device.startswith(f"{self.token}-")
 
     def cable(self, index: int) -> str:
-        """The bridge's end of a node's network cable, in the machine's network namespace."""
+        """Return the name of the bridge's end of a node's veth pair, in the machine's network
+        namespace."""
         return f"{self.token}-{index + 1}"
 
     def control(self, host: str = "head") -> Path:
@@ -167,5 +169,6 @@ class Paths:
 
     @property
     def token(self) -> str:
-        """Names what lies outside the state folder: bridge, veth, cgroups (15 bytes at most)."""
+        """The name of the resources outside the state folder: bridge, veth, cgroups (at most 15
+        bytes)."""
         return "dsp" + hashlib.sha256(str(self.state).encode()).hexdigest()[:8]

@@ -1,6 +1,7 @@
-"""How a supervisor is told what to run, and how it is spoken to; shared by both ends.
+"""The protocol between the command line and a supervisor, and the specifications of services.
 
-A specification is a JSON file, a command one JSON line over a unix socket that root alone reaches.
+A specification is an object in a JSON file. A command is one JSON line over a Unix socket that only
+root can access.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ SOCKET = "{socket}"
 
 @dataclass(frozen=True)
 class Spec:
-    """One service. `user`: uid, gid and further groups, already resolved."""
+    """One service. `user`: uid, gid and supplementary groups, already resolved."""
 
     name: str
     argv: tuple[str, ...]
@@ -29,15 +30,19 @@ class Spec:
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str = "/"
     umask: int = 0o022
-    # what a dead service leaves in its process group would hold its ports: kill it too
+    # processes left in a dead service's process group would hold its ports: kill them too
     kill_group: bool = True
     stop_timeout_s: float = 10.0
-    # until the first restart; doubled at each one that doesn't last
+    # the delay before the first restart; doubled for each restart that does not last
     backoff_s: float = 0.1
     stop_signal: int = signal.SIGTERM
-    # a listening socket, whose number is put in for `SOCKET` in argv; it is there for as long as
-    # the service is wanted, so that who connects during a restart waits instead of being refused
+    # A listening socket; its file descriptor replaces `SOCKET` in argv. It stays open for as long
+    # as the service is wanted, so that clients connecting during a restart wait instead of being
+    # refused.
     listen: tuple[str, int] | None = None
+    # Whether the service inherits the environment of the process that created the cluster, which
+    # defines how this machine reaches package indexes. `env` takes precedence.
+    inherits: bool = False
 
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> Spec:
@@ -60,13 +65,13 @@ def load_specs(path: Path) -> list[Spec]:
     return [Spec.parse(raw) for raw in json.loads(path.read_text())]
 
 
-def ask(control: Path, op: str, names: Sequence[str] = (), timeout_s: float = 60.0) -> Any:
-    """Send one command (status, reload, start, stop, restart); raises ControlError.
+def ask(control: Path, op: str, names: Sequence[str] = (), timeout_s: float = 300.0) -> Any:
+    """Send one command (status, reload, start, stop, restart). Raises ControlError.
 
-    `stop` and `restart` are answered once the services named are down.
+    `stop` and `restart` return once the named services are down.
     """
     try:
-        reply = _exchange(control, {"op": op, "names": list(names)}, timeout_s)
+        reply = _send_request(control, {"op": op, "names": list(names)}, timeout_s)
     except (OSError, ValueError) as error:
         raise ControlError(f"{control} doesn't answer: {error}") from error
     if not reply["ok"]:
@@ -74,7 +79,7 @@ def ask(control: Path, op: str, names: Sequence[str] = (), timeout_s: float = 60
     return reply
 
 
-def _exchange(control: Path, request: Mapping[str, Any], timeout_s: float) -> Any:
+def _send_request(control: Path, request: Mapping[str, Any], timeout_s: float) -> Any:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(timeout_s)
         client.connect(str(control))

@@ -1,7 +1,7 @@
-"""Which subnet and ports a cluster uses: the wanted ones, or the nearest free.
+"""The choice of a cluster's subnet and ports: the preferred ones, or the nearest free ones.
 
-Pure: what is taken is handed in, so that the choice can be tested. Once chosen, a choice is
-remembered in the state folder and kept for as long as it stays free.
+Pure: the addresses in use are passed in, so that the choice can be tested. A choice is saved in the
+state folder and kept for as long as it stays free.
 """
 
 from __future__ import annotations
@@ -11,16 +11,31 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from ipaddress import IPv4Network
 
+from cluster.config.description import Layout
 from cluster.errors import NothingFreeError
-from cluster.layout import Layout
 
 LOCALHOST = "127.0.0.1"
-WILDCARD = "0.0.0.0"  # noqa: S104  what a listener on every address shows, not a bind of ours
-# The front door and what stands behind it listen on the machine's loopback…
-# `registry` is nobody's: a trial registry that speaks plain HTTP may listen there.
-FRONT_PORTS = {"public": 8000, "portal": 8001, "hub": 8081, "registry": 5000}
-# …the cluster's own services on the head's address.
-HEAD_PORTS = {"slurmctld": 6817, "slurmdbd": 6819, "ldap": 389, "ldaps": 636, "node_facing": 8010}
+WILDCARD = "0.0.0.0"  # noqa: S104  compared with listeners' addresses, never bound
+# nginx and the services behind it listen on the machine's loopback interface. `registry` is
+# reserved: a registry for trials that speaks plain HTTP may listen there.
+FRONT_PORTS = {
+    "public": 8000,
+    "notebooks": 8020,
+    "tensorboards": 8030,
+    "portal": 8001,
+    "hub": 8081,
+    "registry": 5000,
+}
+# The cluster's own services listen on the head's address. `packages` serves pip's indexes to the
+# nodes when these have no network of their own.
+HEAD_PORTS = {
+    "slurmctld": 6817,
+    "slurmdbd": 6819,
+    "ldap": 389,
+    "ldaps": 636,
+    "node_facing": 8010,
+    "packages": 3141,
+}
 SLURMD_PORT = 6818
 LOOPBACK_SLURMD_PORT = 17001
 
@@ -33,7 +48,8 @@ class Listener:
 
 @dataclass(frozen=True)
 class Taken:
-    """What this machine already uses: its networks, its listeners, other clusters' choices."""
+    """The addresses in use on this machine: its networks, its listeners, other clusters'
+    choices."""
 
     networks: frozenset[str] = frozenset()
     listeners: frozenset[Listener] = frozenset()
@@ -41,32 +57,32 @@ class Taken:
 
 @dataclass(frozen=True)
 class Addresses:
-    mode: str  # "veth": each node a network of its own; "loopback": addresses of 127.0.0.0/8
+    mode: str  # "veth": each node has its own network; "loopback": addresses of 127.0.0.0/8
     subnet: str
     ports: Mapping[str, int]
-    # role → its host, where not all of them are the head's: slurmctld, slurmdbd, directory
+    # role → its host, for roles that are not on the head: slurmctld, slurmdbd, directory
     hosts: Mapping[str, str] = field(default_factory=dict)
 
     def host(self, role: str) -> str:
         return self.hosts.get(role, self.head)
 
     def name(self, role: str) -> str:
-        """What that host calls itself."""
+        """Return the host name of a role's host."""
         return role if role in self.hosts else "head"
 
     @property
-    def _base(self) -> str:
+    def _prefix(self) -> str:
         return self.subnet.rsplit(".", 1)[0]
 
     @property
     def head(self) -> str:
-        return f"{self._base}.1"
+        return f"{self._prefix}.1"
 
     def node(self, index: int) -> str:
         if self.mode == "loopback":
-            # where a program there finds itself to be, whatever we call it: told apart by ports
+            # All nodes share the loopback interface; they are distinguished by their ports.
             return LOCALHOST
-        return f"{self._base}.{11 + index}"
+        return f"{self._prefix}.{11 + index}"
 
     def slurmd_port(self, node: str) -> int:
         return self.ports.get(f"slurmd-{node}", SLURMD_PORT)
@@ -76,48 +92,64 @@ class Addresses:
         return f"http://{LOCALHOST}:{self.ports['public']}"
 
     @property
+    def notebook_url(self) -> str:
+        return f"http://{LOCALHOST}:{self.ports['notebooks']}"
+
+    @property
+    def tensorboard_url(self) -> str:
+        return f"http://{LOCALHOST}:{self.ports['tensorboards']}"
+
+    @property
     def node_url(self) -> str:
         return f"http://{self.head}:{self.ports['node_facing']}"
 
+    @property
+    def package_url(self) -> str | None:
+        """The package index for the nodes. None for a cluster created by an older version."""
+        port = self.ports.get("packages")
+        return f"http://{self.head}:{port}/simple" if port else None
+
     def listeners(self) -> frozenset[Listener]:
-        """What this cluster listens on while it is up."""
+        """Return the sockets on which this cluster listens while it is up."""
         return frozenset(
-            Listener(_address_of(name, self.head), port) for name, port in self.ports.items()
+            Listener(_get_listen_address(name, self.head), port)
+            for name, port in self.ports.items()
         )
 
 
-def _address_of(name: str, head: str) -> str:
+def _get_listen_address(name: str, head: str) -> str:
     if name.startswith("slurmd-"):
         return WILDCARD
     return LOCALHOST if name in FRONT_PORTS else head
 
 
 def choose(layout: Layout, mode: str, taken: Taken, remembered: Addresses | None) -> Addresses:
-    """The remembered choice where it is still free, else the wanted one, else the next free."""
+    """Return the saved choice where it is still free, else the preferred one, else the next
+    free."""
     before = remembered if remembered is not None and remembered.mode == mode else None
-    subnet = _subnet(layout, mode, taken, before)
+    subnet = _choose_subnet(layout, mode, taken, before)
     draft = Addresses(mode, subnet, {})
-    first = _wanted_ports(layout, mode)
+    first = _list_preferred_ports(layout, mode)
     first |= {
         name: port for name, port in (before.ports if before else {}).items() if name in first
     }
     ports: dict[str, int] = {}
     for name, wanted in first.items():
         ours = {*ports.values(), *(port for other, port in first.items() if other != name)}
-        ports[name] = _port(wanted, _address_of(name, draft.head), taken, ours)
+        ports[name] = _choose_port(wanted, _get_listen_address(name, draft.head), taken, ours)
     return Addresses(mode, subnet, ports)
 
 
-def _wanted_ports(layout: Layout, mode: str) -> dict[str, int]:
+def _list_preferred_ports(layout: Layout, mode: str) -> dict[str, int]:
     wanted = {**FRONT_PORTS, **HEAD_PORTS}
     if mode == "loopback":
-        # slurmd listens on every address there, so each needs a port of its own
+        # slurmd listens on every address in this mode, so each needs a port of its own
         for index, node in enumerate(layout.nodes):
             wanted[f"slurmd-{node.name}"] = LOOPBACK_SLURMD_PORT + index
     return wanted
 
 
-def _subnet(layout: Layout, mode: str, taken: Taken, before: Addresses | None) -> str:
+def _choose_subnet(layout: Layout, mode: str, taken: Taken, before: Addresses | None) -> str:
     wanted = IPv4Network(layout.subnet)
     if mode == "loopback":
         second, third = str(wanted.network_address).split(".")[1:3]
@@ -131,7 +163,7 @@ def _subnet(layout: Layout, mode: str, taken: Taken, before: Addresses | None) -
     raise NothingFreeError(f"no free /24 from {wanted} on")
 
 
-def _port(first: int, address: str, taken: Taken, ours: set[int]) -> int:
+def _choose_port(first: int, address: str, taken: Taken, ours: set[int]) -> int:
     for port in range(first, min(first + 2000, 65536), 10):
         if port not in ours and is_free(port, address, taken.listeners):
             return port
@@ -139,13 +171,17 @@ def _port(first: int, address: str, taken: Taken, ours: set[int]) -> int:
 
 
 def is_free(port: int, address: str, listeners: Iterable[Listener]) -> bool:
-    """A listener on every address takes the port everywhere, and needs it free everywhere."""
+    """Return whether a port is free at an address.
+
+    A listener on the wildcard address takes the port on every address, and needs it free on every
+    address.
+    """
     others = {listener.address for listener in listeners if listener.port == port}
     return not others & {address, WILDCARD} if address != WILDCARD else not others
 
 
 def parse_proc_net_tcp(text: str) -> set[Listener]:
-    """The listening sockets of /proc/net/tcp or tcp6; an IPv6 listener counts as everywhere."""
+    """Parse the listening sockets of /proc/net/tcp or tcp6; an IPv6 listener counts as wildcard."""
     found = set()
     for line in text.splitlines()[1:]:
         fields = line.split()

@@ -1,6 +1,6 @@
-"""The machine underneath: run a program, wait for a condition, ask what is allowed and taken.
+"""Access to the machine: run a program, wait for a condition, find addresses in use.
 
-An edge without decisions; what follows from the answers is decided by `render` and `addresses`.
+No decisions here: `render` and `addresses` decide from the results.
 """
 
 from __future__ import annotations
@@ -13,30 +13,18 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from fcntl import LOCK_EX, flock
 from pathlib import Path
 
-from cluster.addresses import Listener, Taken, loads, parse_proc_net_tcp
+from cluster.config.addresses import Listener, Taken, loads, parse_proc_net_tcp
+from cluster.config.paths import Paths
 from cluster.errors import ClusterError, CommandError
-from cluster.paths import Paths
 
 POLL_S = 0.02
-PATIENCE_S = 120.0  # a busy machine may be ten times slower
-# Slurm's plugins need each of these as a folder of its own
-CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory", "devices", "freezer", "pids")
-REQUIRED_CONTROLLERS = ("cpuset", "memory", "devices", "freezer", "cpuacct")
-# where the clusters of every checkout on this machine say which addresses they chose
+PATIENCE_S = 300.0  # a busy or emulated machine may be ten times slower
+# where the clusters of all checkouts on this machine record the addresses they chose
 CHOICES = Path("/run/portal-clusters")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-
-@dataclass(frozen=True)
-class Hierarchy:
-    """One cgroup v1 hierarchy: its controllers (`cpu,cpuacct` may share one) and mount point."""
-
-    options: str
-    mount: Path
 
 
 def run(
@@ -44,10 +32,10 @@ def run(
     *,
     stdin: str = "",
     env: Mapping[str, str] | None = None,
-    timeout_s: float = 60.0,
+    timeout_s: float = PATIENCE_S,
     check: bool = True,
 ) -> str:
-    """The program's output; raises CommandError with its words when it fails or takes too long."""
+    """Return the program's stdout. Raises CommandError with its output on failure or timeout."""
     try:
         done = subprocess.run(
             argv,
@@ -61,8 +49,8 @@ def run(
     except subprocess.TimeoutExpired as error:
         raise CommandError(f"{argv[0]} took longer than {timeout_s:g} s") from error
     if check and done.returncode != 0:
-        words = (done.stderr.strip() or done.stdout.strip())[-2000:]
-        raise CommandError(f"{' '.join(argv)}: exit {done.returncode}: {words}")
+        output = (done.stderr.strip() or done.stdout.strip())[-2000:]
+        raise CommandError(f"{' '.join(argv)}: exit {done.returncode}: {output}")
     return done.stdout
 
 
@@ -77,15 +65,15 @@ def succeeds(argv: Sequence[str], env: Mapping[str, str] | None = None) -> bool:
 def wait_for(
     condition: Callable[[], bool], what: str, timeout_s: float = PATIENCE_S, log: Path | None = None
 ) -> None:
-    """Raises ClusterError, with the end of `log`, when the time is up."""
+    """Poll until the condition holds. Raises ClusterError, with the end of `log`, on timeout."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > deadline:
-            raise ClusterError(f"waited {timeout_s:g} s for {what}{_end_of(log)}")
+            raise ClusterError(f"waited {timeout_s:g} s for {what}{_format_log_tail(log)}")
         time.sleep(POLL_S)
 
 
-def _end_of(log: Path | None) -> str:
+def _format_log_tail(log: Path | None) -> str:
     if log is None or not log.exists():
         return ""
     last = log.read_text(errors="replace").splitlines()[-8:]
@@ -102,14 +90,17 @@ def answers(address: str, port: int) -> bool:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Held until the block ends or the process dies."""
+    """Hold an exclusive file lock until the block ends or the process dies."""
     with path.open("w") as file:
         flock(file, LOCK_EX)
         yield
 
 
 def write(path: Path, text: str, *, mode: int = 0o644, owner: str | int = "root") -> bool:
-    """Atomically; True when the file changed. It is never readable more widely than `mode`."""
+    """Write a file atomically; return whether it changed.
+
+    It is never readable more widely than `mode`.
+    """
     if path.is_file() and path.read_text() == text and path.stat().st_mode & 0o7777 == mode:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -132,8 +123,11 @@ def folder(path: Path, owner: str | int = "root", mode: int = 0o755) -> Path:
 
 
 def taken(paths: Paths) -> Taken:
-    """What this machine uses now, and what other clusters chose: those beside this one, and those
-    of other checkouts as long as they are up or about to be."""
+    """Return the addresses that this machine uses, and those chosen by other clusters.
+
+    The clusters beside this one always count, clusters of other checkouts while they are up or
+    starting.
+    """
     networks: set[str] = set()
     for route in json.loads(run(["ip", "-j", "-4", "route", "show"]) or "[]"):
         if route["dst"] != "default":
@@ -153,8 +147,10 @@ def taken(paths: Paths) -> Taken:
 
 @contextmanager
 def choosing(paths: Paths) -> Iterator[None]:
-    """One cluster of the machine at a time chooses its addresses; from then on the others know
-    where they are written, also while nothing listens there yet."""
+    """Let one cluster of the machine at a time choose its addresses, and record the choice.
+
+    Others then respect the choice, even while nothing listens there yet.
+    """
     CHOICES.mkdir(mode=0o700, exist_ok=True)
     with locked(CHOICES / "lock"):
         yield
@@ -164,17 +160,3 @@ def choosing(paths: Paths) -> Iterator[None]:
 
 def forget_choice(paths: Paths) -> None:
     (CHOICES / paths.token).unlink(missing_ok=True)
-
-
-def hierarchies() -> dict[str, Hierarchy]:
-    """Controller → its cgroup v1 hierarchy; empty on a machine without version 1."""
-    found: dict[str, Hierarchy] = {}
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        before, _, after = line.partition(" - ")
-        kind, _, options = after.split(" ")[:3]
-        if kind != "cgroup":
-            continue
-        known = [name for name in options.split(",") if name in CONTROLLERS]
-        for name in known:
-            found[name] = Hierarchy(",".join(known), Path(before.split(" ")[4]))
-    return found

@@ -1,0 +1,1 @@
+"""The cluster's description, addresses, secrets and rendered configuration."""

@@ -1,0 +1,1 @@
+"""The host underneath: namespaces, cgroups, and the programs that run as process 1."""

@@ -1,0 +1,1 @@
+"""The parts of a running cluster: directory, accounting, Slurm and the portal."""
