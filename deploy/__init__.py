@@ -1,1 +1,1 @@
-"""Configuration of the front door, the hub and the machine, rendered from the portal's settings."""
+"""Rendering of the configuration of nginx, the hub and the machine from the portal's settings."""

@@ -1,13 +1,13 @@
-"""Provide Apptainer on this machine: `python3 -m deploy.apptainer install`.
+"""Installation of Apptainer on this machine: `python3 -m deploy.apptainer install`.
 
-Standard library only, run as root with the system's own python3. A working Apptainer is left
-alone. Else the release's own package is installed where there is one. Debian 12 and 13 have none,
-so theirs is the package of Debian's unstable suite, fetched by apt from the machine's own mirrors
-with apt's own check of signatures, through lists and a cache that are thrown away: the machine's
-apt never hears of that suite. On Debian 13 it installs as it is; for Debian 12 its programs are
-redirected to an older C library first (deploy/apptainer_elf.py).
+Standard library only, run as root with the system's own python3. A working Apptainer is left alone.
+Otherwise the release's own package is installed if there is one. Debian 12 and 13 have none, so
+they get the package of Debian's unstable suite. apt fetches it from the machine's own mirrors and
+verifies its signature, using temporary lists and a temporary cache, so that the suite is never
+added to the machine's apt configuration. On Debian 13 the package installs unchanged; for Debian 12
+its programs are first redirected to an older C library (deploy/apptainer_elf.py).
 
-It knows nothing of images, of Slurm or of the portal.
+Independent of images, Slurm and the portal.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ CONFIG = Path("/etc/apptainer/apptainer.conf")
 FUSE = Path("/dev/fuse")
 SUITE = "sid"
 COMMAND_TIMEOUT_S = 900
-# The version that the patch for Debian 12 was first tried on. A newer one is taken on the word of
-# apt's signature check and of the patch's own checks, and named in the output.
+# The version with which the patch for Debian 12 was first tried. A newer one is accepted on apt's
+# signature check and the patch's own checks, and named in the output.
 TRIED = {"1.4.5-2": "26cf96e08fccb0e50ea0f285a5a19f940ee873d167a0680584fe6eba7d197d65"}
 _CAP_SYS_RESOURCE = 24
-_FUSE_DEVICE = os.makedev(10, 229)  # Linux' list of devices
+_FUSE_DEVICE = os.makedev(10, 229)  # from Linux' list of allocated devices
 _STARTED = time.monotonic()
 
 
 class InstallError(Exception):
-    """Apptainer can't be provided; the message says why and what to do."""
+    """Apptainer cannot be installed; the message gives the reason and a remedy."""
 
 
 @dataclass(frozen=True)
 class Release:
-    """What /etc/os-release says, and the C library that programs here get."""
+    """Facts from /etc/os-release, and the version of the machine's C library."""
 
     system: str
     codename: str
@@ -63,21 +63,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if command == "install":
             install()
-        say(_version() or "no working Apptainer")
+        say(_find_version() or "no working Apptainer")
     except (InstallError, RefusedError) as error:
         print(f"apptainer: {error}", file=sys.stderr)
         return 1
-    return 0 if _version() else 1
+    return 0 if _find_version() else 1
 
 
 def install() -> None:
     """Make `apptainer exec` of an image file work for ordinary users. Repeatable."""
-    if _version() is None or shutil.which("squashfuse") is None:
+    if _find_version() is None or shutil.which("squashfuse") is None:
         if os.geteuid() != 0:
             raise InstallError("only root can install packages")
         _install_packages(read_release())
     open_fuse()
-    if _lacks_capability():
+    if _lacks_sys_resource():
         drop_default_capabilities(CONFIG)
 
 
@@ -104,7 +104,7 @@ def read_release() -> Release:
 
 
 def _install_packages(release: Release) -> None:
-    if _candidate():
+    if _has_candidate():
         say("installing the release's own package")
         _apt("install", "apptainer", "squashfuse")
     elif release.system == "debian" and release.version >= 12:
@@ -114,16 +114,16 @@ def _install_packages(release: Release) -> None:
             "this system has no package of that name. Install Apptainer from EPEL or from its own"
             " project's packages, with squashfuse, and run this again"
         )
-    if _version() is None:
+    if _find_version() is None:
         raise InstallError("it was installed, but `apptainer --version` does not run")
 
 
 def _install_from_unstable(release: Release) -> None:
-    # apt reads files as its own user _apt, so the folder is open to be read
+    # apt reads files as its own user _apt, so the folder must be readable
     with tempfile.TemporaryDirectory(prefix="portal-apt-") as name:
         folder = Path(name)
         folder.chmod(0o755)
-        package, version = _download(folder, release)
+        package, version = _download_package(folder, release)
         tried = TRIED.get(version)
         if tried is None:
             say(f"{version} is newer than the version tried here; its signature was checked by apt")
@@ -135,15 +135,15 @@ def _install_from_unstable(release: Release) -> None:
         _apt("install", str(package), "squashfuse", options=_private_apt(folder))
 
 
-def _download(folder: Path, release: Release) -> tuple[Path, str]:
-    """Fetch the package through a private apt: → its file and its version."""
+def _download_package(folder: Path, release: Release) -> tuple[Path, str]:
+    """Fetch the package through a private apt. Return its file and its version."""
     try:
         sources = for_suites(read_sources(), release.codename, [SUITE])
     except ValueError as error:
         raise InstallError(str(error)) from error
     own = [*read_sources(), *sources]
     (folder / "all.sources").write_text("\n".join(s.deb822() for s in own), encoding="utf-8")
-    # Everything comes from the machine's own release but what only the other suite has.
+    # everything comes from the machine's own release, except packages that only the other suite has
     (folder / "preferences").write_text(
         f"Package: *\nPin: release n={SUITE}\nPin-Priority: 100\n", encoding="utf-8"
     )
@@ -163,7 +163,8 @@ def _download(folder: Path, release: Release) -> tuple[Path, str]:
 
 
 def _private_apt(folder: Path) -> list[str]:
-    """Options under which apt uses the folder's sources, and leaves the machine's lists alone."""
+    """Return options with which apt uses the folder's sources and leaves the machine's lists
+    alone."""
     settings = {
         "Dir::Etc::sourcelist": folder / "all.sources",
         "Dir::Etc::sourceparts": folder / "parts",
@@ -178,7 +179,7 @@ def _private_apt(folder: Path) -> list[str]:
 
 
 def _repack(package: Path, tree: Path, version: str, glibc: tuple[int, int]) -> Path:
-    """The same package for an older C library, its version marked as such."""
+    """Return the package rebuilt for an older C library, with a marked version."""
     needs = f"{glibc[0]}.{glibc[1]}"
     say(f"redirecting its programs to glibc {needs}")
     _run(["dpkg-deb", "-R", str(package), str(tree)])
@@ -199,7 +200,8 @@ def _repack(package: Path, tree: Path, version: str, glibc: tuple[int, int]) -> 
 
 
 def _patch(path: Path, tree: Path, glibc: tuple[int, int]) -> bool:
-    """Patch one file of the package, if it is a program that needs it."""
+    """Patch one file of the package if it is a program that needs it. Return whether it was
+    changed."""
     if path.is_symlink() or not path.is_file():
         return False
     image = path.read_bytes()
@@ -216,7 +218,7 @@ def _patch(path: Path, tree: Path, glibc: tuple[int, int]) -> bool:
 
 
 def relax(control: str, glibc: str) -> str:
-    """A package's control file that asks for no more than `glibc`, under a version of its own."""
+    """Return a control file that requires only glibc `glibc`, with a marked version."""
     relaxed, count = re.subn(
         r"(?m)^(Depends:.*\blibc6 \(>= )2\.\d+(?=\))", rf"\g<1>{glibc}", control
     )
@@ -227,7 +229,7 @@ def relax(control: str, glibc: str) -> str:
 
 
 def replace_sum(sums: str, name: str, digest: hashlib._Hash) -> str:
-    """md5sums (deb-md5sums(5)) with one file's line made anew."""
+    """Return md5sums (deb-md5sums(5)) with one file's checksum replaced."""
     line = re.compile(rf"(?m)^[0-9a-f]{{32}}(?=  {re.escape(name)}$)")
     replaced, count = line.subn(digest.hexdigest(), sums)
     if count != 1:
@@ -236,8 +238,11 @@ def replace_sum(sums: str, name: str, digest: hashlib._Hash) -> str:
 
 
 def open_fuse() -> None:
-    """Image files are mounted by the user, through FUSE. udev opens the device; where there is no
-    udev, nobody did; where there is no device at all, it may be made."""
+    """Make /dev/fuse accessible to users, who mount image files through FUSE.
+
+    udev normally does so; without udev the mode is set here. A missing device is created if
+    possible.
+    """
     if not FUSE.exists():
         try:
             os.mknod(FUSE, 0o666 | stat.S_IFCHR, _FUSE_DEVICE)
@@ -252,7 +257,10 @@ def open_fuse() -> None:
 
 
 def drop_default_capabilities(config: Path) -> None:
-    """Without CAP_SYS_RESOURCE root's own containers can't have all capabilities: ask for none."""
+    """Configure root's containers to request no default capabilities.
+
+    Without CAP_SYS_RESOURCE they cannot have all capabilities, and fail to start.
+    """
     text = config.read_text(encoding="utf-8")
     setting = "root default capabilities"
     changed, count = re.subn(rf"(?m)^#?\s*{setting}\s*=.*$", f"{setting} = no", text, count=1)
@@ -263,14 +271,14 @@ def drop_default_capabilities(config: Path) -> None:
         say(f"this machine lacks CAP_SYS_RESOURCE: {setting} = no")
 
 
-def _lacks_capability() -> bool:
+def _lacks_sys_resource() -> bool:
     status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     bounding = re.search(r"(?m)^CapBnd:\s*([0-9a-f]+)$", status)
     return bounding is not None and not int(bounding[1], 16) >> _CAP_SYS_RESOURCE & 1
 
 
-def _version() -> str | None:
-    """What a working Apptainer calls itself; None if there is none, or it does not run here."""
+def _find_version() -> str | None:
+    """Return the version of a working Apptainer, None if there is none or it does not run here."""
     program = shutil.which("apptainer")
     if program is None:
         return None
@@ -280,21 +288,21 @@ def _version() -> str | None:
     return answer.stdout.strip() if answer.returncode == 0 else None
 
 
-def _candidate() -> bool:
-    """Whether the machine's own archives have the package."""
+def _has_candidate() -> bool:
+    """Return whether the machine's own archives have the package."""
     policy = _run(["apt-cache", "policy", "apptainer"])
     return re.search(r"(?m)^  Candidate: (?!\(none\))", policy) is not None
 
 
 def _apt(command: str, *packages: str, options: Sequence[str] = ()) -> None:
     words = ["-y", "--no-install-recommends"] if command == "install" else []
-    # others may be installing at the same time: wait for them
+    # wait for other installations that are in progress
     lock = ["-o", "DPkg::Lock::Timeout=300"]
     _run(["apt-get", "-q", *options, *lock, command, *words, *packages])
 
 
 def _run(words: Sequence[str], cwd: Path | None = None) -> str:
-    """Run a program quietly; → its stdout. What it printed is shown only if it failed."""
+    """Run a program and return its stdout. Its output is shown only if it fails."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
     try:
         done = subprocess.run(

@@ -1,15 +1,15 @@
-"""Let a program built against glibc 2.38 start on an older one, when only a name stands in the way.
+"""Patching of programs built against glibc 2.38 so that they start on an older glibc.
 
 The headers of glibc 2.38 and later turn `strtol` into `__isoc23_strtol`, which differs in one
-thing: it also takes binary literals ("0b1"). A program that needs nothing else of 2.38 runs on an
-older glibc once those names point at the plain functions. So `lower_glibc` does, in place:
+respect: it also accepts binary literals ("0b1"). A program that needs nothing else of 2.38 runs on
+an older glibc once those names refer to the plain functions. `lower_glibc` does this in place:
 
-  * the symbol's name (an offset into the string table) moves past the prefix `__isoc23_`,
-  * the version the symbol asks for, GLIBC_2.38, becomes GLIBC_2.2.5, which has the plain one.
+  * The symbol's name (an offset into the string table) moves past the prefix `__isoc23_`.
+  * The version that the symbol requires, GLIBC_2.38, becomes GLIBC_2.2.5, which has the plain one.
 
-It refuses a file that needs anything else newer than the target, or is built in a way it does not
-know. Pure: bytes in, bytes out. The layout is that of the System V ABI (elf(5)) and of the LSB's
-chapter on symbol versioning.
+It refuses a file that needs anything else newer than the target, or that has an unexpected
+structure. Pure: bytes in, bytes out. The layout is that of the System V ABI (elf(5)) and of the
+LSB's chapter on symbol versioning.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 PREFIX = "__isoc23_"
 STAND_INS = frozenset({"strtol", "strtoul", "strtoll", "strtoull"})
 NEWER = "GLIBC_2.38"
-OLDER = "GLIBC_2.2.5"  # the first version of glibc on x86-64: every function of 1999 carries it
+OLDER = "GLIBC_2.2.5"  # the first version of glibc on x86-64: every function of 1999 has it
 LIBC = "libc.so.6"
 
 _SHT_DYNSYM = 11
@@ -36,7 +36,7 @@ _VERNAUX = struct.Struct("<IHHII")
 
 
 class RefusedError(Exception):
-    """The file is not one that this patch is right for; the message says what it needs."""
+    """The patch does not apply to this file; the message names the requirement."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class _Section:
 
 @dataclass(frozen=True)
 class _Need:
-    """One version a program asks of one library; `at` is where its record lies."""
+    """One version that a program requires of a library; `at` is its record's offset."""
 
     library: str
     version: str
@@ -60,7 +60,7 @@ class _Need:
 
 @dataclass(frozen=True)
 class _Dynamic:
-    """The three tables that say which symbols of which versions a program needs."""
+    """The three tables that define which symbols of which versions a program needs."""
 
     image: bytes
     symbols: _Section
@@ -74,7 +74,7 @@ class _Dynamic:
 
 
 def elf_hash(name: str) -> int:
-    """The hash by which a version is looked up (System V ABI, "Hash Table")."""
+    """Return the hash used to look a version up (System V ABI, "Hash Table")."""
     value = 0
     for byte in name.encode():
         value = (value << 4) + byte
@@ -86,11 +86,13 @@ def elf_hash(name: str) -> int:
 def lower_glibc(image: bytes, target: tuple[int, int]) -> tuple[bytes, tuple[str, ...]]:
     """Return `image` made to start on glibc `target`, and the names that were redirected.
 
-    A static program, and one that needs nothing newer, comes back as it was, with no names.
-    Raises RefusedError.
+    A static program, and one that needs nothing newer, is returned unchanged, with no names. Raises
+    RefusedError.
     """
-    dynamic = _read(image)
-    newer = [] if dynamic is None else [n for n in dynamic.needs if _glibc(n.version) > target]
+    dynamic = _read_dynamic(image)
+    newer = (
+        [] if dynamic is None else [n for n in dynamic.needs if _parse_glibc(n.version) > target]
+    )
     if dynamic is None or not newer:
         return image, ()
     odd = [f"{n.version} of {n.library}" for n in newer if (n.library, n.version) != (LIBC, NEWER)]
@@ -108,7 +110,7 @@ def lower_glibc(image: bytes, target: tuple[int, int]) -> tuple[bytes, tuple[str
 
 
 def _redirect(patched: bytearray, dynamic: _Dynamic, index: int) -> Iterator[str]:
-    """Move the name of every symbol of version `index` past its prefix."""
+    """Move the name of every symbol of version `index` past its prefix, and yield these names."""
     for number in range(dynamic.symbols.size // _SYMBOL.size):
         (version,) = struct.unpack_from("<H", dynamic.image, dynamic.versions.offset + 2 * number)
         if version & 0x7FFF != index:
@@ -122,14 +124,14 @@ def _redirect(patched: bytearray, dynamic: _Dynamic, index: int) -> Iterator[str
         yield name
 
 
-def _read(image: bytes) -> _Dynamic | None:
-    """The dynamic tables, or None for a program that has no versioned needs (a static one)."""
+def _read_dynamic(image: bytes) -> _Dynamic | None:
+    """Return the dynamic tables, or None for a program without versioned needs (a static one)."""
     if image[:6] != b"\x7fELF\x02\x01":
         raise RefusedError("it is not a 64-bit little-endian ELF file")
     (machine,) = struct.unpack_from("<H", image, 0x12)
     if machine != _EM_X86_64:
         raise RefusedError("it is not for x86-64")
-    sections = _sections(image)
+    sections = _read_sections(image)
     by_kind = {s.kind: s for s in sections}
     if _SHT_GNU_VERNEED not in by_kind:
         return None
@@ -139,19 +141,19 @@ def _read(image: bytes) -> _Dynamic | None:
     symbols, needs = by_kind[_SHT_DYNSYM], by_kind[_SHT_GNU_VERNEED]
     dynamic = _Dynamic(image, symbols, sections[symbols.link], by_kind[_SHT_GNU_VERSYM], ())
     return _Dynamic(
-        image, symbols, dynamic.strings, dynamic.versions, tuple(_needs(dynamic, needs.offset))
+        image, symbols, dynamic.strings, dynamic.versions, tuple(_read_needs(dynamic, needs.offset))
     )
 
 
-def _sections(image: bytes) -> list[_Section]:
+def _read_sections(image: bytes) -> list[_Section]:
     (table,) = struct.unpack_from("<Q", image, 0x28)
     entry_size, count, _ = struct.unpack_from("<HHH", image, 0x3A)
     rows = (_SECTION.unpack_from(image, table + n * entry_size) for n in range(count))
     return [_Section(row[1], row[4], row[5], row[6]) for row in rows]
 
 
-def _needs(dynamic: _Dynamic, at: int) -> Iterator[_Need]:
-    """Walk the two-level list: libraries, and for each the versions asked of it."""
+def _read_needs(dynamic: _Dynamic, at: int) -> Iterator[_Need]:
+    """Walk the two-level list: libraries, and the versions required of each."""
     step = -1
     while step:
         _, count, library, first, step = _VERNEED.unpack_from(dynamic.image, at)
@@ -163,9 +165,12 @@ def _needs(dynamic: _Dynamic, at: int) -> Iterator[_Need]:
         at += step
 
 
-def _glibc(version: str) -> tuple[int, int]:
-    """GLIBC_2.38 → (2, 38); what is no number of glibc's (GLIBC_ABI_DT_RELR, OPENSSL_3.0.0) is
-    not newer than anything, except that glibc's own unnumbered markers are refused as newest."""
+def _parse_glibc(version: str) -> tuple[int, int]:
+    """Return the number of a version as a tuple: GLIBC_2.38 → (2, 38).
+
+    Versions of other libraries (OPENSSL_3.0.0) count as oldest. glibc's unnumbered markers
+    (GLIBC_ABI_DT_RELR) count as newest, so that they are refused.
+    """
     numbered = re.fullmatch(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?", version)
     if numbered:
         return int(numbered[1]), int(numbered[2])

@@ -1,7 +1,7 @@
-"""The machine's own apt sources, read and turned to another suite of Debian.
+"""The machine's own apt sources, parsed and redirected to another suite of Debian.
 
-So a mirror, a proxy or a key that the machine is set up with goes on being used, and no address
-stands in this project. Pure but for `read_sources`; it knows neither apt nor what is fetched.
+The machine's configured mirrors, proxies and keys thus remain in use, and this project contains no
+address of its own. Pure except for `read_sources`; independent of apt and of the packages fetched.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Source:
-    """One archive: where it is, which suites and components, and how its signature is checked."""
+class AptSource:
+    """One archive: its location, suites and components, and how its signature is checked."""
 
     uris: tuple[str, ...]
     suites: tuple[str, ...]
@@ -22,7 +22,7 @@ class Source:
     options: tuple[tuple[str, str], ...] = ()
 
     def deb822(self) -> str:
-        """The stanza as it stands in a `.sources` file (sources.list(5))."""
+        """Return the stanza for a `.sources` file (sources.list(5))."""
         lines = [
             "Types: deb",
             f"URIs: {' '.join(self.uris)}",
@@ -33,7 +33,7 @@ class Source:
         return "\n".join(lines) + "\n"
 
 
-# The one-line format's names of the options that decide how a signature is checked.
+# The one-line format's names of the options that control signature checks.
 _ONE_LINE_OPTIONS = {
     "signed-by": "Signed-By",
     "trusted": "Trusted",
@@ -42,11 +42,11 @@ _ONE_LINE_OPTIONS = {
 _KEPT_FIELDS = {name.lower(): name for name in _ONE_LINE_OPTIONS.values()}
 
 
-def read_sources(apt_folder: Path = Path("/etc/apt")) -> list[Source]:
-    """All binary archives the machine is set up with."""
+def read_sources(apt_folder: Path = Path("/etc/apt")) -> list[AptSource]:
+    """Return all binary archives that the machine is configured with."""
     parts = apt_folder / "sources.list.d"
     one_line = [apt_folder / "sources.list", *sorted(parts.glob("*.list"))]
-    found: list[Source] = []
+    found: list[AptSource] = []
     for path in one_line:
         if path.is_file():
             found.extend(parse_one_line(path.read_text(encoding="utf-8")))
@@ -55,8 +55,8 @@ def read_sources(apt_folder: Path = Path("/etc/apt")) -> list[Source]:
     return found
 
 
-def parse_one_line(text: str) -> list[Source]:
-    """`deb [option=value …] URI SUITE COMPONENT…`, one to a line."""
+def parse_one_line(text: str) -> list[AptSource]:
+    """Parse lines of the form `deb [option=value …] URI SUITE COMPONENT…`."""
     sources = []
     for line in text.splitlines():
         match = re.match(r"\s*deb\s+(?:\[([^]]*)\]\s*)?(\S+)\s+(\S+)\s*([^#]*)", line)
@@ -68,14 +68,14 @@ def parse_one_line(text: str) -> list[Source]:
             for name, _, value in pairs
             if name.lower() in _ONE_LINE_OPTIONS
         )
-        sources.append(Source((match[2],), (match[3],), tuple(match[4].split()), options))
+        sources.append(AptSource((match[2],), (match[3],), tuple(match[4].split()), options))
     return sources
 
 
-def parse_deb822(text: str) -> list[Source]:
-    """Stanzas of `Field: value`, where a value goes on in lines that begin with a space."""
+def parse_deb822(text: str) -> list[AptSource]:
+    """Parse stanzas of `Field: value`; lines that begin with a space continue a value."""
     sources = []
-    for stanza in re.split(r"\n[ \t]*\n", "\n".join(_without_comments(text))):
+    for stanza in re.split(r"\n[ \t]*\n", "\n".join(_strip_comments(text))):
         fields = {
             name.lower(): value.strip("\n").strip(" ")
             for name, value in re.findall(r"^([\w-]+):(.*(?:\n[ \t].*)*)", stanza, re.MULTILINE)
@@ -87,26 +87,26 @@ def parse_deb822(text: str) -> list[Source]:
         uris, suites, components = (
             tuple(fields.get(f, "").split()) for f in ("uris", "suites", "components")
         )
-        sources.append(Source(uris, suites, components, options))
+        sources.append(AptSource(uris, suites, components, options))
     return sources
 
 
-def for_suites(sources: Iterable[Source], own: str, wanted: Iterable[str]) -> list[Source]:
-    """The archives of Debian that carry `own`, the machine's release, turned to `wanted`.
+def for_suites(sources: Iterable[AptSource], own: str, wanted: Iterable[str]) -> list[AptSource]:
+    """Return Debian's archives that have `own`, the machine's release, redirected to `wanted`.
 
-    A wanted suite goes where the machine gets the like of it from: `trixie-security` to the archive
-    that has `bookworm-security`, plain `sid` to the one that has `bookworm`. Suites for which the
-    machine has no like are left out, but never the plain one: ValueError.
+    A wanted suite is fetched from the archive of its counterpart: `trixie-security` from the
+    archive that has `bookworm-security`, plain `sid` from the one that has `bookworm`. Suites
+    without a counterpart are omitted. Raises ValueError if the plain release has none.
     """
-    found: list[Source] = []
+    found: list[AptSource] = []
     for suite in wanted:
         pocket = "".join(re.findall(r"-(?:security|updates)$", suite))
-        like = [s for s in sources if own + pocket in s.suites and "main" in s.components]
-        found.extend(Source(s.uris, (suite,), ("main",), s.options) for s in like[:1])
-        if not like and not pocket:
+        matching = [s for s in sources if own + pocket in s.suites and "main" in s.components]
+        found.extend(AptSource(s.uris, (suite,), ("main",), s.options) for s in matching[:1])
+        if not matching and not pocket:
             raise ValueError(f"no apt source of this machine has {own}, so {suite} can't be found")
     return found
 
 
-def _without_comments(text: str) -> list[str]:
+def _strip_comments(text: str) -> list[str]:
     return [line for line in text.splitlines() if not line.startswith("#")]

@@ -1,16 +1,17 @@
 #!/usr/bin/python3 -IS
-"""Makes, archives or deletes somebody's home directory, as root:
+"""Create, archive or delete a user's home directory, as root:
 
     home-directory create|archive|delete USERNAME UID GID HOME
 
-An example for sites whose homes are local folders; the demo uses it. Installed as one root-owned
-file, which the portal's account may run by sudo: it believes nothing that it is told, and works on
-`base`/USERNAME alone, if that belongs to UID. What it does appears or is gone in one step, and who
-was killed in the middle runs it again. A JSON file of the same name with `.conf` says where:
+An example for sites whose home directories are local folders; the demo uses it. Installed as one
+root-owned file, which the portal's account may run by sudo. It therefore validates every argument,
+and works on `base`/USERNAME only, if that belongs to UID. Its result appears or disappears in one
+step, and an interrupted run can be repeated. A JSON file of the same name with the suffix `.conf`
+configures it:
 
     {"base": "/home", "archive": "/srv/archive", "skeleton": "/etc/skel", "min_uid": 1000}
 
-Standard library only, nothing of ours.
+Standard library only; imports nothing of this project.
 """
 
 from __future__ import annotations
@@ -29,15 +30,19 @@ from pathlib import Path
 USERNAME = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
 NUMBER = re.compile(r"[1-9][0-9]{0,9}")
 TAR = "/usr/bin/tar"
+GZIP = "/usr/bin/gzip"
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+"""The environment of tar, without the caller's: tar takes options from it, commands among them."""
 
 
-class Refused(Exception):
-    """The message is a sentence for an administrator."""
+class HomeRefused(Exception):
+    """A refused request; the message is a sentence for an administrator."""
 
 
 @dataclass(frozen=True)
-class Site:
-    """Where homes are. `base` and `archive` are root's, so that nobody else can put anything in."""
+class HomeFolders:
+    """The site's folders. `base` and `archive` belong to root, so that only root can add
+    entries."""
 
     base: Path
     archive: Path
@@ -46,10 +51,10 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Home:
-    """Whose home this is about. `making` and `leaving` lie beside it, for root alone to enter."""
+class HomeDirectory:
+    """One user's home directory. `making` and `leaving` lie beside it; only root can enter them."""
 
-    site: Site
+    site: HomeFolders
     username: str
     uid: int
     gid: int
@@ -67,21 +72,21 @@ class Home:
         return self.site.base / f".leaving-{self.uid}"
 
 
-def home_of(site: Site, username: str, uid: str, gid: str, home: str) -> Home:
-    """Raises Refused for what can't be somebody's home here."""
+def home_of(site: HomeFolders, username: str, uid: str, gid: str, home: str) -> HomeDirectory:
+    """Validate the arguments. Raises Refused for what cannot be a user's home directory here."""
     if not USERNAME.fullmatch(username):
-        raise Refused("This username can't be one.")
+        raise HomeRefused("This username can't be one.")
     if not NUMBER.fullmatch(uid) or int(uid) < site.min_uid or not NUMBER.fullmatch(gid):
-        raise Refused(f"These numbers are no person's: uid {uid[:20]}, gid {gid[:20]}.")
-    found = Home(site, username, int(uid), int(gid))
+        raise HomeRefused(f"These numbers are no person's: uid {uid[:20]}, gid {gid[:20]}.")
+    found = HomeDirectory(site, username, int(uid), int(gid))
     if home != str(found.path):
-        raise Refused(f"The home of {username} can only be {found.path}.")
+        raise HomeRefused(f"The home of {username} can only be {found.path}.")
     return found
 
 
-def create(home: Home) -> str:
-    """Make it from the skeleton, unless it is there."""
-    if _is_there(home):
+def create(home: HomeDirectory) -> str:
+    """Create it from the skeleton, unless it exists."""
+    if _exists(home):
         return f"{home.path} is there already."
     _remove(home.making)
     shutil.copytree(home.site.skeleton, home.making, symlinks=True)
@@ -94,8 +99,8 @@ def create(home: Home) -> str:
     return f"{home.path} was made."
 
 
-def archive(home: Home) -> str:
-    """Put it into a file of root's, and remove it."""
+def archive(home: HomeDirectory) -> str:
+    """Pack it into a file that belongs to root, and remove it."""
     if not _put_aside(home):
         return f"There is no {home.path}."
     target = home.site.archive / f"{home.username}-{home.uid}.tar.gz"
@@ -104,16 +109,18 @@ def archive(home: Home) -> str:
         number += 1
         target = home.site.archive / f"{home.username}-{home.uid}-{number}.tar.gz"
     half = home.site.archive / f".half-{home.uid}"
-    arguments = [TAR, "--create", "--gzip", "--one-file-system", f"--file={half}"]
+    arguments = [TAR, "--create", f"--use-compress-program={GZIP}", "--one-file-system"]
+    arguments.append(f"--file={half}")
     name = f"--transform=s,^{re.escape(home.leaving.name)},{home.username},S"
     place = f"--directory={home.site.base}"
-    subprocess.run([*arguments, place, name, home.leaving.name], check=True, umask=0o077)
+    command = [*arguments, place, name, home.leaving.name]
+    subprocess.run(command, check=True, umask=0o077, env=ENVIRONMENT)
     half.rename(target)
     _remove(home.leaving)
     return f"{home.path} was archived as {target}."
 
 
-def delete(home: Home) -> str:
+def delete(home: HomeDirectory) -> str:
     """Remove it."""
     if not _put_aside(home):
         return f"There is no {home.path}."
@@ -121,26 +128,34 @@ def delete(home: Home) -> str:
     return f"{home.path} was deleted."
 
 
-TASKS: dict[str, Callable[[Home], str]] = {"create": create, "archive": archive, "delete": delete}
+TASKS: dict[str, Callable[[HomeDirectory], str]] = {
+    "create": create,
+    "archive": archive,
+    "delete": delete,
+}
 
 
-def _is_there(home: Home) -> bool:
-    """Whether the person has it. Raises Refused for anything else of that name."""
+def _exists(home: HomeDirectory) -> bool:
+    """Return whether the user has one. Raises Refused for anything else of that name."""
     try:
         status = home.path.lstat()
     except FileNotFoundError:
         return False
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != home.uid:
-        raise Refused(f"{home.path} is somebody else's, or no folder: nothing was done.")
+        raise HomeRefused(f"{home.path} is somebody else's, or no folder: nothing was done.")
     return True
 
 
-def _put_aside(home: Home) -> bool:
-    """Take it out of everybody's reach; one that was put aside before is still there then. Whether
-    there is one."""
-    if _is_there(home):
+def _put_aside(home: HomeDirectory) -> bool:
+    """Move it out of every user's reach, and return whether there is one.
+
+    An interrupted run may have moved it already.
+    """
+    if _exists(home):
         if home.leaving.exists():
-            raise Refused(f"{home.leaving} is in the way: an earlier run has left it. Look at it.")
+            raise HomeRefused(
+                f"{home.leaving} is in the way: an earlier run has left it. Look at it."
+            )
         home.path.rename(home.leaving)
     if not home.leaving.exists():
         return False
@@ -150,14 +165,20 @@ def _put_aside(home: Home) -> bool:
 
 
 def _remove(folder: Path) -> None:
-    """With all in it; links are removed, not followed."""
+    """Remove a folder with its contents; links are removed, not followed."""
     if folder.exists():
         shutil.rmtree(folder)
 
 
-def site_of(file: Path) -> Site:
-    found = json.loads(file.read_text(encoding="utf-8"))
-    return Site(
+def site_of(file: Path) -> HomeFolders:
+    """Read the configuration. Raises Refused if users other than root could have written it."""
+    opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(opened, encoding="utf-8") as text:
+        status = os.fstat(text.fileno())
+        if status.st_uid != 0 or status.st_mode & 0o022:
+            raise HomeRefused(f"{file} must be root's, and writable by root alone.")
+        found = json.load(text)
+    return HomeFolders(
         Path(found["base"]), Path(found["archive"]), Path(found["skeleton"]), int(found["min_uid"])
     )
 
@@ -171,7 +192,7 @@ def main(arguments: list[str]) -> int:
     try:
         home = home_of(site_of(Path(__file__).resolve().with_suffix(".conf")), *rest)
         print(TASKS[task](home))
-    except (Refused, OSError, subprocess.CalledProcessError) as error:
+    except (HomeRefused, OSError, subprocess.CalledProcessError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

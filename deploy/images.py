@@ -1,14 +1,15 @@
-"""Build the images of the catalog: `python3 -m deploy.images build [NAME…] --out FOLDER`.
+"""Builds of the catalog's images: `python3 -m deploy.images build [NAME…] --out FOLDER`.
 
-Standard library only, run as root. No registry is asked: an image is a minimal Debian from the
-machine's own mirrors, with what pip adds to it, packed for Apptainer. It comes to lie in the folder
-as NAME-HASH.sif, with NAME.sif a link to it. The hash is that of the definition, so what is built
-already is left alone, and a session that runs in an older image keeps it. Where FUSE is refused no
-image file can be mounted, so there the same name is that of a folder, which Apptainer runs as well.
+Standard library only, run as root. No registry is used: an image is a minimal Debian from the
+machine's own mirrors, plus packages installed by pip, packed for Apptainer. It is stored in the
+folder as NAME-HASH.sif, with NAME.sif as a link to it. The hash is that of the definition, so
+existing images are not rebuilt, and a session that runs in an older image keeps it. Where FUSE is
+refused, image files cannot be mounted, so the same name refers to a folder, which Apptainer runs as
+well.
 
-A build works in a folder of its own and moves the finished, tried image into place; whatever is
-left of one that was interrupted is removed by the next. Each program runs in namespaces of its own
-that end with this process, so no mount and no process outlives it.
+A build works in a folder of its own and moves the finished and tested image into place. The next
+build removes the remains of an interrupted one. Each program runs in its own namespaces, which end
+with this process, so no mount and no process outlives it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import fcntl
+import json
 import os
 import re
 import shutil
@@ -38,6 +40,7 @@ from deploy.images_definition import (
     pip_environment,
 )
 from deploy.images_programs import BuildError, Programs
+from spawner.containers.image_packages import LISTING, beside, parse_listing
 
 DEFINITIONS = Path(__file__).resolve().parent.parent / "spawner" / "catalog" / "images"
 _JOBS = min(2, os.cpu_count() or 1)
@@ -46,8 +49,8 @@ _NEEDED = ("mmdebstrap", "apptainer", "mksquashfs", "unshare", "setpriv")
 _LEFT_OUT = ("doc", "info", "locale", "man")
 _NO_TRACE = ("etc/resolv.conf", "etc/hostname")
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-# Byte code that is never checked against its source: a kernel starts in half the time.
-# (Python 2 knows no such byte code, and gets its own.)
+# Bytecode that is never checked against its source: kernels start in half the time. (Python 2 does
+# not support this and gets its normal bytecode.)
 _COMPILE = """
 import compileall, py_compile, sys
 how = {"maxlevels": 40, "quiet": 2, "force": True}
@@ -57,12 +60,12 @@ if sys.version_info >= (3, 7):
 for folder in filter(None, sys.path):
     compileall.compile_dir(folder, **how)
 """
-# What pip says where the machine's package sources lack what a lock file names.
+# pip's message when the machine's package sources lack a file that a lock names
 _ABSENT = "No matching distribution found"
 
 
 class Build:
-    """One image on its way into `out`."""
+    """One image being built into `out`."""
 
     def __init__(self, definition: Definition, out: Path, programs: Programs) -> None:
         self.definition = definition
@@ -78,11 +81,13 @@ class Build:
         final = self.out / self.definition.file_name
         with _locked(self.out / f".{self.definition.name}.lock", self.say):
             if final.exists():
+                if not beside(final).exists():  # built by an older version
+                    self._list_packages(final, final)
                 self.say("is there already")
             else:
                 started = time.monotonic()
                 self._build(final)
-                self.say(f"built in {time.monotonic() - started:.0f} s, {_size(final)}")
+                self.say(f"built in {time.monotonic() - started:.0f} s, {_format_size(final)}")
             _link(self.out / f"{self.definition.name}.sif", final.name)
 
     def say(self, text: str) -> None:
@@ -95,14 +100,16 @@ class Build:
         self.log.write_bytes(b"")
         try:
             self.say(f"installing Debian {self.definition.suites[0]}")
-            self._debian()
+            self._install_debian()
             for number, step in enumerate(self.definition.pip, 1):
                 self.say(f"installing Python packages ({number} of {len(self.definition.pip)})")
-                self._pip(step)
+                self._install_pip_step(step)
+            for program in self.definition.programs:
+                self._run_program(program)
             for python in dict.fromkeys(step.python for step in self.definition.pip):
                 self.say(f"compiling those of {python}")
                 own = [step.env for step in self.definition.pip if step.python == python]
-                self._inside(
+                self._run_inside(
                     [python, "-c", _COMPILE], {k: v for env in own for k, v in env.items()}
                 )
             for place, target in self.definition.links.items():
@@ -111,14 +118,15 @@ class Build:
             self.say("packing")
             image = self._pack() if self.fuse else self.rootfs
             self.say("trying it")
-            self._check(image)
+            self._test(image)
+            self._list_packages(image, final)
             if self.fuse:
-                _to_disk(image)
+                _sync_to_disk(image)
             image.rename(final)
         finally:
             self._clean()
 
-    def _debian(self) -> None:
+    def _install_debian(self) -> None:
         facts = parse_os_release(Path("/etc/os-release").read_text(encoding="utf-8"))
         try:
             own = facts.get("VERSION_CODENAME", "")
@@ -135,17 +143,17 @@ class Build:
         words += [f"--include={','.join(self.definition.packages)}"]
         self._run([*words, self.definition.suites[0], str(self.rootfs), str(listing)])
 
-    def _pip(self, step: PipStep) -> None:
+    def _install_pip_step(self, step: PipStep) -> None:
         try:
-            self._pip_install(step, step.lock)
+            self._run_pip(step, step.lock)
         except BuildError as error:
             if step.otherwise is None or _ABSENT not in str(error):
                 raise
             self.say("not all of it can be had here; installing what stands in for it")
-            self._pip_install(step, step.otherwise)
+            self._run_pip(step, step.otherwise)
 
-    def _pip_install(self, step: PipStep, lock: str) -> None:
-        settings = _host_pip_settings()
+    def _run_pip(self, step: PipStep, lock: str) -> None:
+        settings = host_pip_settings()
         binds = [path for path in local_paths(settings.values()) if Path(path).exists()]
         settings |= {
             "PIP_CONFIG_FILE": "/dev/null",
@@ -159,9 +167,14 @@ class Build:
         (self.rootfs / "tmp/lock.txt").write_text(lock, encoding="utf-8")
         pip = [step.python, "-m", "pip", "install", "--require-hashes", *step.options]
         with _mount_points(self.rootfs, binds):
-            self._inside([*pip, "-r", "/tmp/lock.txt"], settings, binds)  # noqa: S108
+            self._run_inside([*pip, "-r", "/tmp/lock.txt"], settings, binds)  # noqa: S108
 
-    def _inside(
+    def _run_program(self, text: str) -> None:
+        """Run a program of the definition with the image's Python."""
+        (self.rootfs / "tmp/program.py").write_text(text, encoding="utf-8")
+        self._run_inside(["python3", "-I", "/tmp/program.py"], {})  # noqa: S108 - inside the image
+
+    def _run_inside(
         self, words: Sequence[str], settings: Mapping[str, str], binds: Sequence[str] = ()
     ) -> None:
         """Run a program in the folder that becomes the image."""
@@ -171,7 +184,7 @@ class Build:
         self._run(command, settings)
 
     def _remove_traces(self) -> None:
-        """Nothing of this machine stays: no mirror, no name server, no cache, no log."""
+        """Remove all traces of this machine: mirrors, name servers, caches and logs."""
         for name in _NO_TRACE:
             (self.rootfs / name).write_bytes(b"")
         apt = self.rootfs / "etc/apt"
@@ -183,21 +196,36 @@ class Build:
 
     def _pack(self) -> Path:
         zstd = "-all-root -comp zstd -Xcompression-level 3"
-        # with a relative name, for the image remembers it
+        # with a relative name, because the image records it
         self._run(
             ["apptainer", "-q", "build", "-F", "--mksquashfs-args", zstd, "image.sif", "rootfs"]
         )
         return self.work / "image.sif"
 
-    def _check(self, image: Path) -> None:
+    def _test(self, image: Path) -> None:
         if self.definition.check:
             options = ["--no-privs", "--no-mount", "home,cwd", "--pwd", "/"]
             self._run(["apptainer", "-q", "exec", *options, str(image), *self.definition.check])
 
+    def _list_packages(self, image: Path, final: Path) -> None:
+        """Write the list of the image's packages, which the portal shows."""
+        options = ["--no-privs", "--no-mount", "home,cwd", "--pwd", "/"]
+        words = ["apptainer", "-q", "exec", *options, str(image), "/bin/sh", "-c", LISTING]
+        listed = self.programs.output(words, self.log, self._make_environment(), self.out)
+        fresh = beside(final).with_suffix(".new")
+        fresh.write_text(json.dumps(parse_listing(listed), indent=0), encoding="utf-8")
+        fresh.replace(beside(final))
+
     def _run(self, words: Sequence[str], settings: Mapping[str, str] | None = None) -> None:
+        self.programs.run(
+            words, self.log, {**self._make_environment(), **(settings or {})}, self.work
+        )
+
+    @staticmethod
+    def _make_environment() -> dict[str, str]:
         proxies = {k: v for k, v in os.environ.items() if k.lower().endswith("_proxy")}
         base = {"PATH": _PATH, "HOME": "/root", "LC_ALL": "C.UTF-8", "TMPDIR": "/tmp"}  # noqa: S108
-        self.programs.run(words, self.log, {**base, **proxies, **(settings or {})}, self.work)
+        return {**base, **proxies}
 
     def _clean(self) -> None:
         if self.work.exists():
@@ -209,7 +237,7 @@ class Build:
 
 @contextlib.contextmanager
 def _locked(path: Path, say: Callable[[str], None]) -> Iterator[None]:
-    """Hold the file's lock; another build of the same image is waited for."""
+    """Hold the file's lock, waiting for another build of the same image."""
     with path.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -221,7 +249,7 @@ def _locked(path: Path, say: Callable[[str], None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _mount_points(rootfs: Path, binds: Sequence[str]) -> Iterator[None]:
-    """Places in a writable folder to mount the host's paths on, gone again afterwards."""
+    """Create mount points for the host's paths in a writable folder, and remove them afterwards."""
     made: list[Path] = []
     try:
         for name in binds:
@@ -240,7 +268,7 @@ def _mount_points(rootfs: Path, binds: Sequence[str]) -> Iterator[None]:
 
 
 def fuse_works() -> bool:
-    """Whether programs may open FUSE's device, without which no image file can be mounted."""
+    """Return whether FUSE's device can be opened; otherwise image files cannot be mounted."""
     try:
         os.close(os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC))
     except OSError:
@@ -248,12 +276,12 @@ def fuse_works() -> bool:
     return True
 
 
-def _to_disk(path: Path) -> None:
+def _sync_to_disk(path: Path) -> None:
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
 
-def _size(image: Path) -> str:
+def _format_size(image: Path) -> str:
     return "a folder" if image.is_dir() else f"{image.stat().st_size / 1e6:.0f} MB"
 
 
@@ -265,7 +293,7 @@ def _remove(path: Path) -> None:
 
 
 def _link(link: Path, target: str) -> None:
-    """Point `link` at `target`, in one step: whoever opens it finds the old image or the new."""
+    """Point `link` to `target` atomically: a reader finds either the old image or the new one."""
     if link.is_symlink() and str(link.readlink()) == target:
         return
     fresh = link.with_name(f".{link.name}.{os.getpid()}")
@@ -274,7 +302,8 @@ def _link(link: Path, target: str) -> None:
     fresh.replace(link)
 
 
-def _host_pip_settings() -> dict[str, str]:
+def host_pip_settings() -> dict[str, str]:
+    """Return the pip settings of this machine, as variables. They may hold passwords."""
     home = Path.home()
     places = [Path("/etc/pip.conf"), home / ".pip/pip.conf", home / ".config/pip/pip.conf"]
     if named := os.environ.get("PIP_CONFIG_FILE"):
@@ -284,7 +313,7 @@ def _host_pip_settings() -> dict[str, str]:
 
 
 def apt_settings() -> str:
-    """The proxies, certificates and retries that this machine's apt is set up with."""
+    """Return the proxies, certificates and retries that this machine's apt is configured with."""
     dump = subprocess.run(
         ["apt-config", "dump", "Acquire"], capture_output=True, text=True, timeout=30, check=True
     )
@@ -293,7 +322,7 @@ def apt_settings() -> str:
 
 
 def build(definitions: Sequence[Definition], out: Path, jobs: int) -> list[str]:
-    """Build what is missing, `jobs` at a time; → a message for each that failed."""
+    """Build missing images, `jobs` at a time. Return a message for each failure."""
     out.mkdir(parents=True, exist_ok=True)
     programs = Programs()
     failed: list[str] = []

@@ -1,6 +1,6 @@
-"""What an image is made of: its definition, read and hashed, and the host's pip settings.
+"""The definition of an image, parsed and hashed, and the host's pip settings.
 
-Standard library only; it runs nothing. The build itself is deploy/images.py.
+Standard library only; runs no programs. The build itself is deploy/images.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-# Part of every hash: raise it when the way images are built changes what is in them.
+# Part of every hash: increment it when a change of the build changes the content of images.
 RECIPE = 3
 SUFFIX = ".toml"
 _NAME = re.compile(r"[a-z][a-z0-9_.-]{0,62}")
@@ -23,6 +23,7 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "suites": list,
     "packages": list,
     "pip": (dict, list),
+    "programs": list,
     "links": dict,
     "check": dict,
 }
@@ -30,14 +31,14 @@ _PIP_FIELDS = frozenset({"python", "lock", "otherwise", "options", "env"})
 
 
 class DefinitionError(Exception):
-    """The definition can't be used; the message names the file and the field."""
+    """The definition cannot be used; the message names the file and the field."""
 
 
 @dataclass(frozen=True)
 class PipStep:
-    """One run of pip. `lock` and `otherwise` are texts of requirements files with hashes.
+    """One run of pip. `lock` and `otherwise` are the texts of requirements files with hashes.
 
-    `otherwise` is for a machine whose package sources lack something that `lock` names.
+    `otherwise` is used on machines whose package sources lack something that `lock` names.
     """
 
     python: str
@@ -49,7 +50,11 @@ class PipStep:
 
 @dataclass(frozen=True)
 class Definition:
-    """One image. `links` are symbolic links to make in it: where, and to what."""
+    """One image.
+
+    `programs` are the texts of Python programs to run in it after pip; `links` maps the path of
+    each symbolic link to its target.
+    """
 
     name: str
     title: str
@@ -58,11 +63,14 @@ class Definition:
     pip: tuple[PipStep, ...] = ()
     links: Mapping[str, str] = field(default_factory=dict)
     check: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
 
     @property
     def hash(self) -> str:
-        """Twelve hex digits that change with all that goes into the image."""
+        """Twelve hex digits that change with everything that goes into the image."""
         parts = {**asdict(self), "recipe": RECIPE}
+        if not self.programs:  # images that were built before the field existed keep their names
+            del parts["programs"]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
 
     @property
@@ -71,13 +79,13 @@ class Definition:
 
 
 def load(folder: Path, names: Iterable[str] = ()) -> list[Definition]:
-    """The named definitions of a folder, or all of them. Raises DefinitionError."""
+    """Return the named definitions of a folder, or all of them. Raises DefinitionError."""
     wanted = list(names) or sorted(path.stem for path in folder.glob(f"*{SUFFIX}"))
     return [read(folder / f"{name}{SUFFIX}") for name in wanted]
 
 
 def read(path: Path) -> Definition:
-    """One definition, with the lock file it names. Raises DefinitionError."""
+    """Return one definition, with the lock files it names. Raises DefinitionError."""
     if not _NAME.fullmatch(path.stem):
         raise DefinitionError(f"{path}: an image's name is lowercase letters, digits, . _ and -")
     try:
@@ -91,7 +99,7 @@ def read(path: Path) -> Definition:
             raise DefinitionError(f"{path}: {name}: there is no such field")
         if not isinstance(value, _FIELDS[name]):
             raise DefinitionError(f"{path}: {name}: is of the wrong kind: {value!r:.80}")
-    suites = _texts(path, "suites", fields.get("suites"))
+    suites = _parse_texts(path, "suites", fields.get("suites"))
     if not suites:
         raise DefinitionError(f"{path}: suites: must name at least the release")
     pip = fields.get("pip", [])
@@ -99,62 +107,73 @@ def read(path: Path) -> Definition:
         name=path.stem,
         title=fields.get("title", path.stem),
         suites=suites,
-        packages=_texts(path, "packages", fields.get("packages", [])),
-        pip=tuple(_pip_step(path, step) for step in (pip if isinstance(pip, list) else [pip])),
-        links=_pairs(path, "links", fields.get("links", {})),
-        check=_texts(path, "check.command", fields.get("check", {}).get("command", [])),
+        packages=_parse_texts(path, "packages", fields.get("packages", [])),
+        pip=tuple(
+            _parse_pip_step(path, step) for step in (pip if isinstance(pip, list) else [pip])
+        ),
+        programs=tuple(
+            _read_beside(path, "programs", name)
+            for name in _parse_texts(path, "programs", fields.get("programs", []))
+        ),
+        links=_parse_pairs(path, "links", fields.get("links", {})),
+        check=_parse_texts(path, "check.command", fields.get("check", {}).get("command", [])),
     )
 
 
-def _pip_step(path: Path, step: object) -> PipStep:
+def _parse_pip_step(path: Path, step: object) -> PipStep:
     if not isinstance(step, dict):
         raise DefinitionError(f"{path}: pip: must be tables")
     if unknown := sorted(step.keys() - _PIP_FIELDS):
         raise DefinitionError(f"{path}: pip.{unknown[0]}: there is no such field")
     otherwise = "otherwise" in step
     return PipStep(
-        python=_text(path, "pip.python", step.get("python")),
-        lock=_lock(path, "pip.lock", step.get("lock")),
-        otherwise=_lock(path, "pip.otherwise", step["otherwise"]) if otherwise else None,
-        options=_texts(path, "pip.options", step.get("options", [])),
-        env=_pairs(path, "pip.env", step.get("env", {})),
+        python=_parse_text(path, "pip.python", step.get("python")),
+        lock=_read_lock(path, "pip.lock", step.get("lock")),
+        otherwise=_read_lock(path, "pip.otherwise", step["otherwise"]) if otherwise else None,
+        options=_parse_texts(path, "pip.options", step.get("options", [])),
+        env=_parse_pairs(path, "pip.env", step.get("env", {})),
     )
 
 
-def _lock(path: Path, field: str, value: object) -> str:
-    name = _text(path, field, value)
-    try:
-        text = (path.parent / name).read_text(encoding="utf-8")
-    except OSError as error:
-        raise DefinitionError(f"{path}: {field}: {error.strerror}: {name}") from error
+def _read_lock(path: Path, field: str, value: object) -> str:
+    name = _parse_text(path, field, value)
+    text = _read_beside(path, field, name)
     if "--hash=sha256:" not in text:
         raise DefinitionError(f"{path}: {field}: {name} pins no hashes")
     return text
 
 
-def _pairs(path: Path, field: str, value: object) -> dict[str, str]:
+def _read_beside(path: Path, field: str, name: str) -> str:
+    """Return the text of a file in the definition's folder."""
+    try:
+        return (path.parent / name).read_text(encoding="utf-8")
+    except OSError as error:
+        raise DefinitionError(f"{path}: {field}: {error.strerror}: {name}") from error
+
+
+def _parse_pairs(path: Path, field: str, value: object) -> dict[str, str]:
     if not isinstance(value, dict):
         raise DefinitionError(f"{path}: {field}: must be a table of texts")
-    return {name: _text(path, f"{field}.{name}", text) for name, text in value.items()}
+    return {name: _parse_text(path, f"{field}.{name}", text) for name, text in value.items()}
 
 
-def _text(path: Path, field: str, value: object) -> str:
+def _parse_text(path: Path, field: str, value: object) -> str:
     if not isinstance(value, str) or not value:
         raise DefinitionError(f"{path}: {field}: must be a text")
     return value
 
 
-def _texts(path: Path, field: str, value: object) -> tuple[str, ...]:
+def _parse_texts(path: Path, field: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise DefinitionError(f"{path}: {field}: must be a list of texts")
-    return tuple(_text(path, field, item) for item in value)
+    return tuple(_parse_text(path, field, item) for item in value)
 
 
 def pip_environment(configs: Iterable[str], environ: Mapping[str, str]) -> dict[str, str]:
-    """The host's pip settings as variables for a pip elsewhere that reads no file.
+    """Return the host's pip settings as variables, for a pip elsewhere that reads no file.
 
-    `configs` are the texts of pip's configuration files, weakest first; variables are stronger
-    (pip's user guide, "Configuration"). Of the sections only those that matter to `pip install`.
+    `configs` are the texts of pip's configuration files, weakest first; variables take precedence
+    (pip's user guide, "Configuration"). Only the sections that apply to `pip install` are used.
     """
     settings: dict[str, str] = {}
     for section in ("global", "install"):
@@ -172,16 +191,17 @@ def pip_environment(configs: Iterable[str], environ: Mapping[str, str]) -> dict[
     passed = {"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"}
     passed |= {f"{kind}_proxy" for kind in ("http", "https", "no", "all")}
     settings |= {k: v for k, v in environ.items() if k in passed or k.lower() in passed}
-    # They would put the packages elsewhere than into the image.
+    # these would put the packages outside the image
     for name in ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_REQUIRE_VIRTUALENV"):
         settings.pop(name, None)
     return settings
 
 
 def local_paths(settings: Iterable[str]) -> list[str]:
-    """The files and folders of the host that pip's settings point into.
+    """Return the host's files and folders to which pip's settings refer.
 
-    Of an index given as file:///a/b/simple all of /a/b is taken: its pages link to files beside it.
+    For an index given as file:///a/b/simple, this is /a/b, because its pages link to files beside
+    it.
     """
     found: set[str] = set()
     for word in (word for value in settings for word in value.split()):

@@ -1,27 +1,28 @@
-"""The programs that build an image: each in its cage, all ended at once when that is wanted.
+"""Execution of the programs that build an image, each isolated, with a way to stop all at once.
 
-Standard library only; it knows nothing of images.
+Standard library only; independent of images.
 """
 
 from __future__ import annotations
 
 import subprocess
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 STEP_TIMEOUT_S = 3600
-# Ends with this process, and takes every process and mount below it along.
+# ends with this process, together with every process and mount below it
 _NAMESPACES = ("--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc")
-_CAGE = ("setpriv", "--pdeathsig", "KILL", "unshare", *_NAMESPACES)
+_ISOLATED = ("setpriv", "--pdeathsig", "KILL", "unshare", *_NAMESPACES)
 
 
 class BuildError(Exception):
-    """An image was not built; the message says at which step, and where its log is."""
+    """An image was not built; the message names the step and its log."""
 
 
 class Programs:
-    """Runs programs, and can end all that run at once."""
+    """A runner of programs that can stop all running ones at once."""
 
     def __init__(self) -> None:
         self._running: set[subprocess.Popen[bytes]] = set()
@@ -29,14 +30,22 @@ class Programs:
         self.stopped = False
 
     def stop(self) -> None:
-        """End what runs; later runs fail at once."""
+        """Kill all running programs; later runs fail at once."""
         with self._lock:
             self.stopped = True
             for process in self._running:
                 process.kill()
 
+    def output(self, words: Sequence[str], log: Path, env: Mapping[str, str], cwd: Path) -> str:
+        """Run one program and return its stdout. Raises BuildError unless it exits 0."""
+        with tempfile.NamedTemporaryFile(prefix="listing-", dir=cwd) as file:
+            printed = Path(file.name)
+            self.run(["/bin/sh", "-c", 'exec "$@" > "$0"', str(printed), *words], log, env, cwd)
+            return printed.read_text(encoding="utf-8", errors="replace")
+
     def run(self, words: Sequence[str], log: Path, env: Mapping[str, str], cwd: Path) -> None:
-        """Run one program in its cage, its output in `log`. Raises BuildError unless it exits 0."""
+        """Run one program isolated, with its output in `log`. Raises BuildError unless it exits
+        0."""
         with log.open("ab") as output:
             output.write(f"\n$ {words[0]} …\n".encode())
             output.flush()
@@ -44,7 +53,7 @@ class Programs:
                 if self.stopped:
                     raise BuildError("interrupted")
                 process = subprocess.Popen(
-                    [*_CAGE, *words],
+                    [*_ISOLATED, *words],
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=output,

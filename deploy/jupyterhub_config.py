@@ -1,26 +1,27 @@
 """JupyterHub's configuration: `jupyterhub -f deploy/jupyterhub_config.py`.
 
-Everything that differs between installations comes from one TOML or JSON file, named by
-PORTAL_HUB_CONFIG. It must hold
+All values that differ between installations come from one TOML or JSON file, named by
+PORTAL_HUB_CONFIG. It must contain
 
     public_url             the address in the browser, without a final slash
     hub_bind_url           where the hub listens, on loopback: http://127.0.0.1:8081
     node_url               the cluster-facing listener, by which nodes reach /hub/api and /node
     portal_url             the portal on loopback: http://127.0.0.1:8001
     hub_token_file         holds the portal's token for the hub's REST API
-    internal_secret_file   holds the secret that the portal's /internal routes ask for
-    cookie_secret_file     the hub's own; made with 0600 at the first start
-    db_url                 sqlite:////… or a PostgreSQL URL; an SQLite file is made with 0600
+    internal_secret_file   holds the secret that the portal's /internal routes require
+    cookie_secret_file     the hub's own; created with 0600 at the first start
+    db_url                 sqlite:////… or a PostgreSQL URL; an SQLite file is created with 0600
     cookie_name            the portal's: portal_session, or __Host-portal with TLS
 
-and may hold
+and may contain
 
-    other_portal_urls      a list of other portals, asked where connecting to portal_url fails
-    content_url            as the portal's setting: the hub is then at the hosts of people's content
+    other_portal_urls      other portals, tried when connecting to portal_url fails
+    notebook_url           as the portal's setting: the hub is then at the origin of notebooks
+    content_url            the older name of the same
 
-The hub needs no Slurm, no sudo and no proxy here, holds no queue, and lets users start nothing:
-the portal does, with its token. It ends nobody's idle server, shares none, and asks nobody on the
-internet for anything.
+The hub needs no Slurm, no sudo and no proxy here, holds no queue, and lets users start nothing: the
+portal does so, with its token. It does not cull idle servers, shares none, and sends no requests to
+the internet.
 """
 
 from __future__ import annotations
@@ -33,7 +34,13 @@ from typing import Any
 
 from jupyterhub.log import log_request
 
-from spawner.hub import USERNAME, PortalAuthenticator, PortalProxy, PortalSpawner, take_name
+from spawner.jupyterhub.plugin import (
+    USERNAME,
+    PortalAuthenticator,
+    PortalProxy,
+    PortalSpawner,
+    take_name,
+)
 
 ENVIRONMENT_NAME = "PORTAL_HUB_CONFIG"
 KEYS = (
@@ -47,13 +54,13 @@ KEYS = (
     "db_url",
     "cookie_name",
 )
-MORE_KEYS = ("content_url",)
+MORE_KEYS = ("notebook_url", "content_url")
 LISTS = ("other_portal_urls",)
 SERVER_SCOPES = ["access:servers!user", "read:users!user", "users:activity!user"]
 
 
 def load(path: str | None) -> dict[str, Any]:
-    """The installation's values; ends the start with a sentence when any is missing."""
+    """Return the installation's values. Exits with a message if any is missing."""
     if not path:
         raise SystemExit(f"{ENVIRONMENT_NAME} must name the hub's configuration file")
     try:
@@ -75,7 +82,7 @@ def load(path: str | None) -> dict[str, Any]:
 
 
 def secret(path: str) -> str:
-    """The one line of a secret's file; ends the start when others may read it or it is empty."""
+    """Return the line in a secret's file. Exits if others may read it or it is too short."""
     try:
         mode = Path(path).stat().st_mode
         text = Path(path).read_text(encoding="utf-8").strip()
@@ -97,21 +104,23 @@ def configure(c: Any, values: dict[str, Any]) -> None:
         ],
         "internal_secret": secret(values["internal_secret_file"]),
     }
-    content_url = values.get("content_url", "").rstrip("/")
-    # with a host for each person there is no one address, and only the scheme counts
-    _hub(c, values, public_url if "{user}" in content_url else content_url or public_url)
-    _roles(c, secret(values["hub_token_file"]))
-    _spawner(c, values["node_url"].rstrip("/"), internal)
-    _authenticator(c, public_url, values["cookie_name"], internal)
-    if content_url:
-        secure = content_url.startswith("https://")
+    notebook_url = (values.get("notebook_url") or values.get("content_url", "")).rstrip("/")
+    # with a host for each user there is no single address, and only the scheme matters
+    _configure_hub(
+        c, values, public_url if "{user}" in notebook_url else notebook_url or public_url
+    )
+    _configure_roles(c, secret(values["hub_token_file"]))
+    _configure_spawner(c, values["node_url"].rstrip("/"), internal)
+    _configure_authenticator(c, public_url, values["cookie_name"], internal)
+    if notebook_url:
+        secure = notebook_url.startswith("https://")
         c.PortalAuthenticator.cookie_name = "__Host-portal-content" if secure else "portal_content"
         c.PortalAuthenticator.begin_url = "/content/begin"
 
 
-def _hub(c: Any, values: dict[str, Any], public_url: str) -> None:
+def _configure_hub(c: Any, values: dict[str, Any], public_url: str) -> None:
     c.JupyterHub.public_url = public_url + "/"
-    c.JupyterHub.bind_url = public_url + "/"  # nobody binds it: nginx is there
+    c.JupyterHub.bind_url = public_url + "/"  # never bound: nginx listens there
     c.JupyterHub.hub_bind_url = values["hub_bind_url"]
     c.JupyterHub.hub_routespec = "/hub/"
     c.JupyterHub.proxy_class = PortalProxy
@@ -124,25 +133,27 @@ def _hub(c: Any, values: dict[str, Any], public_url: str) -> None:
     c.JupyterHub.redirect_to_server = False
     c.JupyterHub.default_url = "/"
     c.JupyterHub.allow_named_servers = True
-    c.JupyterHub.concurrent_spawn_limit = 0  # the portal's limits rule; nothing queues here
+    c.JupyterHub.concurrent_spawn_limit = 0  # the portal's limits apply; nothing queues here
     c.JupyterHub.authenticate_prometheus = True
-    # POST and DELETE of a server answer at once; how it went is asked later
+    # POST and DELETE of a server return at once; the outcome is polled later
     at_once = {"slow_spawn_timeout": 0, "slow_stop_timeout": 0}
     c.JupyterHub.tornado_settings = {**at_once, "log_function": log_named_request}
     c.JupyterHub.logging_config = {
-        "formatters": {"console": {"class": "spawner.hub_log.JsonLines"}}
+        "formatters": {"console": {"class": "spawner.jupyterhub.log.JsonLines"}}
     }
 
 
 def log_named_request(handler: Any) -> None:
-    """The hub's own line about a request, with the request's name."""
+    """Log a request as the hub does, with the request's name."""
     take_name(handler)
     log_request(handler)
 
 
-def _roles(c: Any, portal_token: str) -> None:
-    """The portal's service, and users who may enter their own servers but start none: so nothing
-    comes into the hub round the portal. No role may share."""
+def _configure_roles(c: Any, portal_token: str) -> None:
+    """Define the portal's service, and a role with which users can access but not start servers.
+
+    Servers can thus only be started by the portal. No role may share.
+    """
     c.JupyterHub.services = [{"name": "portal", "api_token": portal_token}]
     c.JupyterHub.load_roles = [
         {
@@ -154,31 +165,35 @@ def _roles(c: Any, portal_token: str) -> None:
     ]
 
 
-def _spawner(c: Any, node_url: str, internal: dict[str, Any]) -> None:
+def _configure_spawner(c: Any, node_url: str, internal: dict[str, Any]) -> None:
     c.JupyterHub.spawner_class = PortalSpawner
     c.PortalSpawner.portal_urls = internal["portal_urls"]
     c.PortalSpawner.internal_secret = internal["internal_secret"]
     c.Spawner.hub_connect_url = node_url
     c.Spawner.default_url = "/lab"
-    # a revoked browser goes on for as long as this, and so does REST while the hub is away
+    # a revoked browser keeps access for up to this long, and REST works for this long without the
+    # hub
     c.Spawner.args = ["--HubOAuth.cache_max_age=30"]
     c.Spawner.env_keep = []
-    c.Spawner.disable_user_config = True  # ~/.jupyter of other days must not break a start
+    # the user's old files in ~/.jupyter must not break a start
+    c.Spawner.disable_user_config = True
     c.Spawner.apply_user_options = lambda spawner, options: None
     c.Spawner.start_timeout = 180  # the portal may be restarting
-    # After a restart the hub waits so long for each server that may be gone; one that is only out
-    # of reach is offered again by the portal, with the token it has.
+    # After a restart the hub waits this long for each server that may be gone. The portal hands
+    # over again, with its existing token, a server that was only unreachable.
     c.Spawner.http_timeout = 10
     c.Spawner.poll_interval = 30
 
 
-def _authenticator(c: Any, public_url: str, cookie_name: str, internal: dict[str, Any]) -> None:
+def _configure_authenticator(
+    c: Any, public_url: str, cookie_name: str, internal: dict[str, Any]
+) -> None:
     c.JupyterHub.authenticator_class = PortalAuthenticator
     c.PortalAuthenticator.portal_urls = internal["portal_urls"]
     c.PortalAuthenticator.internal_secret = internal["internal_secret"]
     c.PortalAuthenticator.public_url = public_url
     c.PortalAuthenticator.cookie_name = cookie_name
-    c.Authenticator.allow_all = True  # the portal decides who is a user
+    c.Authenticator.allow_all = True  # the portal decides which accounts are users
     c.Authenticator.auto_login = True
     c.Authenticator.auth_refresh_age = 1
     c.Authenticator.auth_refresh_strict = True

@@ -1,8 +1,8 @@
-"""Put the built extension of JupyterLab into the virtualenv that the nodes run it from.
+"""Installation of the built JupyterLab extension into the virtualenv that the nodes use.
 
     python3 -m deploy.lab_extension FRONTEND/lab/dist RUNTIME
 
-`npm run build:lab` makes it, see docs/decisions/0010-lab-extension.md. Standard library only.
+`npm run build:lab` builds it, see docs/decisions/0010-lab-extension.md. Standard library only.
 """
 
 from __future__ import annotations
@@ -17,23 +17,25 @@ PLACE = Path("share/jupyter/labextensions")
 
 
 class NotBuilt(Exception):
-    """There is no extension in the folder, or nowhere to put it; the message says which."""
+    """There is no extension in the folder, or no virtualenv; the message names which."""
 
 
 def install(built: Path, runtime: Path) -> Path:
-    """A copy that everybody can read, complete before it takes the place of the one before.
-    Raises NotBuilt."""
+    """Install a world-readable copy, which replaces an earlier one when it is complete.
+
+    Raises NotBuilt.
+    """
     try:
         name = json.loads((built / "package.json").read_text(encoding="utf-8"))["name"]
     except (OSError, ValueError, LookupError) as error:
         raise NotBuilt(f"{built} holds no built extension: `npm run build:lab` makes it") from error
     if not (runtime / "bin").is_dir():
         raise NotBuilt(f"{runtime} is no virtualenv")
-    # real, so that no link of a preparation meanwhile leads into another one
+    # resolved, so that a concurrent preparation cannot redirect it to another virtualenv
     place = runtime.resolve() / PLACE
     place.mkdir(parents=True, exist_ok=True)
     target = place / str(name)
-    # JupyterLab looks for */package.json here: neither a half copy nor an old one may be seen
+    # JupyterLab looks for */package.json here: it must find neither a partial nor an old copy
     fresh, old = (place.parent / f".{name}.{state}" for state in ("new", "old"))
     for left_over in (fresh, old):
         shutil.rmtree(left_over, ignore_errors=True)

@@ -1,7 +1,8 @@
-"""The launcher as it is installed: one file, of spawner/launcher.py and the pieces in its filer.
+"""The installed launcher: one file, made of spawner/launcher/program.py and the modules in
+spawner/filer.
 
-What sudo permits is one root-owned file that imports nothing of ours. It is put together from its
-pieces word for word; only their imports of each other go.
+sudo permits one root-owned file, which imports nothing of this project. It is concatenated from the
+modules verbatim; only their imports of each other are removed.
 
     python -m deploy.launcher --out /usr/local/libexec/portal/launcher
 """
@@ -16,30 +17,31 @@ from pathlib import Path
 
 SPAWNER = Path(__file__).resolve().parents[1] / "spawner"
 PIECES = (
-    "places", "listing", "room", "changing", "trash", "records", "uploads", "outflow", "packages",
+    "scalars", "notebooks", "paths", "listing", "disk", "operations", "trash", "upload_state",
+    "uploads", "download", "packages", "package_removal",
 )  # fmt: skip
 START = '\n\nif __name__ == "__main__":\n    main()\n'
 
 
 def program() -> str:
-    """The text of the whole program."""
-    first = (SPAWNER / "launcher.py").read_text(encoding="utf-8")
+    """Return the text of the whole program."""
+    first = (SPAWNER / "launcher" / "program.py").read_text(encoding="utf-8")
     before, start, after = first.partition(START)
     if not start or after:
-        raise ValueError("spawner/launcher.py doesn't end as it is expected to")
-    pieces = [_piece(SPAWNER / "filer" / f"{name}.py") for name in PIECES]
+        raise ValueError("spawner/launcher/program.py doesn't end as it is expected to")
+    pieces = [_read_piece(SPAWNER / "files" / f"{name}.py") for name in PIECES]
     return "\n\n".join([before.rstrip(), *pieces]).rstrip() + "\n" + START
 
 
-def _piece(path: Path) -> str:
+def _read_piece(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
-    gone = {line for node in ast.parse(text).body for line in _left_out(node)}
+    gone = {line for node in ast.parse(text).body for line in _list_removed_lines(node)}
     kept = [line for number, line in enumerate(text.splitlines(), 1) if number not in gone]
     return f"# === {path.parent.name}/{path.name} ===\n\n" + "\n".join(kept).strip()
 
 
-def _left_out(node: ast.stmt) -> Iterator[int]:
-    """The lines of an import of ours, or of what may stand only at a file's top."""
+def _list_removed_lines(node: ast.stmt) -> Iterator[int]:
+    """Yield the lines of an import of this project's, or of one that must be at a file's top."""
     if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
         ("spawner", "__future__")
     ):

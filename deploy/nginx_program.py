@@ -1,22 +1,23 @@
-"""Which nginx this machine has: it reads what deploy/nginx.py renders. Standard library only."""
+"""The machine's nginx program and its version, for deploy/nginx.py. Standard library only."""
 
 import re
 import shutil
 import subprocess
 
-# From here on HTTP/2 is a directive of its own; as a word of `listen`, all that nginx knew before,
-# it draws a warning.
+# From this version on HTTP/2 has a directive of its own; `http2` as a parameter of `listen`, which
+# older versions require, causes a warning.
 HTTP2_DIRECTIVE = (1, 25, 1)
 _VERSION = re.compile(r"\bnginx/(\d+)\.(\d+)\.(\d+)")
 
 
 def program() -> str | None:
-    """Where it is; an account's PATH may be without it."""
+    """Return nginx's path. The search path is fixed, because an account's PATH may lack
+    /usr/sbin."""
     return shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin")
 
 
 def version_here() -> tuple[int, ...]:
-    """Its version; () where there is none, or it doesn't say. Raises OSError."""
+    """Return nginx's version; () if there is none, or it cannot be parsed. Raises OSError."""
     found = program()
     if found is None:
         return ()
@@ -24,7 +25,7 @@ def version_here() -> tuple[int, ...]:
     return version_in(done.stderr)
 
 
-def version_in(said: str) -> tuple[int, ...]:
-    """In what `nginx -v` prints; what is built from nginx has other names and numbers there."""
-    match = _VERSION.search(said)
+def version_in(output: str) -> tuple[int, ...]:
+    """Parse the output of `nginx -v`; () for forks, which print other names and numbers."""
+    match = _VERSION.search(output)
     return tuple(int(number) for number in match.groups()) if match else ()

@@ -1,9 +1,10 @@
-"""Makes the virtualenv that the nodes run: JupyterLab and TensorBoard at pinned versions, the node
-programs, and the portal in JupyterLab.
+"""Creation of the virtualenv for the nodes: JupyterLab and TensorBoard at pinned versions, the node
+programs, and the portal's JupyterLab extension.
 
-`portal runtime FOLDER` does it, on any machine that may write to the shared folder and has the
-nodes' python3. Each content has a folder of its own, FOLDER-…, complete before the link FOLDER
-leads to it: sessions that run keep the one they began with, and the way back is the old link.
+`portal runtime FOLDER` creates it, on any machine that can write to the shared folder and has the
+nodes' python3. Each content has a folder of its own, FOLDER-…, which is complete before the link
+FOLDER points to it. Running sessions keep the runtime they started with; pointing the link to the
+old folder is the rollback.
 """
 
 from __future__ import annotations
@@ -23,16 +24,18 @@ CHECKOUT = (HERE.parent / "requirements-runtime.lock", HERE.parent / "frontend/l
 
 
 class RuntimeRefused(Exception):
-    """It can't be made; one sentence that says why."""
+    """The runtime cannot be created; the message is one sentence with the reason."""
 
 
 def make(link: Path, python: str = "/usr/bin/python3") -> Path:
-    """The folder that `link` leads to now; made unless its content is there already. Raises
-    RuntimeRefused."""
+    """Point `link` to a folder with the current content, and return that folder.
+
+    The folder is created unless it exists. Raises RuntimeRefused.
+    """
     lock, lab = SHIPPED if SHIPPED[0].is_file() else CHECKOUT
     if link.exists() and not link.is_symlink():
         raise RuntimeRefused(f"{link} is there and isn't a link of this command's: move it away.")
-    target = link.with_name(f"{link.name}-{_digest(lock, lab, python)}")
+    target = link.with_name(f"{link.name}-{_compute_digest(lock, lab, python)}")
     if not (target / ".complete").is_file():
         _fill(target, lock, lab, python)
     fresh = link.with_name(f".{link.name}.new")
@@ -43,7 +46,8 @@ def make(link: Path, python: str = "/usr/bin/python3") -> Path:
 
 
 def older(link: Path) -> list[Path]:
-    """Runtimes before the present one, the newest first: sessions may still run from them."""
+    """Return the runtimes before the current one, newest first: sessions may still run from
+    them."""
     present = link.resolve()
     found = [path for path in link.parent.glob(f"{link.name}-*") if path != present]
     return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
@@ -56,7 +60,7 @@ def _fill(target: Path, lock: Path, lab: Path, python: str) -> None:
         [*pip, "--quiet", "--require-hashes", "--no-deps", "-r", str(lock)],
     )
     for command in commands:
-        # users read it: whatever the umask of whoever runs this
+        # readable for users, independent of the caller's umask
         done = subprocess.run(command, check=False, umask=0o022)
         if done.returncode != 0:
             raise RuntimeRefused(f"`{' '.join(command)}` failed, see above; run this again.")
@@ -73,15 +77,15 @@ def _fill(target: Path, lock: Path, lab: Path, python: str) -> None:
     (target / ".complete").touch()
 
 
-def _digest(lock: Path, lab: Path, python: str) -> str:
+def _compute_digest(lock: Path, lab: Path, python: str) -> str:
     asked = subprocess.run([python, "-V"], check=False, capture_output=True, text=True)
-    told = hashlib.sha256(asked.stdout.encode())
-    for path in (lock, *_files(lab), *_files(SPAWNER)):
-        told.update(path.name.encode() + b"\0" + path.read_bytes())
-    return told.hexdigest()[:12]
+    hasher = hashlib.sha256(asked.stdout.encode())
+    for path in (lock, *_list_files(lab), *_list_files(SPAWNER)):
+        hasher.update(path.name.encode() + b"\0" + path.read_bytes())
+    return hasher.hexdigest()[:12]
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _list_files(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
             yield path

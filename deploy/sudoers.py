@@ -1,6 +1,6 @@
-"""The sudoers file that lets the portal's account run the launcher as people, and nothing else.
+"""The sudoers file that lets the portal's account run the launcher as users, and nothing else.
 
-Pure, and the standard library only: `cluster/` renders its own from here too.
+Pure, and the standard library only: `cluster/` renders its own file from here, too.
 """
 
 from __future__ import annotations
@@ -10,20 +10,35 @@ from collections.abc import Sequence
 
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9._/+-]+")
 _ACCOUNT = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
-# In sudoers these end or mean something unless a backslash stands before them (sudoers(5)).
+# in sudoers these have a special meaning unless a backslash precedes them (sudoers(5))
 _SPECIAL = re.compile(r'([\s,:=!()\\"#%@])')
-_OPTIONS = "!use_pty, !setenv, !env_keep, !env_check"
+# These are usually the defaults, but a site may have others, and control over the environment of a
+# program that runs as root means control over root.
+_OPTIONS = (
+    "!use_pty, env_reset, !setenv, !env_keep, !env_check, "
+    'secure_path="/usr/sbin:/usr/bin:/sbin:/bin"'
+)
 
 
-def render(account: str, launcher: str, groups: Sequence[str], as_root: Sequence[str] = ()) -> str:
-    """`groups`: whose members may be acted as; none: everybody but root, and the launcher refuses
-    uids under its own `min_uid`. `as_root`: programs for home directories. Raises ValueError."""
+def render(
+    account: str,
+    launcher: str,
+    groups: Sequence[str],
+    as_root: Sequence[str] = (),
+    umask: str = "022",
+) -> str:
+    """Render the sudoers file. Raises ValueError.
+
+    `groups`: the portal's account may act as their members; if empty, as every user but root, and
+    the launcher refuses uids under its own `min_uid`. `as_root`: programs for home directories,
+    which run as root with this `umask`.
+    """
     for path in (launcher, *as_root):
         if not _PLAIN_PATH.fullmatch(path):
             raise ValueError(f"{path} can't stand in sudoers: letters, digits, and ._/+- only")
     if not _ACCOUNT.fullmatch(account):
         raise ValueError(f"{account} is no account")
-    people = ", ".join(f"%{_SPECIAL.sub(_escaped, group)}" for group in groups) or "ALL"
+    people = ", ".join(f"%{_SPECIAL.sub(_escape, group)}" for group in groups) or "ALL"
     lines = [
         "# the portal's account may run one program as a user of the portal"
         + (", and those for their homes as root" if as_root else ""),
@@ -34,11 +49,11 @@ def render(account: str, launcher: str, groups: Sequence[str], as_root: Sequence
     if as_root:
         lines += [
             f"Cmnd_Alias PORTAL_HOMES = {', '.join(as_root)}",
-            f"Defaults!PORTAL_HOMES {_OPTIONS}, umask=0022, umask_override, runcwd=/",
+            f"Defaults!PORTAL_HOMES {_OPTIONS}, umask={umask:0>4}, umask_override, runcwd=/",
             f"{account} ALL=(root) NOPASSWD:NOSETENV: PORTAL_HOMES",
         ]
     return "\n".join(lines) + "\n"
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escape(found: re.Match[str]) -> str:
     return f"\\{found[1]}"

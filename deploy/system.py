@@ -1,8 +1,8 @@
-"""What an installation needs beside the package: systemd units, sudoers, the launcher with its
-configuration, and what JupyterHub and nginx read. All of it follows from the settings.
+"""The files that an installation needs besides the package, all derived from the settings.
 
-`files` and `folders` are pure but for reading this package's own files; `put` writes. `portal
-system-files` is the command.
+These are systemd units, sudoers, the launcher with its configuration, and the configuration of
+JupyterHub and nginx. `files` and `folders` are pure except for reading this package's own files;
+`put` writes. The command is `portal system-files`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import os
 import pwd
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -22,9 +23,9 @@ from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from deploy import launcher, nginx, nginx_program, sudoers
+from deploy import front_door, launcher, nginx, nginx_program, sudoers
+from portal.config.settings import Settings
 from portal.services.sessions.gate import host_port, portal_address
-from portal.settings import Settings
 
 HERE = Path(__file__).resolve().parent
 UNITS = Path("/etc/systemd/system")
@@ -42,12 +43,12 @@ HOME_SETTINGS = ("home_command", "home_archive_command", "home_delete_command")
 
 
 class SystemFilesRefused(Exception):
-    """These settings can't become an installation, or it can't be written; one sentence."""
+    """These settings cannot become an installation, or it cannot be written; one sentence."""
 
 
 @dataclass(frozen=True)
-class Accounts:
-    """Whom portal, hub and nginx run as."""
+class ServiceAccounts:
+    """The accounts of portal, hub and nginx."""
 
     portal: str = "portal"
     hub: str = "portalhub"
@@ -55,18 +56,20 @@ class Accounts:
 
 
 @dataclass(frozen=True)
-class Site:
-    """The settings, the file that they are in, and where the rest goes. `prefix` is the virtualenv
-    that the units start."""
+class Installation:
+    """The settings, their file, and the locations of everything else.
+
+    `prefix` is the virtualenv that the units run.
+    """
 
     settings: Settings
     config: Path
-    accounts: Accounts = Accounts()
+    accounts: ServiceAccounts = ServiceAccounts()
     prefix: Path = Path(sys.prefix)
     hub_dir: Path = Path("/var/lib/portal-hub")
     nginx_dir: Path = Path("/var/lib/portal-nginx")
     backup_dir: Path = Path("/var/backups/portal")
-    listen: str | None = None
+    listen: front_door.Listen = field(default_factory=front_door.Listen)
 
 
 @dataclass(frozen=True)
@@ -75,11 +78,13 @@ class File:
     mode: int = 0o644
 
 
-def files(site: Site) -> dict[Path, File]:
-    """Every file by its absolute path. Raises SystemFilesRefused."""
+def files(site: Installation) -> dict[Path, File]:
+    """Return every file by its absolute path. Raises SystemFilesRefused."""
     settings = site.settings
+    for program in as_root(settings):
+        check_roots_alone(Path(program))
     try:
-        door = nginx.from_settings(settings, site.nginx_dir, listen=site.listen)
+        door = front_door.from_settings(settings, site.nginx_dir, listen=site.listen)
         door = replace(door, version=nginx_program.version_here())
         front = {site.nginx_dir / name: File(text) for name, text in nginx.render(door).items()}
         rule = sudoers.render(
@@ -87,23 +92,24 @@ def files(site: Site) -> dict[Path, File]:
             str(settings.launcher_path),
             settings.ldap_user_groups,
             as_root(settings),
+            settings.umask,
         )
-    except (nginx.NginxError, ValueError) as error:
+    except (front_door.NginxError, ValueError) as error:
         raise SystemFilesRefused(f"{error}.") from error
     return {
         **{UNITS / name: File(text) for name, text in units(site, door).items()},
         SUDOERS: File(rule, 0o440),
         settings.launcher_path: File(launcher.program(), 0o755),
         settings.launcher_path.with_name("launcher.conf"): File(launcher_conf(settings)),
-        hub_config(site): File(_toml(hub_values(site))),
+        hub_config(site): File(_render_toml(hub_values(site))),
         **front,
     }
 
 
-def folders(site: Site) -> list[tuple[Path, str, int]]:
-    """Each service's own, with its owner's name and its mode."""
+def folders(site: Installation) -> list[tuple[Path, str, int]]:
+    """Return each service's own folders, with the owner's name and the mode."""
     accounts, settings = site.accounts, site.settings
-    # nginx's account reads the nodes' authority there, and can't list what else lies there
+    # nginx's account must reach the nodes' authority there, but must not list the folder
     passed = settings.node_tls and settings.node_ca_certificate.parent == settings.state_dir
     found = [
         (settings.state_dir, accounts.portal, 0o711 if passed else 0o700),
@@ -117,8 +123,8 @@ def folders(site: Site) -> list[tuple[Path, str, int]]:
     return found
 
 
-def units(site: Site, door: nginx.FrontDoor) -> dict[str, str]:
-    """systemd's files by their names. Raises SystemFilesRefused."""
+def units(site: Installation, door: front_door.FrontDoor) -> dict[str, str]:
+    """Return systemd's files by name. Raises SystemFilesRefused."""
     low = min(listener.port for listener in door.listeners) < 1024
     program = nginx_program.program() or "/usr/sbin/nginx"
     values = {
@@ -137,7 +143,7 @@ def units(site: Site, door: nginx.FrontDoor) -> dict[str, str]:
         "state_dir": site.settings.state_dir,
     }
     for name, value in values.items():
-        # systemd reads spaces, percents, quotes and backslashes of a path in its own way
+        # systemd interprets spaces, percent signs, quotes and backslashes in a path
         if (
             isinstance(value, Path)
             and not str(value)
@@ -160,7 +166,7 @@ def units(site: Site, door: nginx.FrontDoor) -> dict[str, str]:
 
 
 def as_root(settings: Settings) -> list[str]:
-    """Programs that the settings run by sudo as root: those for home directories."""
+    """Return the programs for home directories that the settings run as root by sudo."""
     found = []
     for name in HOME_SETTINGS:
         program, *arguments = getattr(settings, name) or [""]
@@ -169,26 +175,53 @@ def as_root(settings: Settings) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def check_roots_alone(program: Path) -> None:
+    """Refuse a program that root would run and that other users could replace.
+
+    Links are followed. A program that does not exist yet is judged by the folders above it. Raises
+    SystemFilesRefused.
+    """
+    path = program.resolve()
+    has_content = False
+    for place in (path, *path.parents):
+        try:
+            status = place.stat()
+        except FileNotFoundError:
+            continue
+        # in a sticky folder no other user can replace root's files
+        kept = has_content and status.st_mode & stat.S_ISVTX
+        others_write = status.st_mode & 0o022 and not kept
+        has_content = True
+        if status.st_uid != 0 or others_write:
+            raise SystemFilesRefused(
+                f"{program} would run as root, but others than root can write {place}: give it to"
+                " root (chown root:root), and take the others' right to write (chmod go-w)."
+            )
+
+
 def launcher_conf(settings: Settings) -> str:
     fields = {
         "min_uid": settings.min_uid,
         "slurm_bin_dir": str(settings.slurm_bin_dir),
         "slurm_conf": str(settings.slurm_conf or ""),
-        "umask": "0022",
+        "umask": settings.umask,
     }
     return json.dumps(fields) + "\n"
 
 
-def hub_config(site: Site) -> Path:
+def hub_config(site: Installation) -> Path:
     return site.config.with_name("hub.toml")
 
 
-def hub_values(site: Site) -> dict[str, str | list[str]]:
-    """What deploy/jupyterhub_config.py asks for. A portal believes the hub on its own host only, so
-    of other portals those on loopback are named."""
+def hub_values(site: Installation) -> dict[str, str | list[str]]:
+    """Return the values that deploy/jupyterhub_config.py requires.
+
+    A portal trusts the hub on its own host only, so only other portals on loopback are included.
+    """
     settings = site.settings
     others = [f"http://{at}" for at in settings.portals if at != settings.address]
-    others = [url for url in others if _on_loopback(url)]
+    others = [url for url in others if _is_on_loopback(url)]
+    notebooks = settings.notebook_url or settings.content_url
     return {
         "public_url": settings.public_url,
         "hub_bind_url": settings.hub_url,
@@ -200,18 +233,18 @@ def hub_values(site: Site) -> dict[str, str | list[str]]:
         "db_url": f"sqlite:///{site.hub_dir}/hub.db",
         "cookie_name": settings.cookie_name,
         **({"other_portal_urls": others} if others else {}),
-        **({"content_url": settings.content_url} if settings.content_url else {}),
+        **({"notebook_url": notebooks} if notebooks else {}),
     }
 
 
-def _on_loopback(url: str) -> bool:
+def _is_on_loopback(url: str) -> bool:
     try:
         return ip_address(urlsplit(url).hostname or "").is_loopback
     except ValueError:
         return False
 
 
-def _toml(values: Mapping[str, str | list[str]]) -> str:
+def _render_toml(values: Mapping[str, str | list[str]]) -> str:
     lines = [f"{name} = {json.dumps(value)}" for name, value in values.items()]
     head = "# Rendered by `portal system-files`: change the settings, and render again."
     return "\n".join([head, *lines]) + "\n"
@@ -221,23 +254,25 @@ def _toml(values: Mapping[str, str | list[str]]) -> str:
 
 
 def put(made: Mapping[Path, File], root: Path = Path("/")) -> list[Path]:
-    """Write the files below `root`, each whole or not at all, with its mode; those that are as they
-    should be are left. Returns what was written. Raises SystemFilesRefused."""
+    """Write the files below `root` atomically, with their modes, and return the written paths.
+
+    Files that have the right content and mode are left alone. Raises SystemFilesRefused.
+    """
     if SUDOERS in made:
         check_sudoers(made[SUDOERS].text)
-    return [path for path, file in made.items() if _put(root / path.relative_to("/"), file)]
+    return [path for path, file in made.items() if _write_file(root / path.relative_to("/"), file)]
 
 
-def _put(path: Path, file: File) -> bool:
+def _write_file(path: Path, file: File) -> bool:
     try:
-        same = path.read_bytes() == file.text.encode()  # what is there may be of any encoding
+        same = path.read_bytes() == file.text.encode()  # the existing file may have any encoding
         if same and path.stat().st_mode & 0o7777 == file.mode:
             return False
     except FileNotFoundError:
         pass
     except OSError as error:
         raise SystemFilesRefused(f"{path} can't be read: {error.strerror}.") from error
-    # a name with a dot in it: sudo reads no such file in sudoers.d
+    # sudo ignores files in sudoers.d whose names contain a dot
     fresh = path.with_name(f".{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -245,7 +280,8 @@ def _put(path: Path, file: File) -> bool:
         handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as out:
             out.write(file.text)
-            os.fchmod(handle, file.mode)  # of a path, another account could have made a link
+            # not by path: another account could have replaced it by a link
+            os.fchmod(handle, file.mode)
         fresh.replace(path)
     except OSError as error:
         raise SystemFilesRefused(f"{path} can't be written: {error.strerror}.") from error
@@ -253,7 +289,8 @@ def _put(path: Path, file: File) -> bool:
 
 
 def check_sudoers(text: str) -> None:
-    """A file that sudo can't read would shut everybody out of it: visudo looks first."""
+    """Check the rules with visudo: a file that sudo cannot parse would disable sudo for
+    everyone."""
     program = shutil.which("visudo", path="/usr/sbin:/usr/bin:/usr/local/sbin")
     if program is None:
         return
@@ -267,7 +304,7 @@ def check_sudoers(text: str) -> None:
 
 
 def make_folders(wanted: Sequence[tuple[Path, str, int]]) -> None:
-    """Each with its owner. Raises SystemFilesRefused."""
+    """Create the folders with their owners. Raises SystemFilesRefused."""
     for path, owner, mode in wanted:
         try:
             account = pwd.getpwnam(owner)
@@ -279,8 +316,11 @@ def make_folders(wanted: Sequence[tuple[Path, str, int]]) -> None:
 
 
 def _make_folder(path: Path, account: pwd.struct_passwd, mode: int) -> None:
-    """By its descriptor. The folder that it lies in may be another account's, which could put a
-    link in its place for root to give away what that leads to; a link of root's own is meant."""
+    """Create a folder, and set owner and mode by its descriptor.
+
+    The parent folder may belong to another account, which could put a link in the folder's place,
+    so that root would give away the link's target. A link that belongs to root is followed.
+    """
     path.mkdir(parents=True, exist_ok=True)
     if path.lstat().st_uid == os.geteuid():
         path = path.resolve()

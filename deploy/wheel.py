@@ -1,9 +1,9 @@
-"""Packs the portal into one wheel: code, migrations, pages, and what the nodes need.
+"""Packaging of the portal as one wheel: code, migrations, pages, and the nodes' files.
 
     STATE/build/bin/python -m deploy.wheel --out DIR
 
-It packs a copy, so that nothing is left in the checkout. Beside the wheel comes requirements.lock,
-which names every package that it needs, with hashes. Needs pip and setuptools, and no network.
+It packs a copy, so that nothing is left in the checkout. requirements.lock is put beside the wheel
+and names every package that it needs, with hashes. Needs pip and setuptools, but no network.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 LOCK = "requirements.lock"
-# what is packed, by where it lies in the copy (pyproject.toml says what of it goes along)
+# the sources by their location in the copy (pyproject.toml selects the packaged files)
 PARTS: Mapping[str, str] = {
     **{name: name for name in ("portal", "spawner", "deploy", "migrations")},
     "pyproject.toml": "pyproject.toml",
@@ -30,15 +30,15 @@ PARTS: Mapping[str, str] = {
 BUILT = {"portal/pages": "index.html", "deploy/lab": "package.json"}
 
 
-class NotBuilt(Exception):
-    """Something that goes along hasn't been built; the message says what."""
+class BuildMissing(Exception):
+    """A required build is missing; the message names it."""
 
 
 def stage(checkout: Path, folder: Path) -> None:
-    """The copy that is packed. Raises NotBuilt."""
+    """Copy the sources into `folder`. Raises NotBuilt."""
     for target, file in BUILT.items():
         if not (checkout / PARTS[target] / file).is_file():
-            raise NotBuilt(f"there is no {PARTS[target]}/{file}: `make prepare` builds it")
+            raise BuildMissing(f"there is no {PARTS[target]}/{file}: `make prepare` builds it")
     ignore = shutil.ignore_patterns("__pycache__", "*.pyc")
     for target, source in PARTS.items():
         if (checkout / source).is_dir():
@@ -48,7 +48,10 @@ def stage(checkout: Path, folder: Path) -> None:
 
 
 def build(out: Path, checkout: Path = CHECKOUT) -> Path:
-    """The wheel's path; the folder holds this wheel alone. Raises NotBuilt, CalledProcessError."""
+    """Build the wheel and return its path; `out` then contains no other wheel of the portal.
+
+    Raises NotBuilt, CalledProcessError.
+    """
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="portal-wheel-") as place:
         source, made = Path(place) / "source", Path(place) / "made"
@@ -70,7 +73,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="the folder that it is put into")
     try:
         wheel = build(parser.parse_args().out)
-    except (NotBuilt, subprocess.CalledProcessError) as error:
+    except (BuildMissing, subprocess.CalledProcessError) as error:
         print(error, file=sys.stderr)
         return 1
     print(wheel)

@@ -1,0 +1,145 @@
+"""`portal secrets`, `runtime` and `system-files`: the parts of an installation besides the
+settings.
+
+docs/install.md has the order.
+"""
+
+import grp
+import os
+import pwd
+import secrets as randomness
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deploy import front_door, system
+from deploy import runtime as runtimes
+from portal.cli.context import REFUSED, load, print_settings_error
+from portal.config.settings import MIN_SECRET_LENGTH, Settings, SettingsError, read_settings
+
+PortalAccount = Annotated[str, typer.Option(help="Whom the portal runs as.")]
+HubAccount = Annotated[str, typer.Option(help="Whom JupyterHub runs as.")]
+DEFAULTS = system.ServiceAccounts()
+
+
+def secrets(
+    portal_account: PortalAccount = DEFAULTS.portal,
+    hub_account: HubAccount = DEFAULTS.hub,
+) -> None:
+    """Make the secrets that the settings name and that aren't there yet. Those that the portal
+    shares with JupyterHub belong to the portal and the hub's group. Needs root."""
+    try:
+        settings = read_settings()
+    except SettingsError as error:
+        raise print_settings_error(error) from error
+    try:
+        owner, group = pwd.getpwnam(portal_account).pw_uid, grp.getgrnam(hub_account).gr_gid
+    except KeyError as error:
+        raise _refuse(f"{error.args[0]}: make the account first.") from error
+    for file, mode in _list_wanted(settings):
+        if file.exists():
+            typer.echo(f"{file} is there already.")
+            continue
+        _write(file, owner, group if mode & 0o040 else -1, mode)
+        typer.echo(f"{file} made.")
+
+
+def _list_wanted(settings: Settings) -> list[tuple[Path, int]]:
+    found = [(settings.hub_token_file, 0o640), (settings.internal_secret_file, 0o640)]
+    if settings.metrics_token_file is not None:
+        found.append((settings.metrics_token_file, 0o600))
+    return found
+
+
+def _write(file: Path, owner: int, group: int, mode: int) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as out:
+                os.fchown(handle, owner, group)
+                os.fchmod(handle, mode)
+                out.write(randomness.token_hex(MIN_SECRET_LENGTH) + "\n")
+        except OSError:
+            file.unlink()  # an empty file would count as existing at the next attempt
+            raise
+    except OSError as error:
+        raise _refuse(f"{file} can't be made: {error.strerror}.") from error
+
+
+def runtime(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(help="runtime_dir, unless it is named.", show_default=False),
+    ] = None,
+    python: Annotated[str, typer.Option(help="The nodes' Python.")] = "/usr/bin/python3",
+) -> None:
+    """Make or renew what the nodes run: JupyterLab, TensorBoard, the node programs. Run it where
+    the shared folder can be written to; sessions that run keep what they began with."""
+    try:
+        link = (folder or read_settings().runtime_dir).absolute()
+        target = runtimes.make(link, python)
+    except SettingsError as error:
+        raise print_settings_error(error) from error
+    except runtimes.RuntimeRefused as error:
+        raise _refuse(str(error)) from error
+    typer.echo(f"{link} is {target.name}.")
+    for old in runtimes.older(link):
+        typer.echo(f"Older, to be removed once no session runs from it: {old}")
+
+
+def system_files(
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A folder to look at, instead of this machine.", show_default=False),
+    ] = None,
+    install: Annotated[
+        bool, typer.Option("--install", help="Put them where they belong. Needs root.")
+    ] = False,
+    portal_account: PortalAccount = DEFAULTS.portal,
+    hub_account: HubAccount = DEFAULTS.hub,
+    nginx_account: Annotated[str, typer.Option(help="Whom nginx runs as.")] = DEFAULTS.nginx,
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            help="host:port where nginx listens, if that isn't public_url's.", show_default=False
+        ),
+    ] = None,
+    listen_notebooks: Annotated[
+        str | None, typer.Option(help="The same for notebook_url.", show_default=False)
+    ] = None,
+    listen_tensorboards: Annotated[
+        str | None, typer.Option(help="The same for tensorboard_url.", show_default=False)
+    ] = None,
+) -> None:
+    """Render systemd units, sudoers, the launcher, and the configuration of JupyterHub and nginx,
+    all from the settings."""
+    if (out is None) != install:
+        raise typer.BadParameter("Say either --out FOLDER or --install.")
+    settings = load()
+    accounts = system.ServiceAccounts(portal_account, hub_account, nginx_account)
+    listeners = front_door.Listen(listen, listen_notebooks, listen_tensorboards)
+    site = system.Installation(settings, _config_path(), accounts, listen=listeners)
+    try:
+        if install:
+            system.make_folders(system.folders(site))
+        written = system.put(system.files(site), (out or Path("/")).absolute())
+    except system.SystemFilesRefused as error:
+        raise _refuse(str(error)) from error
+    for path in written:
+        typer.echo(f"{path} written.")
+    if not written:
+        typer.echo("Everything is as it should be.")
+
+
+def _config_path() -> Path:
+    config = os.environ.get("PORTAL_CONFIG")
+    if not config:
+        raise _refuse("PORTAL_CONFIG says where the settings file is: set it.")
+    return Path(config).absolute()
+
+
+def _refuse(sentence: str) -> typer.Exit:
+    typer.echo(sentence, err=True)
+    return typer.Exit(REFUSED)
