@@ -14,12 +14,12 @@ export default defineConfig({
   runtimeConfigModule: { Trans: ['@/i18n/Trans', 'Trans'] },
   catalogs: [
     {
-      path: '<rootDir>/src/features/{name}/words.{locale}',
+      path: '<rootDir>/src/features/{name}/messages.{locale}',
       include: ['<rootDir>/src/features/{name}'],
       exclude: ['**/*.test.ts', '**/*.test.tsx'],
     },
     {
-      path: '<rootDir>/src/i18n/words.{locale}',
+      path: '<rootDir>/src/i18n/messages.{locale}',
       include: ['api', 'app', 'i18n', 'lib', 'live', 'ui'].map((each) => `<rootDir>/src/${each}`),
       exclude: ['**/*.test.ts', '**/*.test.tsx'],
     },

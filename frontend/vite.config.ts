@@ -12,9 +12,9 @@ function fetchAppEarly(): Plugin {
       handler(html, { bundle }) {
         if (bundle === undefined) return []; // nothing is built
         const app = Object.values(bundle).find(
-          (each) => each.type === 'chunk' && each.facadeModuleId?.endsWith('/src/app/show.tsx'),
+          (each) => each.type === 'chunk' && each.facadeModuleId?.endsWith('/src/app/render.tsx'),
         );
-        if (app?.type !== 'chunk') throw new Error('the build has no src/app/show.tsx');
+        if (app?.type !== 'chunk') throw new Error('the build has no src/app/render.tsx');
         const early = [app.fileName, ...app.imports].filter((file) => !html.includes(file));
         return early.map((file) => ({
           tag: 'link',
@@ -28,7 +28,7 @@ function fetchAppEarly(): Plugin {
 
 export default defineConfig({
   plugins: [
-    // English stays in the code, beside what it belongs to, so nobody fetches a catalogue of it
+    // English stays in the code, beside its use, so no English catalog is fetched
     lingui({
       macroTransform: { macro: { descriptorFields: 'message' } },
       failOnMissing: true,

@@ -14,7 +14,7 @@ function partsOf(compiled) {
   });
 }
 
-/** As a sentence: "#" is said or not, as the language has it. */
+/** In the form of a sentence: "#" depends on the language's plural rules. */
 const parts = (text) => [...new Set(partsOf(compileMessage(text)))].sort().join(' ');
 
 const entries = [];

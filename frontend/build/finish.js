@@ -34,7 +34,7 @@ async function main(dist) {
   const manifest = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8'));
   const sizes = await compressAll(dist);
   const loads = firstLoads(manifest, (file) => sizes.get(file) ?? 0);
-  // Nobody needs it any more, and everything in this folder is served.
+  // The manifest is not needed after the build, and everything in this folder is served.
   await rm(folder, { recursive: true });
   const [heaviest] = loads;
   if (heaviest === undefined) throw new Error('the build has no pages');

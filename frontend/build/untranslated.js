@@ -1,6 +1,5 @@
 /**
- * Finds the texts in the pages' sources that nobody could translate: what looks like English outside of
- * Lingui's macros. Pure; by TypeScript's own parser.
+ * Finds untranslatable texts in the pages' sources: what looks like English outside of Lingui's macros. Pure; by TypeScript's own parser.
  *
  * @typedef {{ line: number, text: string }} Found
  */

@@ -5,7 +5,7 @@ import { untranslated } from './untranslated.js';
 
 const texts = (source) => untranslated('page.tsx', source).map(({ text }) => text);
 
-describe('texts that nobody could translate', () => {
+describe('untranslatable texts', () => {
   it('are what stands between tags and in their attributes', () => {
     expect(texts('const a = <p title="Free now">Stop <b>it</b> {name}</p>;')).toEqual([
       'Free now',
@@ -41,7 +41,7 @@ describe('texts that nobody could translate', () => {
     expect(texts(source.join('\n'))).toEqual([]);
   });
 
-  it('are told with their line', () => {
+  it('are reported with their line', () => {
     expect(untranslated('page.tsx', '\n\nconst a = <p>Stop</p>;')).toEqual([
       { line: 3, text: 'Stop' },
     ]);
@@ -49,7 +49,7 @@ describe('texts that nobody could translate', () => {
 });
 
 /** What the portal calls something by, and is looked for under. */
-const LOOKED_FOR = ['features/limits/words.ts Jobs that wait or run'];
+const LOOKED_FOR = ['features/limits/labels.ts Jobs that wait or run'];
 
 describe('the pages', () => {
   it('have none', async () => {

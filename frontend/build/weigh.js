@@ -8,7 +8,7 @@
 
 /** What every page behind the login needs besides its own: what knows the pages, what is around them,
  * and the words for those who read the largest catalogue. */
-const APP = 'src/app/show.tsx';
+const APP = 'src/app/render.tsx';
 const LAYOUT = 'src/app/MemberLayout.tsx';
 const LANGUAGE = 'src/i18n/zh.ts';
 
@@ -32,7 +32,7 @@ function together(manifest, names) {
 }
 
 /**
- * For each page what somebody fetches who comes to it first, the heaviest first.
+ * List what each page loads on a first visit, the heaviest page first.
  * @param {Manifest} manifest
  * @param {(file: string) => number} compressedBytes of a file of the build
  * @returns {Load[]}

@@ -6,9 +6,9 @@ const MANIFEST = {
     file: 'entry.js',
     isEntry: true,
     imports: ['_shared.js'],
-    dynamicImports: ['src/app/show.tsx', 'src/i18n/zh.ts'],
+    dynamicImports: ['src/app/render.tsx', 'src/i18n/zh.ts'],
   },
-  'src/app/show.tsx': {
+  'src/app/render.tsx': {
     file: 'app.js',
     imports: ['_router.js'],
   },

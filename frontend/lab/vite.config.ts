@@ -3,7 +3,7 @@ import { defineConfig, type Plugin } from 'vite';
 import packageJson from '../package.json' with { type: 'json' };
 import about from './about.json' with { type: 'json' };
 
-/** What `jupyter labextension build` would write; the script's name tells its content. */
+/** Write what `jupyter labextension build` would; the script's name contains its content hash. */
 function labPackage(): Plugin {
   return {
     name: 'lab-package',

@@ -1,5 +1,5 @@
 import '@/app/styles-core';
-import { speak } from '@/i18n';
+import { startLanguage } from '@/i18n';
 
 const root = document.getElementById('root');
 const failed = document.getElementById('failed');
@@ -7,8 +7,8 @@ if (root === null || failed === null) throw new Error('index.html lacks #root or
 
 try {
   // The pages' modules hold texts, so the language is settled before the first of them is read.
-  await speak();
-  const { show } = await import('@/app/show');
+  await startLanguage();
+  const { render: show } = await import('@/app/render');
   show(root);
 } catch (error) {
   failed.hidden = false;

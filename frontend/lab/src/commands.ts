@@ -1,9 +1,9 @@
 /** JupyterLab's commands, and the menu that holds them: in the menu bar, and at the time left. */
-import { said } from '@/i18n/said';
-import type { Acts } from './acts';
+import { translate } from '@/i18n/translate';
+import type { Actions } from './actions';
 import type { CommandArgs, Commands, Menu, NotebookTracker, Palette } from './jupyter';
+import { messages } from './messages';
 import type { Watch } from './watch';
-import { words } from './words';
 
 export const EXTEND = 'portal:extend';
 const TENSORBOARD = 'portal:tensorboard';
@@ -11,22 +11,22 @@ const RUN_NOTEBOOK = 'portal:run-notebook';
 const BACK = 'portal:back';
 const OTHERS = [TENSORBOARD, RUN_NOTEBOOK, BACK];
 
-const minutesOf = (args: CommandArgs, acts: Acts): number | undefined =>
+const minutesOf = (args: CommandArgs, acts: Actions): number | undefined =>
   typeof args.minutes === 'number' ? args.minutes : acts.choices[0];
 
 export function addCommands(
   commands: Commands,
   watch: Watch,
-  acts: Acts,
+  acts: Actions,
   notebooks: NotebookTracker | undefined,
 ): void {
   const known = () => watch.facts !== null;
   commands.addCommand(EXTEND, {
     label: (args) => {
       const minutes = minutesOf(args, acts);
-      if (minutes !== undefined) return words.extend(minutes);
+      if (minutes !== undefined) return messages.extend(minutes);
       const reason = watch.facts?.session.extension?.reason;
-      return reason ? words.cantExtend(said(reason)) : words.extending;
+      return reason ? messages.cantExtend(translate(reason)) : messages.extending;
     },
     isEnabled: () => acts.choices.length > 0,
     isVisible: known,
@@ -36,27 +36,28 @@ export function addCommands(
     },
   });
   commands.addCommand(TENSORBOARD, {
-    label: words.tensorboard,
+    label: messages.tensorboard,
     isVisible: known,
     execute: () => acts.tensorboard(),
   });
   commands.addCommand(RUN_NOTEBOOK, {
-    label: words.runNotebook,
+    label: messages.runNotebook,
     isEnabled: () => Boolean(notebooks?.currentWidget),
     isVisible: known,
     execute: () => acts.runNotebook(notebooks?.currentWidget ?? null),
   });
-  commands.addCommand(BACK, { label: words.back, isVisible: known, execute: () => acts.back() });
+  commands.addCommand(BACK, { label: messages.back, isVisible: known, execute: () => acts.back() });
   notebooks?.currentChanged.connect(() => commands.notifyCommandChanged(RUN_NOTEBOOK));
 }
 
 export function addToPalette(palette: Palette | undefined): void {
-  for (const command of [EXTEND, ...OTHERS]) palette?.addItem({ command, category: words.palette });
+  for (const command of [EXTEND, ...OTHERS])
+    palette?.addItem({ command, category: messages.palette });
 }
 
 /** Keeps a menu's entries in step with what can be added; they change seldom. */
-export function fillMenu(menu: Menu, commands: Commands, watch: Watch, acts: Acts): void {
-  menu.title.label = words.menu;
+export function fillMenu(menu: Menu, commands: Commands, watch: Watch, acts: Actions): void {
+  menu.title.label = messages.menu;
   let shown: string | null = null;
   const fill = () => {
     const { choices } = acts;

@@ -4,14 +4,16 @@
  */
 import about from '../about.json';
 import type { Shared } from './jupyter';
-import { type Lab, makePlugin } from './plugin';
+import { type Lab, makePlugins } from './plugin';
 
 const EXPOSED = './extension';
 
 const NEEDED: (keyof Shared)[] = [
+  '@jupyterlab/application',
   '@jupyterlab/apputils',
   '@jupyterlab/mainmenu',
   '@jupyterlab/notebook',
+  '@jupyterlab/rendermime',
   '@jupyterlab/services',
   '@jupyterlab/statusbar',
   '@jupyterlab/translation',
@@ -60,7 +62,7 @@ export function makeContainer(needed: readonly string[] = NEEDED) {
         needed.map(async (wanted) => [wanted, (await chosen(shared[wanted])?.get())?.()] as const),
       );
       const lab = Object.fromEntries(loaded.filter(([, found]) => found !== undefined)) as Lab;
-      const module = { __esModule: true, default: makePlugin(lab) };
+      const module = { __esModule: true, default: makePlugins(lab) };
       return () => module;
     },
   };

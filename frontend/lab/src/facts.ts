@@ -1,4 +1,4 @@
-/** What the session's own server answers: see spawner/node/portal_link.py. */
+/** What the session's own server answers: see spawner/node/jupyter/portal_link.py. */
 import type { Session } from '@/api/types';
 
 export interface Memory {
@@ -33,13 +33,19 @@ export interface Facts {
     | 'extension'
     | 'idle_since'
   >;
-  pages: { session: string; tensorboard: string; run_notebook: string };
+  pages: { session: string; tensorboard: string; run_notebook: string; start_again: string };
+}
+
+/** The session's TensorBoard; `frame_url` is for a frame in its owner's notebooks alone. */
+export interface FramedTensorboard {
+  logdir: string;
+  frame_url: string;
 }
 
 export interface News {
   facts: Facts | null;
   problem: string | null;
   use: Use;
-  /** Its owner has said that it is to go on though nothing runs. */
+  /** The owner has confirmed that the session is to go on although nothing runs. */
   kept: boolean;
 }

@@ -1,18 +1,21 @@
-/** That nothing has run for long: said once, until it is busy again. Nothing is ended for it. */
-import type { Acts } from './acts';
+/**
+ * The warning that nothing has run for long: shown once until the session is busy again. It ends
+ * nothing.
+ */
+import type { Actions } from './actions';
 import type { Notifications } from './jupyter';
+import { messages } from './messages';
 import { duration } from './time';
 import type { Watch } from './watch';
-import { words } from './words';
 
 export class IdleWarning {
-  /** The rest that was told last, by its beginning: of the same one nothing more is said. */
-  #told: string | null = null;
+  /** The start of the last idle period that was announced; each is announced once. */
+  #announced: string | null = null;
   #warning: string | undefined;
 
   constructor(
     readonly watch: Watch,
-    readonly acts: Acts,
+    readonly acts: Actions,
     readonly notify: Notifications | undefined,
   ) {
     watch.onChange(() => this.#look());
@@ -21,9 +24,9 @@ export class IdleWarning {
   #look(): void {
     const { idleSince } = this.watch;
     if (idleSince === null) this.#dismiss();
-    if (idleSince === null || idleSince === this.#told) return;
+    if (idleSince === null || idleSince === this.#announced) return;
     this.#dismiss();
-    this.#told = idleSince;
+    this.#announced = idleSince;
     this.#warning = this.#say(idleSince);
   }
 
@@ -35,11 +38,11 @@ export class IdleWarning {
   #say(since: string): string | undefined {
     const resources = this.watch.facts?.session.resources;
     const time = duration(this.watch.nowMs - Date.parse(since));
-    return this.notify?.warning(words.idle(time, resources?.gpus ?? 0, resources?.cpus ?? 1), {
+    return this.notify?.warning(messages.idle(time, resources?.gpus ?? 0, resources?.cpus ?? 1), {
       autoClose: false,
       actions: [
-        { label: words.stop, callback: () => this.acts.back() },
-        { label: words.keep, callback: () => void this.acts.keep() },
+        { label: messages.stop, callback: () => this.acts.back() },
+        { label: messages.keep, callback: () => void this.acts.keep() },
       ],
     });
   }

@@ -1,9 +1,9 @@
 /** The two items of the status bar: the time that is left, which opens the menu, and what is used. */
-import { said } from '@/i18n/said';
+import { translate } from '@/i18n/translate';
+import { messages } from './messages';
 import { localTime, timeLeft, urgency } from './time';
-import { brief, details } from './use';
+import { brief, details } from './usage';
 import type { Watch } from './watch';
-import { words } from './words';
 
 function put(node: HTMLElement, text: string, title: string): void {
   if (node.textContent !== text) node.textContent = text;
@@ -24,8 +24,13 @@ export function timeItem(watch: Watch, open: (button: HTMLElement) => void): HTM
     button.dataset.urgency = leftMs === null ? 'calm' : urgency(leftMs);
     button.toggleAttribute('data-old', problem !== null);
     const left = timeLeft(facts.session.expires_at, clockOf(watch));
-    const text = left === null ? words.noLimit : left.over ? words.timeUp : words.left(left.text);
-    put(button, text, [said(problem), endsAt(watch), words.openMenu].filter(Boolean).join('\n'));
+    const text =
+      left === null ? messages.noLimit : left.over ? messages.timeUp : messages.left(left.text);
+    put(
+      button,
+      text,
+      [translate(problem), endsAt(watch), messages.openMenu].filter(Boolean).join('\n'),
+    );
   });
   return button;
 }
@@ -43,12 +48,12 @@ export function usageItem(watch: Watch): HTMLElement {
   return node;
 }
 
-/** The portal's time now, as far as the browser can tell. */
+/** The portal's current time, estimated from the browser's clock. */
 function clockOf({ facts, leftMs }: Watch): number {
   return Date.parse(facts?.session.expires_at ?? '') - (leftMs ?? 0);
 }
 
 function endsAt({ facts, around }: Watch): string | null {
   const end = facts?.session.expires_at;
-  return end ? words.endsAt(localTime(end, around.now())) : null;
+  return end ? messages.endsAt(localTime(end, around.now())) : null;
 }

@@ -40,6 +40,9 @@ export interface ServerSettings {
 }
 
 export interface Application {
+  /** JupyterLab's own has panes at its sides; other shells have none */
+  readonly shell?: { collapseLeft?: () => void };
+  readonly restored: Promise<unknown>;
   readonly commands: Commands;
   readonly serviceManager: {
     readonly serverSettings: ServerSettings;
@@ -61,6 +64,23 @@ export interface NotebookPanel {
 export interface NotebookTracker {
   readonly currentWidget: NotebookPanel | null;
   readonly currentChanged: Signal<NotebookPanel | null>;
+}
+
+/** An output of a cell. */
+export interface MimeModel {
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface RenderMime {
+  addFactory(
+    factory: {
+      /** rendered only in a notebook that its user trusts */
+      readonly safe: boolean;
+      readonly mimeTypes: readonly string[];
+      createRenderer(): Widget & { renderModel(model: MimeModel): Promise<void> };
+    },
+    rank: number,
+  ): void;
 }
 
 export interface Translator {
@@ -95,11 +115,29 @@ export interface Notifications {
   dismiss(id?: string): void;
 }
 
+interface DialogButton {
+  readonly accept: boolean;
+}
+
+export interface Dialogs {
+  showDialog(options: {
+    title: string;
+    body: string;
+    buttons: DialogButton[];
+  }): Promise<{ button: DialogButton }>;
+  Dialog: {
+    okButton(options: { label: string }): DialogButton;
+    cancelButton(options: { label: string }): DialogButton;
+  };
+}
+
 /** The packages that JupyterLab shares, by the name under which it does. */
 export interface Shared {
-  '@jupyterlab/apputils': { ICommandPalette: unknown; Notification: Notifications };
+  '@jupyterlab/application': { IConnectionLost: unknown };
+  '@jupyterlab/apputils': Dialogs & { ICommandPalette: unknown; Notification: Notifications };
   '@jupyterlab/mainmenu': { IMainMenu: unknown };
   '@jupyterlab/notebook': { INotebookTracker: unknown };
+  '@jupyterlab/rendermime': { IRenderMimeRegistry: unknown };
   '@jupyterlab/services': {
     ServerConnection: {
       makeRequest(url: string, init: RequestInit, settings: ServerSettings): Promise<Response>;
@@ -118,5 +156,6 @@ export interface Plugin {
   description: string;
   autoStart: boolean;
   optional: unknown[];
-  activate: (app: Application, ...services: never[]) => void;
+  provides?: unknown;
+  activate: (app: Application, ...services: never[]) => unknown;
 }

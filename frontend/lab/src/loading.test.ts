@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { chosen, makeContainer, newer, type Scope } from './container';
+import { makeRoom } from './plugin';
 import { serverOf } from './server';
 import { session } from './testing';
 
@@ -29,8 +30,21 @@ describe('the server of this page', () => {
     [new Response('<html>', { status: 502 }), 'could not be asked'],
     [Response.json(['no'], { status: 500 }), 'could not be asked'],
     [new Error('network'), 'could not be asked'],
-  ])('has its refusals told', async (answer, words) => {
+  ])('has its refusals reported', async (answer, words) => {
     await expect(answering(answer).news()).rejects.toThrow(words);
+  });
+});
+
+describe('a narrow window', () => {
+  it('closes the file browser once the layout is there', async () => {
+    const done: string[] = [];
+    const restored = Promise.resolve().then(() => done.push('restored'));
+    const shell = { collapseLeft: () => void done.push('collapsed') };
+    await makeRoom({ shell, restored }, 390);
+    expect(done).toEqual(['restored', 'collapsed']);
+    await makeRoom({ shell, restored }, 1280);
+    expect(done).toHaveLength(2);
+    await makeRoom({ restored }, 390);
   });
 });
 
@@ -52,10 +66,10 @@ describe('the container', () => {
     container.init({ '@jupyterlab/statusbar': scope });
     const module = (await container.get('./extension'))() as {
       __esModule: boolean;
-      default: { id: string; optional: unknown[] };
+      default: { id: string; optional: unknown[] }[];
     };
-    expect(module.default.id).toBe('data-scientist-portal:session');
-    expect(module.default.optional).toEqual(['token']);
+    expect(module.default.map(({ id }) => id)).toEqual(['data-scientist-portal:session']);
+    expect(module.default[0]?.optional).toEqual(['token']);
     expect(Object.hasOwn(module, '__esModule')).toBe(true);
     await expect(container.get('./style')).rejects.toThrow('has no ./style');
   });

@@ -4,7 +4,7 @@ import { readFilled } from '@/features/submit/link';
 import type { Facts, Gpu, Use } from './facts';
 import { runAddress } from './notebook';
 import { clockOffset, urgency, warningDue } from './time';
-import { brief, details, size } from './use';
+import { brief, details, size } from './usage';
 
 const MIN = 60_000;
 const GB = 1024 ** 3;
@@ -31,7 +31,7 @@ const facts = (gpus: number): Facts => ({
     extension: null,
     idle_since: null,
   },
-  pages: { session: '', tensorboard: '', run_notebook: '' },
+  pages: { session: '', tensorboard: '', run_notebook: '', start_again: '' },
 });
 
 describe('the end of a session', () => {
@@ -78,7 +78,7 @@ describe('what a session uses', () => {
   });
   const memory = { used_bytes: 1.25 * GB, limit_bytes: 6 * GB };
 
-  it('is told in a few words', () => {
+  it('is described in a few words', () => {
     expect(brief(facts(1), { memory, gpus: [gpu()] })).toBe(
       'node01 · Memory 1.3 GB of 6 GB · GPU 30 % 3 GB of 80 GB',
     );
@@ -90,7 +90,7 @@ describe('what a session uses', () => {
     );
   });
 
-  it('is not guessed at where the node does not tell', () => {
+  it('is not guessed at where the node reports nothing', () => {
     const nothing: Use = { memory: null, gpus: null };
     expect(brief(facts(0), nothing)).toBe('node01');
     expect(brief(facts(1), nothing)).toBe('node01 · GPU: use not known');

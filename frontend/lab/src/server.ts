@@ -1,7 +1,7 @@
 /** What this page asks its own server; the server asks the portal, with a secret this page never sees. */
-import type { Facts, News } from './facts';
+import type { Facts, FramedTensorboard, News } from './facts';
 import type { ServerSettings, Shared } from './jupyter';
-import { words } from './words';
+import { messages } from './messages';
 
 /** A refusal, in words that are shown as they are. */
 export class Refusal extends Error {
@@ -16,7 +16,8 @@ export class Refusal extends Error {
 export interface Server {
   news(): Promise<News>;
   extend(minutes: number): Promise<Facts>;
-  startTensorboard(): Promise<void>;
+  /** `request` is the output of a cell that ran %tensorboard. */
+  startTensorboard(request?: object): Promise<FramedTensorboard>;
   keep(): Promise<void>;
 }
 
@@ -24,9 +25,9 @@ async function message(response: Response): Promise<string> {
   try {
     const body: unknown = await response.json();
     const found = body instanceof Object && 'message' in body ? body.message : null;
-    return typeof found === 'string' && found !== '' ? found : words.noAnswer;
+    return typeof found === 'string' && found !== '' ? found : messages.noAnswer;
   } catch {
-    return words.noAnswer;
+    return messages.noAnswer;
   }
 }
 
@@ -42,7 +43,7 @@ export function serverOf(
     try {
       response = await makeRequest(at + path, init, settings);
     } catch {
-      throw new Refusal(words.noAnswer, 0);
+      throw new Refusal(messages.noAnswer, 0);
     }
     if (!response.ok) throw new Refusal(await message(response), response.status);
     return (await response.json()) as T;
@@ -51,9 +52,7 @@ export function serverOf(
   return {
     news: () => ask<News>('GET'),
     extend: (minutes) => ask<Facts>('POST', '/extend', { minutes }),
-    startTensorboard: async () => {
-      await ask('PUT', '/tensorboard');
-    },
+    startTensorboard: (request) => ask<FramedTensorboard>('PUT', '/tensorboard', request),
     keep: async () => {
       await ask('PUT', '/keep');
     },

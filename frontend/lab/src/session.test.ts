@@ -23,7 +23,7 @@ describe('watching the session', () => {
     expect(world.watch.leftMs).toBe(60 * MIN);
   });
 
-  it('keeps what it knew while nobody answers', async () => {
+  it('keeps its last state while the portal does not answer', async () => {
     world.facts = new Refusal('Away.', 502);
     await world.pass(MIN);
     expect(world.watch.problem).toBe('Away.');
@@ -43,7 +43,7 @@ describe('watching the session', () => {
     answer(old);
     await asking;
     expect([world.watch.leftMs, world.watch.kept]).toEqual([120 * MIN, true]);
-    expect(world.said).toEqual([]);
+    expect(world.notifications).toEqual([]);
   });
 
   it('asks no more where the server knows of no session', async () => {
@@ -68,10 +68,10 @@ describe('the warning', () => {
   it('comes twice, offers more time, and goes once there is', async () => {
     await world.pass(46 * MIN, [TICK_MS]);
     await world.pass(MIN, [TICK_MS]);
-    expect(world.said).toHaveLength(1);
-    expect(world.said[0]).toContain('ends in 14 min');
+    expect(world.notifications).toHaveLength(1);
+    expect(world.notifications[0]).toContain('ends in 14 min');
     await world.pass(9 * MIN, [TICK_MS]);
-    expect(world.said).toHaveLength(2);
+    expect(world.notifications).toHaveLength(2);
     expect(world.dismissed).toEqual(['id-1']);
     expect(world.actions.map(({ label }) => label)).toEqual(['Extend by 1 Hour']);
     world.answer = { ...session(120), now: new Date(world.clock).toISOString() };
@@ -79,14 +79,14 @@ describe('the warning', () => {
     await world.pass(0, []);
     expect(world.extended).toEqual([60]);
     expect(world.dismissed).toEqual(['id-1', 'id-2']);
-    expect(world.said[2]).toMatch(/^success: This session now ends at/);
+    expect(world.notifications[2]).toMatch(/^success: This session now ends at/);
     await world.pass(MIN, [TICK_MS]);
-    expect(world.said).toHaveLength(3);
+    expect(world.notifications).toHaveLength(3);
   });
 
   it('offers nothing that can’t be had', async () => {
     world.watch.take(session(10, 0, 'That is all.'));
-    expect(world.said).toHaveLength(1);
+    expect(world.notifications).toHaveLength(1);
     expect(world.actions).toEqual([]);
   });
 });
@@ -103,11 +103,11 @@ describe('the warning that nothing runs', () => {
   it('says for how long and what is held, once', async () => {
     world.facts = idle(START - 60 * MIN);
     await world.pass(0);
-    expect(world.said).toEqual([
+    expect(world.notifications).toEqual([
       'Nothing has run here for 1 h. The session holds 1 GPU and 4 CPUs that others could use.',
     ]);
     await world.pass(5 * MIN);
-    expect(world.said).toHaveLength(1);
+    expect(world.notifications).toHaveLength(1);
     act('Stop Session…');
     expect(world.opened).toEqual(['p:/s']);
   });
@@ -115,7 +115,7 @@ describe('the warning that nothing runs', () => {
   it('says nothing of GPUs that the session hasn’t got', async () => {
     world.facts = idle(START - 60 * MIN, 0);
     await world.pass(0);
-    expect(world.said[0]).toContain('The session holds 4 CPUs that');
+    expect(world.notifications[0]).toContain('The session holds 4 CPUs that');
   });
 
   it('goes once something runs, and comes for the next time', async () => {
@@ -126,7 +126,7 @@ describe('the warning that nothing runs', () => {
     expect(world.dismissed).toEqual(['id-1']);
     world.facts = idle(START - 30 * MIN);
     await world.pass(0);
-    expect(world.said).toHaveLength(2);
+    expect(world.notifications).toHaveLength(2);
   });
 
   it('is silent once it was answered, in every tab, until the next time', async () => {
@@ -139,19 +139,19 @@ describe('the warning that nothing runs', () => {
     [other.kept, other.facts] = [true, world.facts];
     other.watch.start();
     await other.pass(MIN);
-    expect(other.said).toEqual([]);
+    expect(other.notifications).toEqual([]);
     [world.kept, world.facts] = [false, idle(START)];
     await world.pass(60 * MIN);
-    expect(world.said).toHaveLength(2);
+    expect(world.notifications).toHaveLength(2);
   });
 
-  it('tells that the answer did not arrive, and is silent here all the same', async () => {
+  it('reports that the answer did not arrive, and is silent here all the same', async () => {
     world.facts = idle(START - 60 * MIN);
     world.answer = new Refusal('Away.', 502);
     await world.pass(0);
     act('Keep It');
     await world.pass(MIN);
-    expect(world.said.slice(1)).toEqual(['error: Away.']);
+    expect(world.notifications.slice(1)).toEqual(['error: Away.']);
   });
 });
 
@@ -164,18 +164,18 @@ describe('what people do', () => {
     context: { path, model: { dirty: false }, save: async () => {}, ...over },
   });
 
-  it('tells why there is no more time, and asks once for two clicks', async () => {
+  it('reports why there is no more time, and asks once for two clicks', async () => {
     world.answer = new Refusal('node01 is kept for maintenance.', 422);
     await Promise.all([world.acts.extend(60), world.acts.extend(60)]);
     expect(world.extended).toEqual([60]);
-    expect(world.said).toEqual(['error: node01 is kept for maintenance.']);
+    expect(world.notifications).toEqual(['error: node01 is kept for maintenance.']);
   });
 
-  it('opens TensorBoard’s page at the click, and tells what holds it up', async () => {
+  it('opens TensorBoard’s page at the click, and reports what delays it', async () => {
     world.answer = new Refusal('Away.', 502);
     await world.acts.tensorboard();
     expect(world.opened).toEqual(['p:/t']);
-    expect(world.said).toEqual(['error: Away.']);
+    expect(world.notifications).toEqual(['error: Away.']);
   });
 
   it('hands a notebook over with its kernel, saved', async () => {
@@ -197,8 +197,8 @@ describe('what people do', () => {
     await world.acts.runNotebook(panel('RTC:a.ipynb'));
     await world.acts.runNotebook(null);
     expect(world.opened).toEqual(['closed']);
-    expect(world.said[0]).toContain('could not be saved');
-    expect(world.said[1]).toContain('in your home');
+    expect(world.notifications[0]).toContain('could not be saved');
+    expect(world.notifications[1]).toContain('in your home');
   });
 });
 

@@ -1,6 +1,6 @@
 /** A session and the page that shows it, for tests: its clock, its server, what it says and opens. */
-import { Acts, type Tabs } from './acts';
-import type { Facts, News } from './facts';
+import { Actions, type Tabs } from './actions';
+import type { Facts, FramedTensorboard, News } from './facts';
 import { IdleWarning } from './idle';
 import type { Notifications } from './jupyter';
 import { Refusal, type Server } from './server';
@@ -33,7 +33,12 @@ export function session(minutes: number, more = 240, reason: string | null = nul
       extension: { minutes: more, reason },
       idle_since: null,
     },
-    pages: { session: 'p:/s', tensorboard: 'p:/t', run_notebook: 'p:/run' },
+    pages: {
+      session: 'p:/s',
+      tensorboard: 'p:/t',
+      run_notebook: 'p:/run',
+      start_again: 'p:/again',
+    },
   };
 }
 
@@ -43,7 +48,8 @@ export class World implements Surroundings, Server, Tabs {
   extended: number[] = [];
   answer: Facts | Refusal = session(120);
   opened: string[] = [];
-  said: string[] = [];
+  requests: unknown[] = [];
+  notifications: string[] = [];
   actions: { label: string; callback: () => void }[] = [];
   dismissed: string[] = [];
   isHidden = false;
@@ -55,17 +61,17 @@ export class World implements Surroundings, Server, Tabs {
   notify: Notifications = {
     warning: (text, options) => {
       this.actions = options?.actions ?? [];
-      return `id-${this.said.push(text)}`;
+      return `id-${this.notifications.push(text)}`;
     },
-    error: (text) => `id-${this.said.push(`error: ${text}`)}`,
-    success: (text) => `id-${this.said.push(`success: ${text}`)}`,
+    error: (text) => `id-${this.notifications.push(`error: ${text}`)}`,
+    success: (text) => `id-${this.notifications.push(`success: ${text}`)}`,
     dismiss: (id) => void this.dismissed.push(id ?? ''),
   };
   contents = {
     driveName: (path: string) => (path.includes(':') ? (path.split(':')[0] ?? '') : ''),
     localPath: (path: string) => path.split(':').pop() ?? '',
   };
-  acts = new Acts(this.watch, this.notify, this.contents, this);
+  acts = new Actions(this.watch, this.notify, this.contents, this);
   idle = new IdleWarning(this.watch, this.acts, this.notify);
 
   now = () => this.clock;
@@ -83,8 +89,10 @@ export class World implements Surroundings, Server, Tabs {
     if (this.answer instanceof Refusal) throw this.answer;
     return this.answer;
   }
-  async startTensorboard(): Promise<void> {
+  async startTensorboard(request?: object): Promise<FramedTensorboard> {
+    this.requests.push(request);
     if (this.answer instanceof Refusal) throw this.answer;
+    return { logdir: '/home/alice/runs', frame_url: 'https://boards/tensorboard/1/ticket/' };
   }
   async keep(): Promise<void> {
     if (this.answer instanceof Refusal) throw this.answer;

@@ -1,6 +1,6 @@
 /** When a session ends, and when to warn of it. Pure. */
-import { durationIn, localTimeIn, type TimeLeft, timeLeftIn } from '@/lib/spans';
-import { words } from './words';
+import { durationIn, localTimeIn, type TimeLeft, timeLeftIn } from '@/lib/durations';
+import { messages } from './messages';
 
 const MINUTE = 60_000;
 
@@ -30,10 +30,10 @@ export function warningDue(leftMs: number, given: number | null): number | null 
 }
 
 export const timeLeft = (expiresAt: string | null, nowMs: number): TimeLeft | null =>
-  timeLeftIn(words.spans, expiresAt, nowMs);
+  timeLeftIn(messages.spans, expiresAt, nowMs);
 
 /** A minute at least: what is shorter is not spoken of. */
-export const duration = (ms: number): string => durationIn(words.spans, Math.max(ms, MINUTE));
+export const duration = (ms: number): string => durationIn(messages.spans, Math.max(ms, MINUTE));
 
 export const localTime = (at: string, nowMs: number): string =>
-  localTimeIn(words.locale, at, nowMs);
+  localTimeIn(messages.locale, at, nowMs);

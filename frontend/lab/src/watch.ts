@@ -1,4 +1,4 @@
-/** What is known of the session, kept fresh while somebody looks at the page. */
+/** The state of the session, refreshed while the page is visible. */
 import type { Facts, News, Use } from './facts';
 import { Refusal, type Server } from './server';
 import { clockOffset } from './time';
@@ -59,7 +59,9 @@ export class Watch {
     return Number.isNaN(end) ? null : end - this.nowMs;
   }
 
-  /** Since when nothing has run, once that is worth a word to somebody who hasn't answered yet. */
+  /**
+   * The start of the idle period, once it is long enough to warn a user who has not answered yet.
+   */
   get idleSince(): string | null {
     return this.kept ? null : (this.facts?.session.idle_since ?? null);
   }
@@ -82,7 +84,7 @@ export class Watch {
     this.#tell();
   }
 
-  /** What the portal has said of something done here. */
+  /** Take over the portal's answer to an action of this page. */
   take(facts: Facts): void {
     this.#done += 1;
     this.#know(facts);
@@ -107,7 +109,7 @@ export class Watch {
     this.#offset = clockOffset(facts.now, this.around.now());
   }
 
-  /** A hidden page warns too, and must know whether somebody has extended in another tab. */
+  /** A hidden page also warns, and must know about an extension made in another tab. */
   #nearTheEnd(): boolean {
     return this.leftMs !== null && this.leftMs < 20 * 60_000;
   }

@@ -7,7 +7,7 @@ import type { paths } from './schema';
 
 const signedOutListeners = new Set<() => void>();
 
-/** Called when a request found that the login has ended, and nobody logged in again in place. */
+/** Called when a request found that the login has ended and was not renewed in place. */
 export function onSignedOut(listener: () => void): () => void {
   signedOutListeners.add(listener);
   return () => signedOutListeners.delete(listener);

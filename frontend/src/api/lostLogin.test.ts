@@ -43,7 +43,7 @@ describe('a request whose login has ended', () => {
     expect(asked).toBe(1);
   });
 
-  it('is refused when somebody else logs in, or nobody can be asked', async () => {
+  it('is refused when another user logs in, or no dialog can ask', async () => {
     const lost = new LostLogin();
     const { sent, fetch } = played(ended, ended);
     expect((await fetchAfterLogin(lost, fetch)(post())).status).toBe(401);
@@ -56,7 +56,7 @@ describe('a request whose login has ended', () => {
     expect(await refused.json()).toEqual({ type: 'urn:portal:login-required' });
   });
 
-  it('asks whoever comes while it waits', async () => {
+  it('asks each dialog registered while it waits', async () => {
     const lost = new LostLogin();
     const leave = lost.askedBy(() => undefined);
     const waiting = lost.ask();

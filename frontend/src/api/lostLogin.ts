@@ -1,7 +1,7 @@
 /**
- * A login that ends while somebody works. The request that finds it out waits here until the same
- * person has logged in again, and is then made once more: it was refused before anything was done,
- * so nothing happens twice, and whoever made it never hears of it. Knows nothing of React.
+ * Renews a login that ends while a page is in use. The request that finds out waits here until the
+ * same user has logged in again, and is then repeated. It was refused before it had any effect, so
+ * nothing happens twice, and the caller does not notice. Does not depend on React.
  */
 
 /** Whether a dialog should be asking. */
@@ -16,7 +16,10 @@ export class LostLogin {
   private waiting: Waiting | null = null;
   private readonly askers = new Set<Listener>();
 
-  /** Somebody is there to ask; nobody is on the login page. Returns what ends it. */
+  /**
+   * Register a dialog that can ask for the login; the login page has none. Returns a function that
+   * unregisters it.
+   */
   askedBy(asker: Listener): () => void {
     this.askers.add(asker);
     asker(this.waiting !== null);
@@ -26,8 +29,10 @@ export class LostLogin {
     };
   }
 
-  /** Asks. True once the same person has logged in again, false if there is nobody to ask or somebody
-   * else wants to log in. */
+  /**
+   * Ask for the login. Resolves to true once the same user has logged in again, to false if no
+   * dialog can ask or another user wants to log in.
+   */
   ask(): Promise<boolean> {
     if (this.askers.size === 0) return Promise.resolve(false);
     if (this.waiting === null) {
@@ -36,7 +41,7 @@ export class LostLogin {
         settle = resolve;
       });
       this.waiting = { again, settle };
-      this.tell(true);
+      this.notifyAskers(true);
     }
     return this.waiting.again;
   }
@@ -46,11 +51,11 @@ export class LostLogin {
     const waiting = this.waiting;
     if (waiting === null) return;
     this.waiting = null;
-    this.tell(false);
+    this.notifyAskers(false);
     waiting.settle(again);
   }
 
-  private tell(asking: boolean): void {
+  private notifyAskers(asking: boolean): void {
     for (const asker of this.askers) asker(asking);
   }
 }

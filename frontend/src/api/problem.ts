@@ -1,7 +1,7 @@
 /** The portal's one error shape (RFC 9457 problem details) as an exception with a sentence to show. */
 
 import { t } from '@lingui/core/macro';
-import { said } from '@/i18n/said';
+import { translate } from '@/i18n/translate';
 
 export type Slug =
   | 'login-required'
@@ -81,7 +81,7 @@ const DIRECTORY_SILENT = t`The directory doesn't answer at the moment, so nothin
 /** What to show for anything a request may throw. */
 export function sentence(error: unknown): string {
   if (!(error instanceof ApiError)) return OFFLINE_MESSAGE;
-  return error.slug === 'directory-unavailable' ? DIRECTORY_SILENT : said(error.message);
+  return error.slug === 'directory-unavailable' ? DIRECTORY_SILENT : translate(error.message);
 }
 
 /** For those who were logged in and gave their password again: only it can be wrong. The title is that
@@ -96,5 +96,7 @@ export function wrongPassword(error: unknown): string | undefined {
 /** The message for one field; `resources.cpus` and `body.resources.cpus` both answer to `cpus`. */
 export function fieldMessage(error: unknown, name: string): string | undefined {
   if (!(error instanceof ApiError)) return undefined;
-  return said(error.fields.find((f) => f.field === name || f.field.endsWith(`.${name}`))?.message);
+  return translate(
+    error.fields.find((f) => f.field === name || f.field.endsWith(`.${name}`))?.message,
+  );
 }

@@ -13,13 +13,13 @@ export interface paths {
         };
         /**
          * List All Announcements
-         * @description All there are, also those that have ended.
+         * @description Return all announcements, including ended ones.
          */
         get: operations["list_all_announcements"];
         put?: never;
         /**
          * Add Announcement
-         * @description Announce something. Open pages show it within seconds of its beginning.
+         * @description Create an announcement. Open pages show it within seconds of its start.
          */
         post: operations["add_announcement"];
         delete?: never;
@@ -40,14 +40,16 @@ export interface paths {
         post?: never;
         /**
          * Delete Announcement
-         * @description Take it away; what it said stays in the audit.
+         * @description Delete an announcement; its text stays in the audit log.
          */
         delete: operations["delete_announcement"];
         options?: never;
         head?: never;
         /**
          * Edit Announcement
-         * @description Change it. 409 `changed-meanwhile`, with who and when, if somebody has since `version`.
+         * @description Edit an announcement.
+         *
+         *     409 `changed-meanwhile`, with the author and time, if it was changed since `version`.
          */
         patch: operations["edit_announcement"];
         trace?: never;
@@ -61,7 +63,7 @@ export interface paths {
         };
         /**
          * Search Audit
-         * @description What was done, newest first.
+         * @description Return audit events, newest first.
          */
         get: operations["search_audit"];
         put?: never;
@@ -81,7 +83,7 @@ export interface paths {
         };
         /**
          * Audit Actions
-         * @description The kinds of events there are, to choose from.
+         * @description Return the kinds of events to choose from.
          */
         get: operations["audit_actions"];
         put?: never;
@@ -101,8 +103,9 @@ export interface paths {
         };
         /**
          * Export Audit
-         * @description All that fit, as a file: CSV for a spreadsheet, or JSON Lines. That it was taken is an event
-         *     of its own.
+         * @description Export all matching events as a file:
+         *
+         *     CSV for a spreadsheet, or JSON Lines. The export is itself an event.
          */
         get: operations["export_audit"];
         put?: never;
@@ -122,7 +125,7 @@ export interface paths {
         };
         /**
          * Admin Catalog
-         * @description The catalog as it is used now. Changed files are read again within seconds.
+         * @description Return the catalog in use now. Changed files are read again within seconds.
          */
         get: operations["admin_catalog"];
         put?: never;
@@ -142,13 +145,13 @@ export interface paths {
         };
         /**
          * List Images
-         * @description The images in the import folder.
+         * @description Return the images in the import folder.
          */
         get: operations["list_images"];
         put?: never;
         /**
          * Import Image
-         * @description Import an image. It goes on by itself; `imports/{id}` says how far it is.
+         * @description Import an image in the background; `imports/{id}` reports the progress.
          */
         post: operations["import_image"];
         delete?: never;
@@ -166,7 +169,7 @@ export interface paths {
         };
         /**
          * List Imports
-         * @description Imports that are under way, and those that have ended.
+         * @description Return running and ended imports.
          */
         get: operations["list_imports"];
         put?: never;
@@ -186,7 +189,7 @@ export interface paths {
         };
         /**
          * Get Import
-         * @description One import.
+         * @description Return one import.
          */
         get: operations["get_import"];
         put?: never;
@@ -208,7 +211,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel Import
-         * @description Stop an import; nothing of it stays.
+         * @description Stop an import; nothing of it is kept.
          */
         post: operations["cancel_import"];
         delete?: never;
@@ -246,8 +249,8 @@ export interface paths {
         };
         /**
          * Get Drift
-         * @description What somebody has changed in Slurm by hand, and what of it was accepted; as seen less than a
-         *     minute ago, or, with `fresh`, a few seconds.
+         * @description Return drift in Slurm, including accepted differences; at most a minute old, or with `fresh`
+         *     a few seconds.
          */
         get: operations["get_drift"];
         put?: never;
@@ -269,7 +272,7 @@ export interface paths {
         put?: never;
         /**
          * Accept Drift
-         * @description Let stand what somebody has set in Slurm, until the limit changes.
+         * @description Accept a value that was set in Slurm outside the portal, until the limit changes.
          */
         post: operations["accept_drift"];
         delete?: never;
@@ -289,7 +292,7 @@ export interface paths {
         put?: never;
         /**
          * Mend Drift
-         * @description Tell Slurm again what the portal has told it before; for what was accepted too.
+         * @description Apply the portal's value to Slurm again, also for an accepted difference.
          */
         post: operations["mend_drift"];
         delete?: never;
@@ -307,14 +310,11 @@ export interface paths {
         };
         /**
          * List Groups
-         * @description Groups whose name or description hold every word of `query`.
+         * @description Return groups whose name or description contain every word of `query`.
          */
         get: operations["list_groups"];
         put?: never;
-        /**
-         * Create Group
-         * @description Create a group.
-         */
+        /** Create Group */
         post: operations["create_group"];
         delete?: never;
         options?: never;
@@ -331,14 +331,14 @@ export interface paths {
         };
         /**
          * Get Group
-         * @description One group with its members.
+         * @description Return a group with its members.
          */
         get: operations["get_group"];
         put?: never;
         post?: never;
         /**
          * Delete Group
-         * @description Remove a group, unless it is somebody's primary one or the settings name it.
+         * @description Delete a group, unless it is the primary group of a user or named in the settings.
          */
         delete: operations["delete_group"];
         options?: never;
@@ -356,14 +356,14 @@ export interface paths {
         get?: never;
         /**
          * Add Leader
-         * @description Make somebody a leader of a group: they see its members and what those use, and set their
+         * @description Make a user a manager of a group: they see its members and their usage, and set their
          *     limits.
          */
         put: operations["add_leader"];
         post?: never;
         /**
          * Remove Leader
-         * @description Undo that.
+         * @description Remove a manager of a group.
          */
         delete: operations["remove_leader"];
         options?: never;
@@ -381,13 +381,13 @@ export interface paths {
         get?: never;
         /**
          * Add Group Member
-         * @description Put somebody into the group.
+         * @description Add a user to the group.
          */
         put: operations["add_group_member"];
         post?: never;
         /**
          * Remove Group Member
-         * @description Take somebody out of the group, be they still in the directory or not.
+         * @description Remove a user from the group, even if they are no longer in the directory.
          */
         delete: operations["remove_group_member"];
         options?: never;
@@ -404,9 +404,29 @@ export interface paths {
         };
         /**
          * List Limits
-         * @description Every limit, with how it stands with Slurm.
+         * @description Return every limit with its state in Slurm.
          */
         get: operations["list_limits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/limits/choices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Limit Choices
+         * @description Return the partitions, accounts and QOS that a limit can name.
+         */
+        get: operations["list_limit_choices"];
         put?: never;
         post?: never;
         delete?: never;
@@ -424,18 +444,18 @@ export interface paths {
         };
         /**
          * Get Default Limit
-         * @description The limit for everybody.
+         * @description Return the default limit.
          */
         get: operations["get_default_limit"];
         /**
          * Put Default Limit
-         * @description Set the limit for everybody.
+         * @description Set the default limit.
          */
         put: operations["put_default_limit"];
         post?: never;
         /**
          * Delete Default Limit
-         * @description End the limit for everybody.
+         * @description Delete the default limit.
          */
         delete: operations["delete_default_limit"];
         options?: never;
@@ -452,20 +472,40 @@ export interface paths {
         };
         /**
          * Get Limit
-         * @description The limit of a person, of each member of a group, or of a group together.
+         * @description Return the limit of a user, of each member of a group, or of a group's total.
          */
         get: operations["get_limit"];
         /**
          * Put Limit
-         * @description Set all fields of a limit. The answer comes when Slurm has it, or soon.
+         * @description Set all fields of a limit. The response comes once Slurm has it, or after a short time.
          */
         put: operations["put_limit"];
         post?: never;
         /**
          * Delete Limit
-         * @description End a limit; what the portal told Slurm for it is taken back.
+         * @description Delete a limit; what the portal applied to Slurm for it is reverted.
          */
         delete: operations["delete_limit"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/new-user": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get New User Defaults
+         * @description Return the defaults of a form for new users.
+         */
+        get: operations["get_new_user_defaults"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -480,7 +520,7 @@ export interface paths {
         };
         /**
          * List All Sessions
-         * @description Everyone's sessions, for admins.
+         * @description Return all users' sessions, for administrators.
          */
         get: operations["list_all_sessions"];
         put?: never;
@@ -503,7 +543,7 @@ export interface paths {
         post?: never;
         /**
          * Stop Any Session
-         * @description Stop anyone's session.
+         * @description Stop any user's session.
          */
         delete: operations["stop_any_session"];
         options?: never;
@@ -520,7 +560,7 @@ export interface paths {
         };
         /**
          * System Status
-         * @description What was found when each part was last asked; asking here asks none of them.
+         * @description Return the last results of all checks; this request runs none of them.
          */
         get: operations["system_status"];
         put?: never;
@@ -540,7 +580,7 @@ export interface paths {
         };
         /**
          * Get Usage
-         * @description GPU-hours and CPU-hours of everybody, or of one person or group, by month at least.
+         * @description Return GPU-hours and CPU-hours of all users, or of one user or group, in whole months.
          */
         get: operations["get_usage"];
         put?: never;
@@ -560,13 +600,17 @@ export interface paths {
         };
         /**
          * List People
-         * @description People whose username, name or mail hold every word of `query`.
+         * @description Return users whose username, name or mail contain every word of `query`.
          */
         get: operations["list_people"];
         put?: never;
         /**
          * Create Person
-         * @description Create somebody in the directory. The password is shown this once.
+         * @description Create a user who can work at once: in the directory, in a login group, with a Slurm account
+         *     and a home directory.
+         *
+         *     The password is shown only this once. The response comes once Slurm has the account, or after a
+         *     short time.
          */
         post: operations["create_person"];
         delete?: never;
@@ -586,8 +630,9 @@ export interface paths {
         put?: never;
         /**
          * Import People
-         * @description Create the people of a file, or only say what would come of it. Most are done with the
-         *     answer; else `imports/{id}` says how far it is.
+         * @description Create the users of a file, or only preview the result.
+         *
+         *     Small imports are complete in the response; otherwise `imports/{id}` reports the progress.
          */
         post: operations["import_people"];
         delete?: never;
@@ -605,7 +650,7 @@ export interface paths {
         };
         /**
          * Get People Import
-         * @description One import, of this portal's life.
+         * @description Return one import since the portal's last start.
          */
         get: operations["get_people_import"];
         put?: never;
@@ -627,7 +672,8 @@ export interface paths {
         put?: never;
         /**
          * Take People Import Passwords
-         * @description The one-time passwords of those created, once, for whoever started the import.
+         * @description Return the one-time passwords of the created users, once, to the administrator who started
+         *     the import.
          */
         post: operations["take_people_import_passwords"];
         delete?: never;
@@ -645,24 +691,49 @@ export interface paths {
         };
         /**
          * Get Person
-         * @description Everything about somebody.
+         * @description Return all details of a user.
          */
         get: operations["get_person"];
         put?: never;
         post?: never;
         /**
          * Delete Person
-         * @description Disable someone and, once all of theirs has ended, see to their files and delete them from
-         *     the directory. What they did stays recorded.
+         * @description Disable a user and, once all their sessions and jobs have ended, process their files and
+         *     delete them from the directory.
+         *
+         *     Their audit events are kept.
          */
         delete: operations["delete_person"];
         options?: never;
         head?: never;
         /**
          * Edit Person
-         * @description Edit somebody, unless somebody else has since `version` was read.
+         * @description Edit a user, unless they were changed since `version` was read.
          */
         patch: operations["edit_person"];
+        trace?: never;
+    };
+    "/api/v1/admin/users/{username}/accounts/{account}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Give Person Account
+         * @description Let a user submit under a Slurm account, by a limit of their own that adds it to their
+         *     present accounts.
+         *
+         *     The response comes once Slurm has it, or after a short time.
+         */
+        put: operations["give_person_account"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/admin/users/{username}/disable": {
@@ -676,8 +747,10 @@ export interface paths {
         put?: never;
         /**
          * Disable Person
-         * @description Shut someone out: nothing of theirs works from the next request on, here and, where it can
-         *     be told, in the directory. `closing` says what is still being ended.
+         * @description Disable a user: their access ends with the next request, here and, if the portal can write
+         *     it, in the directory.
+         *
+         *     `closing` lists the remaining steps.
          */
         post: operations["disable_person"];
         delete?: never;
@@ -697,7 +770,7 @@ export interface paths {
         put?: never;
         /**
          * Enable Person
-         * @description Let someone in again, in the directory too. What was ended stays so.
+         * @description Enable a user again, in the directory too. What was ended is not restarted.
          */
         post: operations["enable_person"];
         delete?: never;
@@ -716,13 +789,13 @@ export interface paths {
         get?: never;
         /**
          * Add Person To Group
-         * @description Put somebody into a group.
+         * @description Add a user to a group.
          */
         put: operations["add_person_to_group"];
         post?: never;
         /**
          * Remove Person From Group
-         * @description Take somebody out of a group.
+         * @description Remove a user from a group.
          */
         delete: operations["remove_person_from_group"];
         options?: never;
@@ -741,7 +814,7 @@ export interface paths {
         put?: never;
         /**
          * Provision Home
-         * @description Have the home directory made, again if it was before. `home_runs` says how that went.
+         * @description Create the home directory, also if it was created before. `home_runs` has the result.
          */
         post: operations["provision_home"];
         delete?: never;
@@ -759,7 +832,7 @@ export interface paths {
         };
         /**
          * Get User Limits
-         * @description What counts for someone, where it comes from, what they use, and how Slurm has it.
+         * @description Return a user's effective limits, their sources, the usage, and the state in Slurm.
          */
         get: operations["get_user_limits"];
         put?: never;
@@ -781,7 +854,7 @@ export interface paths {
         put?: never;
         /**
          * Lock Person
-         * @description Refuse somebody's password until they are unlocked.
+         * @description Refuse a user's password until they are unlocked.
          */
         post: operations["lock_person"];
         delete?: never;
@@ -800,7 +873,7 @@ export interface paths {
         get?: never;
         /**
          * Confirm Number
-         * @description Say that somebody whose number in the directory is another one now is the same person.
+         * @description Confirm that a user whose number in the directory has changed is the same person.
          */
         put: operations["confirm_number"];
         post?: never;
@@ -821,7 +894,7 @@ export interface paths {
         put?: never;
         /**
          * Reset Person Password
-         * @description A one-time password, shown this once. Every browser of theirs is logged out.
+         * @description Set a one-time password, shown only this once. Every browser of the user is logged out.
          */
         post: operations["reset_person_password"];
         delete?: never;
@@ -840,13 +913,13 @@ export interface paths {
         get?: never;
         /**
          * Grant Role
-         * @description Grant somebody a role, beside what the directory gives them.
+         * @description Grant a user a role in addition to the directory's.
          */
         put: operations["grant_role"];
         post?: never;
         /**
          * Revoke Role
-         * @description Take a granted role away; what the directory gives stays.
+         * @description Revoke a granted role; the directory's role stays.
          */
         delete: operations["revoke_role"];
         options?: never;
@@ -865,7 +938,7 @@ export interface paths {
         put?: never;
         /**
          * Reset Second Factor
-         * @description Take the second factor of someone away who lost it; they are logged out everywhere, and told
+         * @description Remove the second factor of a user who lost it; they are logged out everywhere, and notified
          *     at their next login.
          */
         post: operations["reset_second_factor"];
@@ -886,7 +959,7 @@ export interface paths {
         put?: never;
         /**
          * Unlock Person
-         * @description End a lock, an administrator's or that after too many wrong passwords.
+         * @description End a lock, by an administrator or after too many wrong passwords.
          */
         post: operations["unlock_person"];
         delete?: never;
@@ -904,7 +977,7 @@ export interface paths {
         };
         /**
          * List Announcements
-         * @description What everyone is shown. Open pages hear of changes by the event stream.
+         * @description Return the announcements for all users. Open pages get changes by the event stream.
          */
         get: operations["list_announcements"];
         put?: never;
@@ -924,7 +997,7 @@ export interface paths {
         };
         /**
          * List Public Announcements
-         * @description What those are shown who haven't logged in, or can't.
+         * @description Return the announcements that are shown without a login.
          */
         get: operations["list_public_announcements"];
         put?: never;
@@ -944,7 +1017,7 @@ export interface paths {
         };
         /**
          * List Benchmark Runs
-         * @description The caller's finished benchmark jobs with what they measured.
+         * @description Return the caller's finished benchmark jobs with their figures.
          */
         get: operations["list_benchmark_runs"];
         put?: never;
@@ -964,7 +1037,7 @@ export interface paths {
         };
         /**
          * Cluster Figures
-         * @description What everybody's benchmarks of the last year say of this cluster, without saying whose.
+         * @description Return the results of all users' benchmarks of the last year, without usernames.
          */
         get: operations["cluster_figures"];
         put?: never;
@@ -984,7 +1057,7 @@ export interface paths {
         };
         /**
          * Gpu Type Figures
-         * @description The few figures by which GPU types are compared; no types where nobody has measured.
+         * @description Return the few figures for comparing GPU types; empty without any measurements.
          */
         get: operations["gpu_type_figures"];
         put?: never;
@@ -1004,7 +1077,7 @@ export interface paths {
         };
         /**
          * Cluster
-         * @description Partitions, nodes, and GPUs by type; the presets of this site.
+         * @description Return partitions, nodes, and GPUs by type, and the presets of this site.
          */
         get: operations["cluster"];
         put?: never;
@@ -1024,7 +1097,7 @@ export interface paths {
         };
         /**
          * Cluster Nodes
-         * @description Every node, with what of it is the caller's.
+         * @description Return every node, with the caller's part of it.
          */
         get: operations["cluster_nodes"];
         put?: never;
@@ -1044,7 +1117,7 @@ export interface paths {
         };
         /**
          * Cluster Queue
-         * @description The queue of each partition, and the caller's place in it.
+         * @description Return the queue of each partition, and the caller's place in it.
          */
         get: operations["cluster_queue"];
         put?: never;
@@ -1064,7 +1137,7 @@ export interface paths {
         };
         /**
          * Cluster Reservations
-         * @description Reservations and maintenance that are on or lie ahead.
+         * @description Return current and future reservations and maintenance.
          */
         get: operations["cluster_reservations"];
         put?: never;
@@ -1084,7 +1157,7 @@ export interface paths {
         };
         /**
          * Environments
-         * @description All environments of this site, in the order of their names.
+         * @description Return all environments of this site, sorted by name.
          */
         get: operations["environments"];
         put?: never;
@@ -1104,11 +1177,34 @@ export interface paths {
         };
         /**
          * Own Packages
-         * @description What the caller has installed into an environment.
+         * @description Return the packages that the caller has installed into an environment.
          */
         get: operations["own_packages"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/environments/{name}/packages/remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove Package
+         * @description Delete one package; a Python package's files are deleted permanently, and pip can install it
+         *     again.
+         *
+         *     Its dependencies stay. Running kernels keep what they have loaded.
+         */
+        post: operations["remove_package"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1126,8 +1222,10 @@ export interface paths {
         put?: never;
         /**
          * Reset Packages
-         * @description Take all of them out of the environment; they lie in the trash until they are brought back or
-         *     too old. Kernels that run go on with what they have loaded.
+         * @description Remove all packages from the environment; they stay in the trash until they are restored or
+         *     expire.
+         *
+         *     Running kernels keep what they have loaded.
          */
         post: operations["reset_packages"];
         delete?: never;
@@ -1147,7 +1245,7 @@ export interface paths {
         put?: never;
         /**
          * Restore Packages
-         * @description Bring removed ones back; 409 where packages were installed since.
+         * @description Restore removed packages; 409 if packages were installed since.
          */
         post: operations["restore_packages"];
         delete?: never;
@@ -1167,8 +1265,10 @@ export interface paths {
         put?: never;
         /**
          * Estimate
-         * @description When a job with these resources would start, were it submitted now. Answers are kept for
-         *     half a minute, and Slurm is asked only so often (429 with Retry-After).
+         * @description Return when a job with these resources would start if it were submitted now.
+         *
+         *     Answers are cached for half a minute, and the rate of requests to Slurm is limited (429 with
+         *     Retry-After).
          */
         post: operations["estimate"];
         delete?: never;
@@ -1186,9 +1286,12 @@ export interface paths {
         };
         /**
          * Events
-         * @description `snapshot`, then `session`, `session_removed` {id}, `job`, `job_removed` {id}, `cluster`, and
-         *     `announcements` {items} with all of them; and `ping`, at least every 15 seconds while nothing
-         *     changes, so that a browser notices a connection that is dead and doesn't say so.
+         * @description Stream server-sent events: `snapshot`, then `session`, `session_removed` {id}, `job`,
+         *     `job_removed` {id}, `cluster`, and `announcements` {items} with all of them.
+         *
+         *     `ping` is sent at least every 15 seconds while nothing changes, so that a browser notices a dead
+         *     connection. Another `snapshot` follows after many missed changes. 10 streams may be open for
+         *     each login or token.
          */
         get: operations["events"];
         put?: never;
@@ -1208,8 +1311,10 @@ export interface paths {
         };
         /**
          * List Files
-         * @description A folder's entries, a page at a time, however many there are. `q` is found anywhere in a
-         *     name, or with `prefix` at its beginning, whatever the case. Links are followed.
+         * @description Return a folder's entries in pages.
+         *
+         *     `q` matches anywhere in a name, or with `prefix` at its beginning, ignoring case. Links are
+         *     followed.
          */
         get: operations["list_files"];
         put?: never;
@@ -1229,8 +1334,10 @@ export interface paths {
         };
         /**
          * Download Archive
-         * @description A folder, or some of its entries by `name`, as one file that is made while it is sent. What
-         *     can't be read is listed in a LEFT-OUT.txt at its end; a zip holds no links.
+         * @description Download a folder, or some of its entries by `name`, as one file that is generated while it
+         *     is sent.
+         *
+         *     Unreadable entries are listed in a LEFT-OUT.txt at its end; a zip contains no links.
          */
         get: operations["download_archive"];
         put?: never;
@@ -1252,8 +1359,9 @@ export interface paths {
         put?: never;
         /**
          * Delete Files
-         * @description Move files and folders to the trash of their root, or delete them for good. Where there can
-         *     be no trash the error is `no-trash`, and only `permanent` deletes.
+         * @description Move files and folders to the trash of their root, or delete them permanently.
+         *
+         *     Where there can be no trash the error is `no-trash`, and only `permanent` deletes.
          */
         post: operations["delete_files"];
         delete?: never;
@@ -1271,7 +1379,7 @@ export interface paths {
         };
         /**
          * Download File
-         * @description A file. `Range` with `If-Range` gets the rest of one that was cut off.
+         * @description Download a file. `Range` with `If-Range` resumes an interrupted download.
          */
         get: operations["download_file"];
         put?: never;
@@ -1291,7 +1399,7 @@ export interface paths {
         };
         /**
          * File Entry
-         * @description What one path is.
+         * @description Return the entry of one path.
          */
         get: operations["file_entry"];
         put?: never;
@@ -1313,7 +1421,7 @@ export interface paths {
         put?: never;
         /**
          * Make File Folder
-         * @description Make a folder; 409 `file-exists` if there is something of that name.
+         * @description Create a folder; 409 `file-exists` if the name exists.
          */
         post: operations["make_file_folder"];
         delete?: never;
@@ -1331,7 +1439,9 @@ export interface paths {
         };
         /**
          * File Image
-         * @description An image to be shown in a page: PNG, JPEG, GIF or WebP by its first bytes, nothing else.
+         * @description Return an image for display in a page:
+         *
+         *     PNG, JPEG, GIF or WebP by its first bytes, nothing else.
          */
         get: operations["file_image"];
         put?: never;
@@ -1353,8 +1463,10 @@ export interface paths {
         put?: never;
         /**
          * Move File
-         * @description Rename or move, on one file system. What is there isn't replaced (409 `file-exists`), but for
-         *     a file by a file with `overwrite`.
+         * @description Rename or move within one file system.
+         *
+         *     An existing target is not replaced (409 `file-exists`), except a file by a file with
+         *     `overwrite`.
          */
         post: operations["move_file"];
         delete?: never;
@@ -1372,7 +1484,7 @@ export interface paths {
         };
         /**
          * Preview File
-         * @description What a file is, and its beginning as far as it can be shown.
+         * @description Return a file's type, and its beginning as far as it can be shown.
          */
         get: operations["preview_file"];
         put?: never;
@@ -1392,7 +1504,7 @@ export interface paths {
         };
         /**
          * File Roots
-         * @description The places where files are, with free space and quota where they are known.
+         * @description Return the storage locations, with free space and quota where they are known.
          */
         get: operations["file_roots"];
         put?: never;
@@ -1412,7 +1524,7 @@ export interface paths {
         };
         /**
          * File Space
-         * @description How much room there is in each place, and what of one's quota is used, where that is
+         * @description Return the space in each storage location, and the usage of the caller's quota, where
          *     known.
          */
         get: operations["file_space"];
@@ -1433,13 +1545,15 @@ export interface paths {
         };
         /**
          * File Text
-         * @description A text file to be edited. 413 for a large one, 422 `not-a-file` for what is no text.
+         * @description Return a text file for editing. 413 for a large one, 422 `not-a-file` if it is not text.
          */
         get: operations["file_text"];
         /**
          * Save File Text
-         * @description Save a text file, whole or not at all. If it was changed elsewhere since: 409 `file-changed`
-         *     with the `version` that it has now; send that one to replace it nevertheless.
+         * @description Save a text file atomically.
+         *
+         *     If it was changed elsewhere since: 409 `file-changed` with its current `version`; send that one
+         *     to replace it anyway.
          */
         put: operations["save_file_text"];
         post?: never;
@@ -1458,7 +1572,7 @@ export interface paths {
         };
         /**
          * File Trash
-         * @description What was deleted and can be brought back.
+         * @description Return the deleted items that can be restored.
          */
         get: operations["file_trash"];
         put?: never;
@@ -1480,7 +1594,7 @@ export interface paths {
         put?: never;
         /**
          * Empty File Trash
-         * @description Delete what is in the trash for good.
+         * @description Delete the contents of the trash permanently.
          */
         post: operations["empty_file_trash"];
         delete?: never;
@@ -1500,7 +1614,7 @@ export interface paths {
         put?: never;
         /**
          * Restore Files
-         * @description Bring things back to where they were, never over what is there now (`file-exists`).
+         * @description Restore items to their former paths, never over existing files (`file-exists`).
          */
         post: operations["restore_files"];
         delete?: never;
@@ -1518,14 +1632,16 @@ export interface paths {
         };
         /**
          * List Uploads
-         * @description One's own uploads that aren't finished: any of them can be gone on with.
+         * @description Return the caller's unfinished uploads: each of them can be resumed.
          */
         get: operations["list_uploads"];
         put?: never;
         /**
          * Begin Upload
-         * @description Begin an upload. That something of that name is there (409 `file-exists`, `replaceable` says
-         *     whether `overwrite` would help) or that there is no room (507) is told before a byte is sent.
+         * @description Begin an upload.
+         *
+         *     An existing file of that name (409 `file-exists`; `replaceable` is whether `overwrite` would
+         *     help) or missing space (507) is reported before a byte is sent.
          */
         post: operations["begin_upload"];
         delete?: never;
@@ -1543,19 +1659,21 @@ export interface paths {
         };
         /**
          * Get Upload
-         * @description Where to go on after a broken connection.
+         * @description Return an upload with the offset at which to resume.
          */
         get: operations["get_upload"];
         /**
          * Send Chunk
-         * @description The next chunk, at most `chunk_bytes` long. If it isn't the next: 409 `wrong-offset` with the
-         *     `offset` that is. Of a chunk that breaks off, what has come counts.
+         * @description Receive the next chunk, at most `chunk_bytes` long.
+         *
+         *     A chunk at another offset gets 409 `wrong-offset` with the expected `offset`. The received part
+         *     of an interrupted chunk counts.
          */
         put: operations["send_chunk"];
         post?: never;
         /**
          * Drop Upload
-         * @description Give an upload up; what has come of it is deleted.
+         * @description Cancel an upload; its received data are deleted.
          */
         delete: operations["drop_upload"];
         options?: never;
@@ -1574,8 +1692,10 @@ export interface paths {
         put?: never;
         /**
          * Finish Upload
-         * @description Give the whole file its name, and say its checksum. 202 with `done` false while the checksum
-         *     of a very large file is still read: ask again.
+         * @description Give the complete file its name, and return its checksum.
+         *
+         *     202 with `done` false while the checksum of a very large file is still being computed: repeat
+         *     the request.
          */
         post: operations["finish_upload"];
         delete?: never;
@@ -1593,7 +1713,7 @@ export interface paths {
         };
         /**
          * Where File
-         * @description The root and path of a whole path, or of one that begins with ~/.
+         * @description Return the root and path of an absolute path, or of one that begins with ~/.
          */
         get: operations["where_file"];
         put?: never;
@@ -1613,7 +1733,7 @@ export interface paths {
         };
         /**
          * Get Led Group
-         * @description One group with its members, for those who lead it.
+         * @description Return a group with its members, for its managers.
          */
         get: operations["get_led_group"];
         put?: never;
@@ -1633,7 +1753,7 @@ export interface paths {
         };
         /**
          * Get Group Limits
-         * @description What a group has, and what of it its members may and do use.
+         * @description Return a group's limits, and its members' limits and usage.
          */
         get: operations["get_group_limits"];
         put?: never;
@@ -1654,7 +1774,7 @@ export interface paths {
         get?: never;
         /**
          * Put Member Limit
-         * @description Set a member's own limit: never more than the group has, nor than an administrator gave.
+         * @description Set a member's own limit: at most the group's, and at most what an administrator set.
          */
         put: operations["put_member_limit"];
         post?: never;
@@ -1673,7 +1793,7 @@ export interface paths {
         };
         /**
          * Get Group Usage
-         * @description What the members of a group have used.
+         * @description Return the usage of a group's members.
          */
         get: operations["get_group_usage"];
         put?: never;
@@ -1693,16 +1813,18 @@ export interface paths {
         };
         /**
          * List Jobs
-         * @description The caller's jobs, page by page.
+         * @description Return the caller's jobs, in pages.
          */
         get: operations["list_jobs"];
         put?: never;
         /**
          * Submit Job
-         * @description Submit a job. With an Idempotency-Key the same wish comes to the same job, however often it
-         *     is sent; another wish under the same key is refused (409).
+         * @description Submit a job.
          *
-         *     While Slurm doesn't answer the job is kept, as `submitting`, and submitted when it does.
+         *     With an Idempotency-Key, the same request returns the same job, however often it is sent; a
+         *     different request under the same key is refused (409).
+         *
+         *     While Slurm does not answer, the job is kept as `submitting`, and submitted later.
          */
         post: operations["submit_job"];
         delete?: never;
@@ -1722,7 +1844,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel Jobs
-         * @description End several jobs, 500 at once at most; those that have ended are named in `refused`.
+         * @description Cancel several jobs, at most 500 at once; ended ones are listed in `refused`.
          */
         post: operations["cancel_jobs"];
         delete?: never;
@@ -1740,7 +1862,7 @@ export interface paths {
         };
         /**
          * Compare Jobs
-         * @description Some of the caller's jobs side by side, with what each has logged last.
+         * @description Return some of the caller's jobs for comparison, with the last values that each logged.
          */
         get: operations["compare_jobs"];
         put?: never;
@@ -1760,7 +1882,7 @@ export interface paths {
         };
         /**
          * Count Jobs
-         * @description How many of the caller's jobs a filter lets through.
+         * @description Return how many of the caller's jobs match a filter.
          */
         get: operations["count_jobs"];
         put?: never;
@@ -1782,7 +1904,7 @@ export interface paths {
         put?: never;
         /**
          * Remove Jobs
-         * @description Take several ended jobs off the list, 500 at once at most; their files stay.
+         * @description Remove several ended jobs from the list, at most 500 at once; their files stay.
          */
         post: operations["remove_jobs"];
         delete?: never;
@@ -1800,14 +1922,14 @@ export interface paths {
         };
         /**
          * Get Job
-         * @description One of the caller's jobs, with its script and, if it is an array, its tasks.
+         * @description Return one of the caller's jobs, with its script and, for an array, its tasks.
          */
         get: operations["get_job"];
         put?: never;
         post?: never;
         /**
          * Remove Job
-         * @description Take an ended job off the list; its files stay.
+         * @description Remove an ended job from the list; its files stay.
          */
         delete: operations["remove_job"];
         options?: never;
@@ -1826,7 +1948,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel Job
-         * @description End a job. One that has ended already is refused with how it ended (409).
+         * @description Cancel a job. An ended job is refused with its outcome (409).
          */
         post: operations["cancel_job"];
         delete?: never;
@@ -1844,8 +1966,10 @@ export interface paths {
         };
         /**
          * Job Log
-         * @description A piece of what a job printed, of at most `limit` bytes; a negative offset counts from the
-         *     end. Of an array, `task` says whose.
+         * @description Return a piece of a job's output, at most `limit` bytes; a negative offset counts from the
+         *     end.
+         *
+         *     For an array, `task` selects the task.
          */
         get: operations["job_log"];
         put?: never;
@@ -1865,7 +1989,7 @@ export interface paths {
         };
         /**
          * Download Job Log
-         * @description All that a job has printed by now, as a file. Of an array, `task` says whose.
+         * @description Download a job's whole output so far. For an array, `task` selects the task.
          */
         get: operations["download_job_log"];
         put?: never;
@@ -1885,8 +2009,9 @@ export interface paths {
         };
         /**
          * Follow Job Log
-         * @description Server-sent events `log`, each a LogPiece, until the log's end. A reader who falls far
-         *     behind is brought to the end: `offset` tells what was left out.
+         * @description Stream server-sent events `log`, each a LogPiece, until the log's end.
+         *
+         *     A reader who falls far behind skips to the end: `offset` shows the gap.
          */
         get: operations["follow_job_log"];
         put?: never;
@@ -1906,7 +2031,7 @@ export interface paths {
         };
         /**
          * Job Shares
-         * @description With whom this job's TensorBoard is shared.
+         * @description Return the users and groups with access to this job's TensorBoard.
          */
         get: operations["job_shares"];
         put?: never;
@@ -1927,13 +2052,13 @@ export interface paths {
         get?: never;
         /**
          * Share Job With Group
-         * @description Let everyone in a group look at this job's TensorBoard; one of the caller's own groups.
+         * @description Share this job's TensorBoard with the members of one of the caller's own groups.
          */
         put: operations["share_job_with_group"];
         post?: never;
         /**
          * Unshare Job With Group
-         * @description Take that back.
+         * @description Stop sharing with a group.
          */
         delete: operations["unshare_job_with_group"];
         options?: never;
@@ -1951,13 +2076,13 @@ export interface paths {
         get?: never;
         /**
          * Share Job
-         * @description Let someone look at this job's TensorBoard, and at nothing else.
+         * @description Share this job's TensorBoard, and nothing else, with a user.
          */
         put: operations["share_job"];
         post?: never;
         /**
          * Unshare Job
-         * @description Take that back: the next request of theirs is refused.
+         * @description Stop sharing with a user: their next request is refused.
          */
         delete: operations["unshare_job"];
         options?: never;
@@ -1974,7 +2099,7 @@ export interface paths {
         };
         /**
          * Size Job
-         * @description For running one of the caller's jobs once more.
+         * @description Return suggestions for repeating one of the caller's jobs.
          */
         get: operations["size_job"];
         put?: never;
@@ -1994,18 +2119,18 @@ export interface paths {
         };
         /**
          * Get Job Tensorboard
-         * @description This job's TensorBoard.
+         * @description Return this job's TensorBoard.
          */
         get: operations["get_job_tensorboard"];
         /**
          * Start Job Tensorboard
-         * @description Have a TensorBoard for this job, whether it runs or has ended; what runs already is kept.
+         * @description Start a TensorBoard for this job, running or ended; a running TensorBoard is kept.
          */
         put: operations["start_job_tensorboard"];
         post?: never;
         /**
          * Stop Job Tensorboard
-         * @description End this job's TensorBoard, if there is one.
+         * @description Stop this job's TensorBoard, if there is one.
          */
         delete: operations["stop_job_tensorboard"];
         options?: never;
@@ -2024,9 +2149,10 @@ export interface paths {
         put?: never;
         /**
          * Login
-         * @description Check the password with the directory and set the cookie. `password_change_required` and
-         *     `second_factor` say whether that was all: with `required` a code must follow within five
-         *     minutes.
+         * @description Check the password with the directory and set the cookie.
+         *
+         *     `password_change_required` and `second_factor` show whether the login is complete: with
+         *     `required` a code must follow within five minutes.
          */
         post: operations["login"];
         delete?: never;
@@ -2046,8 +2172,10 @@ export interface paths {
         put?: never;
         /**
          * Login With New Password
-         * @description Go on with a login that answered `password_change_required`, within five minutes: change the
-         *     password in the directory, and log in with the new one. A second factor may still follow.
+         * @description Continue a login that answered `password_change_required`, within five minutes.
+         *
+         *     Changes the password in the directory, and logs in with the new one. A second factor may still
+         *     follow.
          */
         post: operations["login_with_new_password"];
         delete?: never;
@@ -2087,7 +2215,7 @@ export interface paths {
         put?: never;
         /**
          * Logout
-         * @description End the web session, if there is one, and forget the cookie.
+         * @description End the web session, if there is one, and delete the cookie.
          */
         post: operations["logout"];
         delete?: never;
@@ -2105,7 +2233,7 @@ export interface paths {
         };
         /**
          * Me
-         * @description Who is logged in, or whose access token this is.
+         * @description Return the logged-in user, or the owner of the access token.
          */
         get: operations["me"];
         put?: never;
@@ -2125,7 +2253,7 @@ export interface paths {
         };
         /**
          * My Groups
-         * @description The caller's groups in the directory: those a TensorBoard can be shared with.
+         * @description Return the caller's groups in the directory, with which a TensorBoard can be shared.
          */
         get: operations["my_groups"];
         put?: never;
@@ -2145,12 +2273,56 @@ export interface paths {
         };
         /**
          * Get My Limits
-         * @description What I may use, whose limits these are, and what I use now.
+         * @description Return the caller's effective limits, their sources, and the present usage.
          */
         get: operations["get_my_limits"];
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/logins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Logins
+         * @description List the caller's open logins.
+         */
+        get: operations["list_logins"];
+        put?: never;
+        post?: never;
+        /**
+         * End Other Logins
+         * @description End all of the caller's logins but this one.
+         */
+        delete: operations["end_other_logins"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/logins/{login_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End Login
+         * @description End one of the caller's logins: its next request is refused.
+         */
+        delete: operations["end_login"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2165,7 +2337,7 @@ export interface paths {
         };
         /**
          * My Mail
-         * @description Whether and where e-mails reach the caller.
+         * @description Return whether e-mails reach the caller, and at which address.
          */
         get: operations["my_mail"];
         put?: never;
@@ -2187,7 +2359,8 @@ export interface paths {
         put?: never;
         /**
          * Send Test Mail
-         * @description Send the caller a test e-mail, one a minute; answered once the mail server has taken it.
+         * @description Send the caller a test e-mail, at most one a minute; answered once the mail server has
+         *     accepted it.
          */
         post: operations["send_test_mail"];
         delete?: never;
@@ -2225,7 +2398,7 @@ export interface paths {
         };
         /**
          * Get Preferences
-         * @description What the caller has chosen, and the defaults where they haven't.
+         * @description Return the caller's preferences, with defaults for those not chosen.
          */
         get: operations["get_preferences"];
         put?: never;
@@ -2235,7 +2408,7 @@ export interface paths {
         head?: never;
         /**
          * Change Preferences
-         * @description Change some of them; the answer has them all.
+         * @description Change some preferences; the response has all of them.
          */
         patch: operations["change_preferences"];
         trace?: never;
@@ -2249,7 +2422,7 @@ export interface paths {
         };
         /**
          * Get My Usage
-         * @description What I have used, by month.
+         * @description Return the caller's usage, by month.
          */
         get: operations["get_my_usage"];
         put?: never;
@@ -2271,9 +2444,31 @@ export interface paths {
         put?: never;
         /**
          * Reauth
-         * @description Give the password again, for acts that ask for it.
+         * @description Confirm the password, for operations that require it.
          */
         post: operations["reauth"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/resources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Complete Resources
+         * @description Fill in the omitted fields of each request, as a submission would.
+         *
+         *     Requests that a submission would refuse are completed too.
+         */
+        post: operations["complete_resources"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2289,7 +2484,8 @@ export interface paths {
         };
         /**
          * Size Script
-         * @description For a free script of this name, against what the caller's last one of that name asked for.
+         * @description Return suggestions for a free script of this name, compared with the request of the caller's
+         *     last one of that name.
          */
         get: operations["size_script"];
         put?: never;
@@ -2309,7 +2505,7 @@ export interface paths {
         };
         /**
          * Get Second Factor
-         * @description The caller's second factor.
+         * @description Return the caller's second factor.
          */
         get: operations["get_second_factor"];
         put?: never;
@@ -2331,8 +2527,8 @@ export interface paths {
         put?: never;
         /**
          * Confirm Enrolment
-         * @description The app's first code: the second factor counts from now on, and other browsers are logged
-         *     out.
+         * @description Confirm the app's first code: the second factor counts from now on, and other browsers are
+         *     logged out.
          */
         post: operations["confirm_enrolment"];
         delete?: never;
@@ -2352,7 +2548,7 @@ export interface paths {
         put?: never;
         /**
          * Begin Enrolment
-         * @description A new secret for an authenticator app; an earlier one that was never confirmed is void.
+         * @description Create a secret for an authenticator app; an earlier unconfirmed one becomes void.
          */
         post: operations["begin_enrolment"];
         delete?: never;
@@ -2372,7 +2568,7 @@ export interface paths {
         put?: never;
         /**
          * Renew Recovery Codes
-         * @description Ten new recovery codes; the old ones are void.
+         * @description Create ten new recovery codes; the old ones become void.
          */
         post: operations["renew_recovery_codes"];
         delete?: never;
@@ -2392,8 +2588,9 @@ export interface paths {
         put?: never;
         /**
          * Turn Off Second Factor
-         * @description Do without, or begin anew with another device. Whose role needs a second factor can then
-         *     only set one up.
+         * @description Turn the second factor off, or start over with another device.
+         *
+         *     A user with a role that requires a second factor can then only set one up.
          */
         post: operations["turn_off_second_factor"];
         delete?: never;
@@ -2411,16 +2608,17 @@ export interface paths {
         };
         /**
          * List Sessions
-         * @description The caller's sessions.
+         * @description Return the caller's sessions.
          */
         get: operations["list_sessions"];
         put?: never;
         /**
          * Start Session
-         * @description Start a session. What can never run is refused with the field; what must wait is queued.
+         * @description Start a session. A request that can never run is refused with the field; otherwise it is
+         *     queued.
          *
-         *     With an Idempotency-Key the same wish comes to the same session, however often it is sent;
-         *     another wish under the same key is refused (409).
+         *     With an Idempotency-Key, the same request returns the same session, however often it is sent; a
+         *     different request under the same key is refused (409).
          */
         post: operations["start_session"];
         delete?: never;
@@ -2438,14 +2636,14 @@ export interface paths {
         };
         /**
          * Get Session
-         * @description One of the caller's sessions.
+         * @description Return one of the caller's sessions.
          */
         get: operations["get_session"];
         put?: never;
         post?: never;
         /**
          * Stop Session
-         * @description Stop a session (202); one that has ended is taken off the list (204).
+         * @description Stop a session (202); an ended one is removed from the list (204).
          */
         delete: operations["stop_session"];
         options?: never;
@@ -2464,8 +2662,10 @@ export interface paths {
         put?: never;
         /**
          * Extend Session
-         * @description Give a running session more time, as far as the site, its partition, account and QOS, and
-         *     reservations of its node allow; 409 says why none can be added, 422 that it is too much.
+         * @description Extend a running session, as far as the site, its partition, account and QOS, and
+         *     reservations of its node allow.
+         *
+         *     409 if it cannot be extended, 422 if the time is too long, with the reason.
          */
         post: operations["extend_session"];
         delete?: never;
@@ -2483,8 +2683,8 @@ export interface paths {
         };
         /**
          * Session Log
-         * @description A piece of what a session's job printed, of at most `limit` bytes; a negative offset counts
-         *     from the end.
+         * @description Return a piece of the output of a session's job, at most `limit` bytes; a negative offset
+         *     counts from the end.
          */
         get: operations["session_log"];
         put?: never;
@@ -2504,7 +2704,7 @@ export interface paths {
         };
         /**
          * Download Session Log
-         * @description All that a session's job has printed by now, as a file.
+         * @description Download the whole output of a session's job so far.
          */
         get: operations["download_session_log"];
         put?: never;
@@ -2524,7 +2724,7 @@ export interface paths {
         };
         /**
          * Follow Session Log
-         * @description Server-sent events `log`, each a LogPiece, until the log's end.
+         * @description Stream server-sent events `log`, each a LogPiece, until the log's end.
          */
         get: operations["follow_session_log"];
         put?: never;
@@ -2544,7 +2744,8 @@ export interface paths {
         };
         /**
          * Session Notebooks
-         * @description The owner's notebooks, with what the template `notebook` needs to run them as jobs.
+         * @description Return the owner's notebooks, with the data that the template `notebook` needs to run them as
+         *     jobs.
          */
         get: operations["session_notebooks"];
         put?: never;
@@ -2564,7 +2765,7 @@ export interface paths {
         };
         /**
          * Session Shares
-         * @description With whom this session's TensorBoard is shared.
+         * @description Return the users and groups with access to this session's TensorBoard.
          */
         get: operations["session_shares"];
         put?: never;
@@ -2585,13 +2786,13 @@ export interface paths {
         get?: never;
         /**
          * Share Session With Group
-         * @description Let everyone in a group look at this session's TensorBoard; one of the caller's groups.
+         * @description Share this session's TensorBoard with the members of one of the caller's own groups.
          */
         put: operations["share_session_with_group"];
         post?: never;
         /**
          * Unshare Session With Group
-         * @description Take that back.
+         * @description Stop sharing with a group.
          */
         delete: operations["unshare_session_with_group"];
         options?: never;
@@ -2609,13 +2810,13 @@ export interface paths {
         get?: never;
         /**
          * Share Session
-         * @description Let someone look at this session's TensorBoard, and at nothing else of the session.
+         * @description Share this session's TensorBoard, and nothing else of the session, with a user.
          */
         put: operations["share_session"];
         post?: never;
         /**
          * Unshare Session
-         * @description Take that back: the next request of theirs is refused.
+         * @description Stop sharing with a user: their next request is refused.
          */
         delete: operations["unshare_session"];
         options?: never;
@@ -2632,18 +2833,18 @@ export interface paths {
         };
         /**
          * Get Tensorboard
-         * @description This session's TensorBoard.
+         * @description Return this session's TensorBoard.
          */
         get: operations["get_tensorboard"];
         /**
          * Start Tensorboard
-         * @description Have a TensorBoard for this session; what runs already is kept.
+         * @description Start a TensorBoard for this session; a running one is kept.
          */
         put: operations["start_tensorboard"];
         post?: never;
         /**
          * Stop Tensorboard
-         * @description End this session's TensorBoard, if there is one.
+         * @description Stop this session's TensorBoard, if there is one.
          */
         delete: operations["stop_tensorboard"];
         options?: never;
@@ -2660,8 +2861,10 @@ export interface paths {
         };
         /**
          * Session Use
-         * @description What one of the caller's sessions uses, and has used; while somebody asks for it now and
-         *     then, its node tells it every ten seconds, else every half minute.
+         * @description Return the usage of one of the caller's sessions.
+         *
+         *     While this is requested now and then, the node reports every ten seconds, otherwise every half
+         *     minute.
          */
         get: operations["session_use"];
         put?: never;
@@ -2681,13 +2884,13 @@ export interface paths {
         };
         /**
          * List Setups
-         * @description The caller's setups, those used last first.
+         * @description Return the caller's setups, the most recently used first.
          */
         get: operations["list_setups"];
         put?: never;
         /**
          * Save Setup
-         * @description Keep a setup under a name that none of the caller's has (409).
+         * @description Save a setup under a name that the caller has not used yet (otherwise 409).
          */
         post: operations["save_setup"];
         delete?: never;
@@ -2705,8 +2908,8 @@ export interface paths {
         };
         /**
          * List Recent Setups
-         * @description What the caller's last sessions were started with, each once, the newest first; also those
-         *     that are off the list by now.
+         * @description Return the setups of the caller's last sessions, each once, newest first; also of sessions
+         *     that were removed from the list.
          */
         get: operations["list_recent_setups"];
         put?: never;
@@ -2727,16 +2930,13 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /**
-         * Delete Setup
-         * @description Forget a setup.
-         */
+        /** Delete Setup */
         delete: operations["delete_setup"];
         options?: never;
         head?: never;
         /**
          * Change Setup
-         * @description Rename a setup, or change what it asks for.
+         * @description Rename a setup, or change its environment or resources.
          */
         patch: operations["change_setup"];
         trace?: never;
@@ -2752,8 +2952,9 @@ export interface paths {
         put?: never;
         /**
          * Start Setup
-         * @description Start a session with a setup, as `POST /sessions` with what it says would. The same
-         *     Idempotency-Key comes to the same session, even if the setup was changed meanwhile.
+         * @description Start a session from a setup, as `POST /sessions` with its content would.
+         *
+         *     The same Idempotency-Key returns the same session, even if the setup was changed in between.
          */
         post: operations["start_setup"];
         delete?: never;
@@ -2771,7 +2972,7 @@ export interface paths {
         };
         /**
          * List Templates
-         * @description All templates of this site, in the order of their names.
+         * @description Return all templates of this site, sorted by name.
          */
         get: operations["list_templates"];
         put?: never;
@@ -2791,7 +2992,7 @@ export interface paths {
         };
         /**
          * Get Template
-         * @description One template, with everything that a form needs.
+         * @description Return one template, with everything that a form needs.
          */
         get: operations["get_template"];
         put?: never;
@@ -2813,7 +3014,8 @@ export interface paths {
         put?: never;
         /**
          * Render Template
-         * @description The exact script, without submitting it; refused with the same fields as submitting is.
+         * @description Return the exact script without submitting it; refused with the same field errors as a
+         *     submission.
          */
         post: operations["render_template"];
         delete?: never;
@@ -2831,8 +3033,9 @@ export interface paths {
         };
         /**
          * Size Template
-         * @description For a job of this template with its default resources: from the caller's last ones in the
-         *     same environment, with as many nodes and GPUs.
+         * @description Return suggestions for a job of this template with its default resources.
+         *
+         *     They are based on the caller's last jobs in the same environment, with as many nodes and GPUs.
          */
         get: operations["size_template"];
         put?: never;
@@ -2852,7 +3055,7 @@ export interface paths {
         };
         /**
          * Get Starter
-         * @description The notebook to begin with, under the name that `starter` has.
+         * @description Return the template's starter notebook, under the name in `starter`.
          */
         get: operations["get_starter"];
         put?: never;
@@ -2872,11 +3075,36 @@ export interface paths {
         };
         /**
          * List Tensorboards
-         * @description The caller's own TensorBoards or, `shared`, those that others let them look at.
+         * @description Return the caller's own TensorBoards or, with `shared`, those that other users share with
+         *     them.
          */
         get: operations["list_tensorboards"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tensorboards/{tensorboard_id}/open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Open Tensorboard
+         * @description Return the address at which this browser can view a TensorBoard: the caller's own or a shared
+         *     one.
+         *
+         *     While the TensorBoard starts or moves to another job, the page there shows that and opens it
+         *     once it runs. 424 for one that has stopped or failed.
+         */
+        post: operations["open_tensorboard"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2892,13 +3120,13 @@ export interface paths {
         };
         /**
          * List Tokens
-         * @description The caller's tokens, expired ones among them for thirty days.
+         * @description Return the caller's tokens, expired ones for thirty days.
          */
         get: operations["list_tokens"];
         put?: never;
         /**
          * Create Token
-         * @description Make a token. A token can't make tokens.
+         * @description Create a token. A token cannot create tokens.
          */
         post: operations["create_token"];
         delete?: never;
@@ -2919,7 +3147,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke Token
-         * @description End a token: the next request with it is refused.
+         * @description Revoke a token: the next request with it is refused.
          */
         delete: operations["revoke_token"];
         options?: never;
@@ -2936,7 +3164,7 @@ export interface paths {
         };
         /**
          * Healthz
-         * @description The process answers.
+         * @description Return ok: the process responds.
          */
         get: operations["healthz"];
         put?: never;
@@ -2956,8 +3184,10 @@ export interface paths {
         };
         /**
          * Metrics
-         * @description Prometheus' text format. No number tells of one person. A portal that stands by tells its
-         *     own, and nothing of what only the leader knows.
+         * @description Return the metrics in Prometheus' text format.
+         *
+         *     No metric is about a single user. A standby portal exposes only its own metrics, not the
+         *     leader's.
          */
         get: operations["metrics"];
         put?: never;
@@ -2977,7 +3207,7 @@ export interface paths {
         };
         /**
          * Readyz
-         * @description Whether what the portal depends on works: 503 only when it can't serve at all.
+         * @description Return whether the portal's dependencies work: 503 only when it cannot serve at all.
          */
         get: operations["readyz"];
         put?: never;
@@ -2994,19 +3224,19 @@ export interface components {
     schemas: {
         /**
          * Ability
-         * @description What may or may not be possible in this directory, each a button of the pages.
+         * @description An operation that a directory may or may not support; each is a button of the pages.
          * @enum {string}
          */
         Ability: "create" | "edit" | "delete" | "groups" | "password" | "lock" | "disable";
         /**
          * AccountState
-         * @description What the directory should hold someone for, as long as it hasn't been told.
+         * @description The state of an account that the portal still has to write to the directory.
          * @enum {string}
          */
         AccountState: "disabled" | "enabled" | "deleted";
         /**
          * ActionOut
-         * @description A kind of event, and its name in words.
+         * @description A kind of event, with its title.
          */
         ActionOut: {
             /** Action */
@@ -3024,7 +3254,7 @@ export interface components {
         };
         /**
          * AlternativeOut
-         * @description Something cheaper, and when that would start.
+         * @description A smaller request, and its estimated start.
          */
         AlternativeOut: {
             resources: components["schemas"]["ResourcesOut"];
@@ -3038,7 +3268,7 @@ export interface components {
         };
         /**
          * AnnouncementEdit
-         * @description What is to change; `version` is that of the announcement as it was when it was read.
+         * @description Changes to an announcement; `version` is the one that was read.
          */
         AnnouncementEdit: {
             /** Ends At */
@@ -3057,7 +3287,10 @@ export interface components {
         };
         /**
          * AnnouncementIn
-         * @description `starts_at` null is now. `public`: on the login page too, where anybody can read it.
+         * @description An announcement to create.
+         *
+         *     `starts_at` null means now. `public`: also on the login page, where it can be read without a
+         *     login.
          */
         AnnouncementIn: {
             /** Ends At */
@@ -3086,7 +3319,8 @@ export interface components {
         AnnouncementLevel: "info" | "warning" | "critical";
         /**
          * AnnouncementOut
-         * @description One announcement, to show from `starts_at` until `ends_at`; null is until further notice.
+         * @description An announcement, shown from `starts_at` until `ends_at`; null means until further notice.
+         *
          *     Title and text are plain text.
          */
         AnnouncementOut: {
@@ -3107,7 +3341,7 @@ export interface components {
         };
         /**
          * AnnouncementPage
-         * @description All announcements, the newest first; `next_cursor` asks for the older ones.
+         * @description All announcements, newest first; `next_cursor` is the cursor of the page with older ones.
          */
         AnnouncementPage: {
             /** Items */
@@ -3116,8 +3350,13 @@ export interface components {
             next_cursor?: string | null;
         };
         /**
+         * AnnouncementPhase
+         * @enum {string}
+         */
+        AnnouncementPhase: "planned" | "shown" | "ended";
+        /**
          * Announcements
-         * @description Those that are on, and those that begin within ten minutes; the gravest first.
+         * @description Current announcements, and those that start within ten minutes; the most severe first.
          */
         Announcements: {
             /** Items */
@@ -3125,8 +3364,9 @@ export interface components {
         };
         /**
          * ArrayOut
-         * @description An array. `counts` is by state, or by outcome of what has ended; `tasks` is filled in the
-         *     detail of one job, and empty in lists and events.
+         * @description An array. `counts` is by state, or by outcome for ended tasks.
+         *
+         *     `tasks` is filled in the detail of one job, and empty in lists and events.
          */
         ArrayOut: {
             /** Counts */
@@ -3140,8 +3380,10 @@ export interface components {
         };
         /**
          * AssociationOut
-         * @description One of Slurm's associations. Figures are by their name in words: what the limits want, what
-         *     Slurm was told, what it has, what an administrator lets stand.
+         * @description A Slurm association.
+         *
+         *     Values are by their label: as the limits want them, as last applied, as found in Slurm, and as
+         *     accepted by an administrator.
          */
         AssociationOut: {
             /** Accepted */
@@ -3180,7 +3422,7 @@ export interface components {
         };
         /**
          * BenchmarkFigure
-         * @description One figure: what it is of (`labels`), the column it stood in, and its unit.
+         * @description A figure: its `labels`, the column it came from, and its unit.
          */
         BenchmarkFigure: {
             /**
@@ -3201,8 +3443,9 @@ export interface components {
         };
         /**
          * BenchmarkRunOut
-         * @description A benchmark job that has ended, with its figures. `gpus` of all nodes together; `device` is
-         *     what the job itself says it measured.
+         * @description An ended benchmark job with its figures.
+         *
+         *     `gpus` is the total over all nodes; `device` is the hardware that the job reported.
          */
         BenchmarkRunOut: {
             /** Device */
@@ -3239,7 +3482,7 @@ export interface components {
         };
         /**
          * BenchmarkRuns
-         * @description The caller's runs, newest first; `next_cursor` asks for the older ones.
+         * @description The caller's runs, newest first; `next_cursor` is the cursor of the page with older ones.
          */
         BenchmarkRuns: {
             /** Items */
@@ -3249,7 +3492,7 @@ export interface components {
         };
         /**
          * BringBackIn
-         * @description Which of the removed ones.
+         * @description The removed packages to restore.
          */
         BringBackIn: {
             /**
@@ -3260,7 +3503,7 @@ export interface components {
         };
         /**
          * CapabilitiesOut
-         * @description What can be done in this directory. `missing`: for each button that is absent, why.
+         * @description The operations that the directory supports. `missing`: the reason for each missing button.
          */
         CapabilitiesOut: {
             /** Kind */
@@ -3272,8 +3515,9 @@ export interface components {
         };
         /**
          * CatalogFile
-         * @description An environment or a template, and the file it was read from; `origin` says whether that is
-         *     the one this software came with or the site's own.
+         * @description An environment or a template, and the file it was read from.
+         *
+         *     `origin` distinguishes files shipped with this software from the site's own.
          */
         CatalogFile: {
             /** Available */
@@ -3294,8 +3538,10 @@ export interface components {
         };
         /**
          * CatalogOut
-         * @description `problems` are lines of the form `file: field: what is wrong`. A file with a problem is used
-         *     as it last was without one; if it never was, it is not in the lists.
+         * @description The catalog. `problems` are lines of the form `file: field: what is wrong`.
+         *
+         *     A file with a problem is used in its last valid version; if it never was valid, it is not in the
+         *     lists.
          */
         CatalogOut: {
             /** Environments */
@@ -3307,7 +3553,7 @@ export interface components {
         };
         /**
          * CellOut
-         * @description One cell of a notebook; `source` is text, Markdown's too.
+         * @description A notebook cell; `source` is text, also for Markdown.
          */
         CellOut: {
             /** Execution Count */
@@ -3341,8 +3587,9 @@ export interface components {
         };
         /**
          * ChangedProblem
-         * @description 409 changed-meanwhile: who changed the person, when, and what they are now. Where it wasn't
-         *     done through the portal `changed_at` is null.
+         * @description 409 changed-meanwhile: the author and time of the other change, and the user's current state.
+         *
+         *     `changed_at` is null if the change was made outside the portal.
          */
         ChangedProblem: {
             /** Changed At */
@@ -3365,18 +3612,35 @@ export interface components {
             type: string;
         };
         /**
+         * CheckOut
+         * @description A requirement for working.
+         *
+         *     `fix`: the action that an administrator can take, null if none is possible here; `choices`: the
+         *     login groups or Slurm accounts for it, the default first.
+         */
+        CheckOut: {
+            answer: components["schemas"]["ReadinessState"];
+            /** Choices */
+            choices: string[];
+            fix: components["schemas"]["Fix"] | null;
+            /** Reason */
+            reason: string;
+        };
+        /**
          * Chosen
-         * @description Jobs by their ids, or all that a filter lets through; one of the two.
+         * @description Jobs by their ids, or all that match a filter; exactly one of the two.
          */
         Chosen: {
             /** Ids */
             ids?: string[] | null;
-            matching?: components["schemas"]["JobFilter"] | null;
+            matching?: components["schemas"]["JobFilterIn"] | null;
         };
         /**
          * ClusterFigureOut
-         * @description What everybody's runs of one sort came to, by hardware. `gpu_type` is null without a GPU.
-         *     `best` is of all runs, `median` the middle of people's own medians, `people` how many they are.
+         * @description The results of all users' runs of one kind, by hardware. `gpu_type` is null without a GPU.
+         *
+         *     `best` is over all runs, `median` is the median of the users' own medians, `people` is the
+         *     number of users.
          */
         ClusterFigureOut: {
             /** Best */
@@ -3423,8 +3687,11 @@ export interface components {
         };
         /**
          * ClusterNode
-         * @description `state` is Slurm's word, `condition` ours; `reason` why it is out of service, since `since`.
-         *     `users` is for administrators and viewers, `addresses` for whom the settings name; else null.
+         * @description A node. `state` is Slurm's, `condition` ours; `reason` is why it is out of service, since
+         *     `since`.
+         *
+         *     `users` is for administrators and viewers, `addresses` for the roles in the settings; otherwise
+         *     null.
          */
         ClusterNode: {
             addresses: components["schemas"]["NodeAddresses"] | null;
@@ -3460,8 +3727,10 @@ export interface components {
         };
         /**
          * ClusterNodes
-         * @description `at`: when Slurm last told of its nodes; null: not yet. `stale_since`: it doesn't answer.
-         *     `sees_users`, `sees_addresses`: whether the caller is shown these.
+         * @description All nodes. `at`: when Slurm last reported its nodes; null: not yet. `stale_since`: since when
+         *     it has not answered.
+         *
+         *     `sees_users`, `sees_addresses`: whether the caller may see these.
          */
         ClusterNodes: {
             /** At */
@@ -3477,8 +3746,9 @@ export interface components {
         };
         /**
          * ClusterOut
-         * @description `at` is when Slurm was last asked with success; null: not yet. `gpu_memory_gb` is of one GPU,
-         *     by type, as far as this site's settings tell it.
+         * @description The cluster. `at` is when Slurm last answered; null: not yet.
+         *
+         *     `gpu_memory_gb` is of one GPU, by type, as far as the settings name it.
          */
         ClusterOut: {
             /** At */
@@ -3504,7 +3774,7 @@ export interface components {
         };
         /**
          * ClusterQueue
-         * @description `at`: when Slurm was last asked for its jobs with success; null: not yet.
+         * @description The queues. `at`: when Slurm last reported its jobs; null: not yet.
          */
         ClusterQueue: {
             /** At */
@@ -3524,9 +3794,10 @@ export interface components {
         };
         /**
          * ComparedRun
-         * @description A job beside others. `metrics`: the last value of each scalar it has logged, null for what
-         *     is no number any more; null altogether where it has logged nothing that could be read, with
-         *     `metrics_problem` where that failed.
+         * @description A job in a comparison.
+         *
+         *     `metrics`: the last value of each logged scalar, null for a value that is no longer a number;
+         *     null as a whole if nothing readable was logged, with `metrics_problem` if reading failed.
          */
         ComparedRun: {
             job: components["schemas"]["JobOut"];
@@ -3539,8 +3810,7 @@ export interface components {
         };
         /**
          * Comparison
-         * @description Runs in the order in which they were asked for; `missing`: ids that are not on the caller's
-         *     list.
+         * @description Runs in the requested order; `missing`: ids that are not in the caller's list.
          */
         Comparison: {
             /** Items */
@@ -3549,17 +3819,48 @@ export interface components {
             missing: string[];
         };
         /**
+         * CompletionIn
+         * @description Requests to complete, for a job of `template` or for a session or script in `environment`.
+         */
+        CompletionIn: {
+            /** Environment */
+            environment?: string | null;
+            /** Requests */
+            requests: components["schemas"]["JobResourcesIn"][];
+            /** Template */
+            template?: string | null;
+        };
+        /**
+         * CompletionOut
+         * @description The completed resources, in the order of the requests.
+         */
+        CompletionOut: {
+            /** Items */
+            items: components["schemas"]["ResourcesOut"][];
+        };
+        /**
+         * Component
+         * @description The components, in display order.
+         * @enum {string}
+         */
+        Component: "database" | "directory" | "slurm" | "slurmdbd" | "nodes" | "hub" | "nginx" | "origins" | "launcher" | "catalog" | "node_table" | "disk" | "mail";
+        /**
+         * ComponentState
+         * @enum {string}
+         */
+        ComponentState: "ok" | "failing" | "unknown";
+        /**
          * Condition
-         * @description What a node is doing; the first that is true of it, in this order.
+         * @description The condition of a node: the first one that applies, in this order.
          * @enum {string}
          */
         Condition: "down" | "silent" | "maintenance" | "draining" | "drained" | "reserved" | "restarting" | "asleep" | "waking" | "full" | "partly" | "free" | "unknown";
         /**
          * CountedOut
-         * @description What counts, and whose limit it is; both null where nothing limits it.
+         * @description An effective value and its source; both null if there is no limit.
          */
         CountedOut: {
-            from: components["schemas"]["Whose"] | null;
+            from: components["schemas"]["LimitOrigin"] | null;
             /** Value */
             value: number | string[] | {
                 [key: string]: number;
@@ -3567,15 +3868,44 @@ export interface components {
         };
         /**
          * Created
-         * @description Somebody just created, and what to hand over to them.
+         * @description A user just created, with their first password.
          */
         Created: {
             password: components["schemas"]["PasswordOut"];
             person: components["schemas"]["Person"];
         };
         /**
+         * DeleteFilesIn
+         * @description The paths to delete: to the trash, or permanently with `permanent`.
+         */
+        DeleteFilesIn: {
+            /** Paths */
+            paths: string[];
+            /**
+             * Permanent
+             * @default false
+             */
+            permanent: boolean;
+            /** Root */
+            root: string;
+        };
+        /**
+         * DeleteUserIn
+         * @description The fate of the home directory and of batch jobs; `confirm` repeats the username.
+         */
+        DeleteUserIn: {
+            /** Confirm */
+            confirm: string;
+            /**
+             * Files
+             * @enum {string}
+             */
+            files: "keep" | "archive" | "delete";
+            jobs: components["schemas"]["JobsPolicy"];
+        };
+        /**
          * DeletedAllOut
-         * @description One answer for each that was to be deleted, in the same order.
+         * @description One result for each path to be deleted, in the same order.
          */
         DeletedAllOut: {
             /** Items */
@@ -3583,7 +3913,7 @@ export interface components {
         };
         /**
          * DeletedOut
-         * @description What became of one path: `trash_id` brings it back.
+         * @description The result for one path: `trash_id` is for restoring it.
          */
         DeletedOut: {
             error: components["schemas"]["ProblemOut"] | null;
@@ -3594,7 +3924,7 @@ export interface components {
         };
         /**
          * DisableIn
-         * @description `jobs`: whether batch jobs are cancelled or left; sessions and TensorBoards always end.
+         * @description The fate of batch jobs: cancelled or left running. Sessions and TensorBoards always end.
          */
         DisableIn: {
             jobs: components["schemas"]["JobsPolicy"];
@@ -3606,8 +3936,10 @@ export interface components {
         };
         /**
          * DriftItem
-         * @description One figure of an association that isn't what the portal told Slurm. `username` is empty for
-         *     an account's own, `partition` for one that holds in every partition. `accepted`: it stands.
+         * @description One field of an association in Slurm that differs from what the portal applied.
+         *
+         *     `username` is empty for an account's own association, `partition` for one that applies to every
+         *     partition. `accepted`: an administrator accepted the difference.
          */
         DriftItem: {
             /** Accepted */
@@ -3631,8 +3963,9 @@ export interface components {
         };
         /**
          * DriftOut
-         * @description What differs, the oldest first. `checked_at` is when Slurm was last looked at; `trouble` says
-         *     why it can't be.
+         * @description The drift, oldest first.
+         *
+         *     `checked_at` is when Slurm was last read; `trouble` is the reason why it cannot be read.
          */
         DriftOut: {
             /** Checked At */
@@ -3644,10 +3977,10 @@ export interface components {
         };
         /**
          * EffectiveOut
-         * @description As above; `otherwise` is what would count if the person had no limit of their own.
+         * @description An effective value as above; `otherwise` is the value without the user's own limit.
          */
         EffectiveOut: {
-            from: components["schemas"]["Whose"] | null;
+            from: components["schemas"]["LimitOrigin"] | null;
             otherwise: components["schemas"]["CountedOut"] | null;
             /** Value */
             value: number | string[] | {
@@ -3656,7 +3989,9 @@ export interface components {
         };
         /**
          * EmptiedOut
-         * @description `done` is false if it took too long: ask again to go on.
+         * @description The result of emptying the trash.
+         *
+         *     `done` is false if it took too long: repeat the request to continue.
          */
         EmptiedOut: {
             /** Done */
@@ -3664,7 +3999,7 @@ export interface components {
         };
         /**
          * EmptyIn
-         * @description What to delete from the trash for good; null: everything.
+         * @description The items of the trash to delete permanently; null: all.
          */
         EmptyIn: {
             /** Ids */
@@ -3674,8 +4009,10 @@ export interface components {
         };
         /**
          * EnrolmentOut
-         * @description What an authenticator app is given: `qr` is an image as a data address, `secret` the same to
-         *     be typed. It counts once a code has come back.
+         * @description The data for an authenticator app: `qr` is an image as a data URL, `secret` the same for
+         *     typing.
+         *
+         *     It counts once a code has been confirmed.
          */
         EnrolmentOut: {
             /** Qr */
@@ -3687,9 +4024,11 @@ export interface components {
         };
         /**
          * EntryOut
-         * @description One name in a folder. Size, time, mode, owner and rights are those of what a link leads to;
-         *     its `target_kind` is null when it leads nowhere. `size_bytes` is null for what is no file.
-         *     `name_is_text` is false for a name that isn't UTF-8.
+         * @description An entry in a folder.
+         *
+         *     Size, time, mode, owner and rights are of a link's target; `target_kind` is null for a broken
+         *     link. `size_bytes` is null if it is not a file. `name_is_text` is false for a name that is not
+         *     UTF-8.
          */
         EntryOut: {
             /** Is Link */
@@ -3727,12 +4066,17 @@ export interface components {
         };
         /**
          * EnvironmentOut
-         * @description One environment; `default_resources` is what a session in it gets unless it asks. `starters`
-         *     are notebooks that a session can begin with, by their file names.
+         * @description An environment.
+         *
+         *     `default_resources` are the resources of a session in it unless the request names others.
+         *     `starters` are file names of notebooks that a session can begin with. `versions` are the
+         *     versions of `packages` as far as they are known from the image; a `cpu_build` cannot use a GPU.
          */
         EnvironmentOut: {
             /** Available */
             available: boolean;
+            /** Cpu Build */
+            cpu_build: boolean;
             /** Cuda */
             cuda: string | null;
             default_resources: components["schemas"]["ResourcesOut"];
@@ -3768,6 +4112,10 @@ export interface components {
             unavailable_reason: string | null;
             /** Version */
             version: string;
+            /** Versions */
+            versions: {
+                [key: string]: string;
+            };
         };
         /** Environments */
         Environments: {
@@ -3776,7 +4124,8 @@ export interface components {
         };
         /**
          * EstimateIn
-         * @description Resources; what they leave out comes from the template or environment, if one is named.
+         * @description The resources of a job; omitted ones come from the template or environment, if one is
+         *     named.
          */
         EstimateIn: {
             /** Environment */
@@ -3788,8 +4137,10 @@ export interface components {
         };
         /**
          * EstimateOut
-         * @description Slurm's own forecast. `start_at` is null when Slurm can't say; `certain` is false where
-         *     limits may hold the job that the forecast doesn't know; `note` says so in a sentence.
+         * @description Slurm's own forecast.
+         *
+         *     `start_at` is null if Slurm has none; `certain` is false if limits that the forecast does not
+         *     include may hold the job; `note` explains it in a sentence.
          */
         EstimateOut: {
             /** Alternatives */
@@ -3804,11 +4155,26 @@ export interface components {
             start_at: string | null;
         };
         /**
+         * EventNotices
+         * @description The events of which a user is notified: a session is ready, a job has ended, time is running
+         *     out.
+         */
+        EventNotices: {
+            /** Job Ended */
+            job_ended: boolean;
+            /** Session Started */
+            session_started: boolean;
+            /** Time Short */
+            time_short: boolean;
+        };
+        /**
          * EventOut
-         * @description One event. `actor` may be nobody of the portal's: the name of a login that failed, `portal`
-         *     for what it does by itself, `cli:…` for its command line. `title` is the action in words;
-         *     `detail` what else is known, by the action. `token` names the access token that the act came
-         *     with; `request_id` is the answer's X-Request-Id and stands in the log.
+         * @description An audit event.
+         *
+         *     `actor` need not be a user: it can be the name of a failed login, `portal` for the portal's own
+         *     actions, or `cli:…` for its command line. `title` is the action as text; `detail` has further
+         *     data, depending on the action. `token` names the access token that was used; `request_id` is the
+         *     response's X-Request-Id, which is also in the log.
          */
         EventOut: {
             /** Action */
@@ -3841,7 +4207,7 @@ export interface components {
         };
         /**
          * EventPage
-         * @description Events, newest first; `next_cursor` asks for the older ones.
+         * @description Events, newest first; `next_cursor` is the cursor of the page with older ones.
          */
         EventPage: {
             /** Items */
@@ -3851,7 +4217,7 @@ export interface components {
         };
         /**
          * ExtendIn
-         * @description How much time to add.
+         * @description The time to add.
          */
         ExtendIn: {
             /** Minutes */
@@ -3859,8 +4225,9 @@ export interface components {
         };
         /**
          * ExtensionOut
-         * @description How many minutes the owner can add to a session at once; where that is 0, `reason` says why.
-         *     Slurm may still know of something that leaves fewer, such as maintenance.
+         * @description The minutes by which the owner can extend a session now; if 0, `reason` is why.
+         *
+         *     Slurm may allow fewer, for example because of maintenance.
          */
         ExtensionOut: {
             /** Minutes */
@@ -3870,7 +4237,7 @@ export interface components {
         };
         /**
          * FieldChange
-         * @description What became of one field; any JSON.
+         * @description The old and new value of one field; any JSON.
          */
         FieldChange: {
             /** Field */
@@ -3882,7 +4249,7 @@ export interface components {
         };
         /**
          * FieldError
-         * @description What is wrong with one field; `field` is its dotted path in the request.
+         * @description A problem with one field; `field` is its dotted path in the request.
          */
         FieldError: {
             /** Field */
@@ -3892,8 +4259,10 @@ export interface components {
         };
         /**
          * FigureOut
-         * @description The most that one of the runs used, what such a job asks for as it stands, and what would do:
-         *     null where that is near enough. `exceeded`: a run ended because what it had wasn't enough.
+         * @description One resource: the most that a run used, the present request, and a suggestion.
+         *
+         *     `suggested` is null if the present request is close enough. `exceeded`: a run ended because its
+         *     resources were not enough.
          */
         FigureOut: {
             /** Asked */
@@ -3907,7 +4276,7 @@ export interface components {
         };
         /**
          * FinishIn
-         * @description `sha256` is what the file's checksum ought to be, in hexadecimal digits.
+         * @description The end of an upload. `sha256` is the file's expected checksum, in hexadecimal digits.
          */
         FinishIn: {
             /** Sha256 */
@@ -3915,8 +4284,9 @@ export interface components {
         };
         /**
          * FinishedOut
-         * @description Of a whole file its checksum and entry. `done` false: the checksum has got to `hashed_bytes`;
-         *     ask again.
+         * @description The checksum and entry of a complete file.
+         *
+         *     `done` false: `hashed_bytes` of the file are hashed so far; repeat the request.
          */
         FinishedOut: {
             /** Done */
@@ -3942,8 +4312,14 @@ export interface components {
             items: components["schemas"]["FirstPassword"][];
         };
         /**
+         * Fix
+         * @description An action for administrators that fixes the problem.
+         * @enum {string}
+         */
+        Fix: "login-group" | "slurm-account" | "limits" | "home" | "edit" | "enable" | "unlock";
+        /**
          * FolderIn
-         * @description A new folder; `parents`: those above it too, if they are missing.
+         * @description A new folder; `parents`: create missing parents too.
          */
         FolderIn: {
             /**
@@ -3958,9 +4334,11 @@ export interface components {
         };
         /**
          * FolderPage
-         * @description Some entries of a folder. `total` counts all that fit the filter; `complete` is false if
-         *     there wasn't the time to look at all of them. `real` is where the folder lies when a link leads
-         *     there: only there something can be changed.
+         * @description A page of a folder's entries.
+         *
+         *     `total` counts all that match the filter; `complete` is false if there was not enough time to
+         *     examine all of them. `real` is the folder's location if it is reached by a link: changes are
+         *     possible only there.
          */
         FolderPage: {
             /** Complete */
@@ -3983,8 +4361,8 @@ export interface components {
         Format: "csv" | "jsonl";
         /**
          * GpuTypeFigures
-         * @description What one GPU of this type does: of each benchmark and precision the largest problem of those
-         *     that most people have measured.
+         * @description The performance of one GPU of this type: for each benchmark and precision, the largest
+         *     problem among those that most users have measured.
          */
         GpuTypeFigures: {
             /** Figures */
@@ -3999,7 +4377,7 @@ export interface components {
         };
         /**
          * GpuUse
-         * @description One GPU's columns; null is what its driver didn't tell.
+         * @description The columns of one GPU; null for values that its driver did not report.
          */
         GpuUse: {
             /** Memory Mb */
@@ -4013,7 +4391,7 @@ export interface components {
         };
         /**
          * Gpus
-         * @description GPUs of one type; `free` ones stand in nodes that take work.
+         * @description GPUs of one type; `free` ones are in nodes that accept jobs.
          */
         Gpus: {
             /** Free */
@@ -4025,7 +4403,7 @@ export interface components {
         };
         /**
          * Group
-         * @description A group, who is in it, the groups within it, and who leads it.
+         * @description A group with its members, the groups within it, and its managers.
          */
         Group: {
             capabilities: components["schemas"]["CapabilitiesOut"];
@@ -4050,7 +4428,7 @@ export interface components {
         };
         /**
          * GroupIn
-         * @description A group to create. Without `gid` it gets a number of the range for groups.
+         * @description A group to create. Without `gid` it gets a number from the range for groups.
          */
         GroupIn: {
             /** Description */
@@ -4067,8 +4445,10 @@ export interface components {
         };
         /**
          * GroupLimitsOut
-         * @description A group's limits: for all members together, for each of them, and the members. `ceiling` is
-         *     the most that a leader may give, by field. `account` is that of Slurm's which belongs to it.
+         * @description A group's limits: the group total, the per-member limit, and the members.
+         *
+         *     `ceiling` is the most that a group manager may grant, by field. `account` is the group's Slurm
+         *     account.
          */
         GroupLimitsOut: {
             /** Account */
@@ -4087,8 +4467,9 @@ export interface components {
         };
         /**
          * GroupMember
-         * @description Somebody in a group; `inherited` by way of a group within it. `role` is null for someone of
-         *     whom the portal has no row.
+         * @description A member of a group; `inherited` through a group within it.
+         *
+         *     `role` is null for a user without a row in the portal.
          */
         GroupMember: {
             /** Disabled */
@@ -4103,8 +4484,9 @@ export interface components {
         };
         /**
          * GroupRow
-         * @description A group in a list. `member_count` counts people and groups that it names itself, null where
-         *     that isn't known.
+         * @description A group in a list.
+         *
+         *     `member_count` counts the users and groups that it lists directly, null if unknown.
          *     `makes_admins`: its members administer the portal; `lets_in`: they may use it.
          */
         GroupRow: {
@@ -4123,7 +4505,7 @@ export interface components {
         };
         /**
          * Groups
-         * @description Some groups. `incomplete`: the directory keeps the rest to itself.
+         * @description A page of groups. `incomplete`: the directory withholds the rest.
          */
         Groups: {
             capabilities: components["schemas"]["CapabilitiesOut"];
@@ -4144,7 +4526,7 @@ export interface components {
         };
         /**
          * HomeIn
-         * @description Archiving and deleting come with the person's deletion alone.
+         * @description A task for the home directory. Archiving and deleting are part of deleting a user only.
          */
         HomeIn: {
             /**
@@ -4155,7 +4537,7 @@ export interface components {
         };
         /**
          * HomeRunOut
-         * @description One run of the site's command for a home directory; `output` is the end of what it said.
+         * @description One run of the site's command for a home directory; `output` is the end of its output.
          */
         HomeRunOut: {
             /**
@@ -4185,14 +4567,15 @@ export interface components {
         HomeState: "queued" | "running" | "done" | "failed";
         /**
          * HomeTask
-         * @description What the site's own command does with a home directory.
+         * @description The tasks that the site's command performs on a home directory.
          * @enum {string}
          */
         HomeTask: "create" | "archive" | "delete";
         /**
          * ImageOut
-         * @description One imported file; `environments` run from it. Where it came from is null for a file that the
-         *     portal didn't import.
+         * @description An imported file; `environments` run from it.
+         *
+         *     The reference and the import's fields are null for a file that the portal did not import.
          */
         ImageOut: {
             /** Environments */
@@ -4217,7 +4600,7 @@ export interface components {
         };
         /**
          * Images
-         * @description All of them by name. Where importing is off, `off` says so and what to do.
+         * @description All images by name. If importing is off, `off` is the reason and the remedy.
          */
         Images: {
             /** Items */
@@ -4226,24 +4609,59 @@ export interface components {
             off: string | null;
         };
         /**
-         * ImportLine
-         * @description What became of a line, or would; a line with several mistakes is there for each of them.
+         * ImportFinding
+         * @description A problem in a line; `field` is the column, null for the whole line.
          */
-        ImportLine: {
+        ImportFinding: {
             /** Field */
             field: string | null;
+            /** Message */
+            message: string;
+        };
+        /**
+         * ImportImageIn
+         * @description An image to import: `docker://host/name:tag` into a file of the import folder.
+         */
+        ImportImageIn: {
+            /** File */
+            file: string;
+            /** Reference */
+            reference: string;
+            /**
+             * Replace
+             * @default false
+             */
+            replace: boolean;
+        };
+        /**
+         * ImportLine
+         * @description The result of a line, or its preview in a dry run.
+         *
+         *     `groups` include the login group. `role`: the role that these groups give the user, null if they
+         *     cannot log in.
+         */
+        ImportLine: {
+            /** Findings */
+            findings: components["schemas"]["ImportFinding"][];
+            /** Groups */
+            groups: string[];
             /** Line */
             line: number;
-            /** Message */
-            message: string | null;
-            result: components["schemas"]["Result"];
+            /** Login Group */
+            login_group: string | null;
+            result: components["schemas"]["ImportResult"];
+            role: components["schemas"]["Role"] | null;
+            /** Slurm Account */
+            slurm_account: string | null;
             /** Username */
             username: string;
         };
         /**
          * ImportOut
-         * @description One import. `percent` is the phase's, null where it isn't known; the bytes are those fetched,
-         *     and their total is known once all have come. `size_bytes` and `sha256` are the file's.
+         * @description An image import.
+         *
+         *     `percent` is of the phase, null if unknown; `bytes_done` is the number of bytes fetched, and the
+         *     total is known once all have arrived. `size_bytes` and `sha256` are of the file.
          */
         ImportOut: {
             /** Bytes Done */
@@ -4279,19 +4697,46 @@ export interface components {
             size_bytes: number | null;
             /** Started At */
             started_at: string | null;
-            state: components["schemas"]["portal__models__base__ImportState"];
+            state: components["schemas"]["ImportState"];
             /** Stopping */
             stopping: boolean;
         };
         /**
          * ImportPage
-         * @description Imports, newest first; `next_cursor` asks for the older ones.
+         * @description Imports, newest first; `next_cursor` is the cursor of the page with older ones.
          */
         ImportPage: {
             /** Items */
             items: components["schemas"]["ImportOut"][];
             /** Next Cursor */
             next_cursor?: string | null;
+        };
+        /**
+         * ImportResult
+         * @description The result of a line, or what it would be in a dry run.
+         * @enum {string}
+         */
+        ImportResult: "created" | "would_create" | "exists" | "error";
+        /**
+         * ImportState
+         * @enum {string}
+         */
+        ImportState: "queued" | "running" | "done" | "failed" | "cancelled";
+        /**
+         * ImportUsersIn
+         * @description A CSV file of users: its first line names the columns username, given_name, surname, email,
+         *     groups, login_group, slurm_account, uid, gid, home, shell, display_name.
+         *
+         *     An empty login_group or slurm_account means the settings' default, "-" means none.
+         */
+        ImportUsersIn: {
+            /** Csv */
+            csv: string;
+            /**
+             * Dry Run
+             * @default true
+             */
+            dry_run: boolean;
         };
         /** JobCount */
         JobCount: {
@@ -4300,9 +4745,11 @@ export interface components {
         };
         /**
          * JobDetail
-         * @description A job with what is too long for lists. `script` is what Slurm was given, `source` what the
-         *     user wrote (a free script); of external jobs neither is known. `shared_with` and
-         *     `shared_groups`: who else may look at its TensorBoard.
+         * @description A job with the fields that are too long for lists.
+         *
+         *     `script` is what was submitted to Slurm, `source` what the user wrote (a free script); neither
+         *     is known for external jobs. `shared_with` and `shared_groups`: the users and groups with access
+         *     to its TensorBoard.
          */
         JobDetail: {
             /** Advice */
@@ -4370,11 +4817,10 @@ export interface components {
             workdir: string | null;
         };
         /**
-         * JobFilter
-         * @description Which of the caller's jobs. `q` is found in names and Slurm's ids; an empty `template` stands
-         *     for those of no template; `since` and `until` bound when they were submitted.
+         * JobFilterIn
+         * @description The same filter in a JSON body, where booleans are strict.
          */
-        JobFilter: {
+        JobFilterIn: {
             /** External */
             external?: boolean | null;
             /**
@@ -4399,7 +4845,7 @@ export interface components {
         };
         /**
          * JobIn
-         * @description A job to submit: of a template, with its parameters, or a free script.
+         * @description A job to submit: from a template, with its parameters, or a free script.
          */
         JobIn: {
             /** Environment */
@@ -4423,8 +4869,14 @@ export interface components {
             template?: string | null;
         };
         /**
+         * JobOrder
+         * @description Sort order of a list. `ended`: only ended jobs, most recently ended first.
+         * @enum {string}
+         */
+        JobOrder: "newest" | "oldest" | "name" | "name_down" | "ended";
+        /**
          * JobOut
-         * @description A job as its owner sees it; times in UTC. `external`: submitted outside the portal.
+         * @description A job for its owner; times in UTC. `external`: submitted outside the portal.
          */
         JobOut: {
             /** Advice */
@@ -4483,7 +4935,7 @@ export interface components {
         };
         /**
          * JobPage
-         * @description Jobs in the order that was asked for; `next_cursor` asks for those that follow.
+         * @description Jobs in the requested order; `next_cursor` is the cursor of the next page.
          */
         JobPage: {
             /** Items */
@@ -4493,7 +4945,8 @@ export interface components {
         };
         /**
          * JobResourcesIn
-         * @description As for a session; a job may have several nodes, each with these GPUs, CPUs and memory.
+         * @description The requested resources of a job, which may have several nodes, each with these GPUs, CPUs
+         *     and memory.
          */
         JobResourcesIn: {
             /** Account */
@@ -4522,13 +4975,13 @@ export interface components {
         JobState: "submitting" | "queued" | "starting" | "running" | "suspended" | "stopping" | "ended";
         /**
          * JobsPolicy
-         * @description What becomes of the batch jobs of someone who is disabled; sessions always end.
+         * @description The fate of a disabled user's batch jobs. Sessions always end.
          * @enum {string}
          */
         JobsPolicy: "cancel" | "leave";
         /**
          * LeftAlone
-         * @description A job that stayed as it is, and why.
+         * @description A job that was not changed, and the reason.
          */
         LeftAlone: {
             /** Id */
@@ -4537,11 +4990,24 @@ export interface components {
             message: string;
         };
         /**
+         * LimitChoices
+         * @description Names that the fields of a limit can have; null while Slurm cannot report them.
+         */
+        LimitChoices: {
+            /** Accounts */
+            accounts: string[] | null;
+            /** Partitions */
+            partitions: string[] | null;
+            /** Qos */
+            qos: string[] | null;
+        };
+        /**
          * LimitIn
-         * @description What a limit says; a field that is null says nothing. Numbers are those at once, of all that
-         *     waits or runs for sessions and jobs; each task of an array is a job. `version` is that which
-         *     the editor saw, null for a limit that isn't there yet. `create_account`: for a group together,
-         *     make the account that belongs to it where Slurm has none.
+         * @description The fields of a limit; null means unset.
+         *
+         *     Numbers are totals over everything that is pending or running for sessions and jobs; each array
+         *     task is a job. `version` is the one that the editor read, null for a limit that does not exist
+         *     yet. `create_account`: for a group total, create the group's account if Slurm has none.
          */
         LimitIn: {
             /** Accounts */
@@ -4575,8 +5041,19 @@ export interface components {
             version?: number | null;
         };
         /**
+         * LimitOrigin
+         * @description The source of a limit; `name` is empty for the default.
+         *
+         *     Several groups are separated by commas.
+         */
+        LimitOrigin: {
+            /** Name */
+            name: string;
+            scope: components["schemas"]["LimitScope"];
+        };
+        /**
          * LimitOut
-         * @description One limit; what is null says nothing.
+         * @description A limit; null means unset.
          */
         LimitOut: {
             /** Accounts */
@@ -4617,13 +5094,13 @@ export interface components {
         };
         /**
          * LimitScope
-         * @description Whom a limit is for. MEMBER: each member of a group; GROUP: its members together.
+         * @description The target of a limit. MEMBER: each member of a group; GROUP: the total of its members.
          * @enum {string}
          */
         LimitScope: "default" | "member" | "group" | "person";
         /**
          * LimitSet
-         * @description A limit as it now is, and how it stands with Slurm.
+         * @description A limit after the change, and its state in Slurm.
          */
         LimitSet: {
             limit: components["schemas"]["LimitOut"];
@@ -4631,7 +5108,7 @@ export interface components {
         };
         /**
          * Limits
-         * @description All limits: the default, groups', people's.
+         * @description All limits: the default, groups', users'.
          */
         Limits: {
             /** Items */
@@ -4639,7 +5116,7 @@ export interface components {
         };
         /**
          * LiveOut
-         * @description What somebody has running, or waiting to.
+         * @description The numbers of a user's pending or running sessions and jobs.
          */
         LiveOut: {
             /** Jobs */
@@ -4649,8 +5126,9 @@ export interface components {
         };
         /**
          * LogPiece
-         * @description A piece of a log, from `offset` up to `next_offset`, in bytes. `end` says that nothing will
-         *     follow. What is no UTF-8 is shown as U+FFFD.
+         * @description A piece of a log, from `offset` up to `next_offset`, in bytes.
+         *
+         *     `end`: nothing will follow. Invalid UTF-8 is shown as U+FFFD.
          */
         LogPiece: {
             /** End */
@@ -4666,10 +5144,13 @@ export interface components {
         };
         /**
          * LoginOut
-         * @description Who has logged in. `password_change_required`: the password was right and is good for one
-         *     change only, which must follow; then nothing else here counts. `second_factor`: `none`, that
-         *     was all; `required`, a code must follow; `enrolment-required`, nothing works until a second
-         *     factor has been set up. `second_factor_was_reset`: an administrator has taken it away.
+         * @description The result of a login.
+         *
+         *     `password_change_required`: the password was correct and is valid for one change only, which
+         *     must follow; the other fields then do not apply. `second_factor`: `none`, the login is complete;
+         *     `required`, a code must follow; `enrolment-required`, nothing works until a second factor has
+         *     been set up. `second_factor_was_reset`: an administrator has removed it. `login_id`: the
+         *     login's, as in `GET /me`.
          */
         LoginOut: {
             /** Display Name */
@@ -4680,6 +5161,8 @@ export interface components {
             id: string;
             /** Last Login At */
             last_login_at: string | null;
+            /** Login Id */
+            login_id: string;
             /** Password Change Required */
             password_change_required: boolean;
             role: components["schemas"]["Role"];
@@ -4701,9 +5184,57 @@ export interface components {
             username: string;
         };
         /**
+         * LoginSummary
+         * @description An open login.
+         *
+         *     `browser` and `system` are short names such as "Firefox" and "Linux", empty if unknown;
+         *     `last_used_at` is to the minute; `current`: the login of this request.
+         */
+        LoginSummary: {
+            /** Address */
+            address: string;
+            /**
+             * Began At
+             * Format: date-time
+             */
+            began_at: string;
+            /** Browser */
+            browser: string;
+            /** Current */
+            current: boolean;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Id */
+            id: string;
+            /**
+             * Last Used At
+             * Format: date-time
+             */
+            last_used_at: string;
+            /** System */
+            system: string;
+        };
+        /**
+         * Logins
+         * @description The caller's open logins, the most recently used first.
+         *
+         *     `max_logins` is how many are kept: a further one ends the least recently used.
+         */
+        Logins: {
+            /** Items */
+            items: components["schemas"]["LoginSummary"][];
+            /** Max Logins */
+            max_logins: number;
+        };
+        /**
          * MailOut
-         * @description How it is with the caller's e-mails. `configured`: this portal can send some; `address` is
-         *     where they go, as the directory says. `problem` is what the newest one met that wasn't sent.
+         * @description The status of the caller's e-mails.
+         *
+         *     `configured`: this portal can send e-mail; `address` is the recipient from the directory.
+         *     `problem` is the error of the newest e-mail that was not sent.
          */
         MailOut: {
             /** Address */
@@ -4721,8 +5252,10 @@ export interface components {
         };
         /**
          * ManagedAnnouncement
-         * @description An announcement as administrators see it. `state`: planned, shown or ended, at this moment.
-         *     An edit hands `version` back.
+         * @description An announcement with its details for administrators. `state`: planned, shown or ended, as of
+         *     now.
+         *
+         *     An edit passes `version` back.
          */
         ManagedAnnouncement: {
             /**
@@ -4744,7 +5277,7 @@ export interface components {
              * Format: date-time
              */
             starts_at: string;
-            state: components["schemas"]["Phase"];
+            state: components["schemas"]["AnnouncementPhase"];
             /** Text */
             text: string;
             /** Title */
@@ -4761,8 +5294,9 @@ export interface components {
         };
         /**
          * ManyDone
-         * @description What became of several jobs. `left`: of a filter, how many it would still reach; ask again
-         *     until there is none.
+         * @description The result of a bulk operation.
+         *
+         *     `left`: with a filter, how many jobs still match; repeat the request until there are none.
          */
         ManyDone: {
             /** Done */
@@ -4774,8 +5308,10 @@ export interface components {
         };
         /**
          * Me
-         * @description The caller. `password_fresh`: sensitive acts won't ask for the password again. `leads`: the
-         *     groups whose leader they are.
+         * @description The caller.
+         *
+         *     `login_id`: of the browser's login, null for a token. `password_fresh`: sensitive operations
+         *     will not ask for the password again. `leads`: the groups that they manage.
          */
         Me: {
             /** Display Name */
@@ -4788,6 +5324,8 @@ export interface components {
             last_login_at: string | null;
             /** Leads */
             leads: string[];
+            /** Login Id */
+            login_id: string | null;
             /** Password Fresh */
             password_fresh: boolean;
             role: components["schemas"]["Role"];
@@ -4796,7 +5334,7 @@ export interface components {
         };
         /**
          * MemberOut
-         * @description A member: the limit of their own, if any, what counts by field, and sessions and jobs now.
+         * @description A member: their own limit, if any, the effective limits by field, and their present usage.
          */
         MemberOut: {
             /** Display Name */
@@ -4812,7 +5350,7 @@ export interface components {
         };
         /**
          * MoveIn
-         * @description A new path for a file or folder; with `overwrite` a file takes the place of a file.
+         * @description A new path for a file or folder; with `overwrite` a file replaces a file.
          */
         MoveIn: {
             /**
@@ -4831,7 +5369,7 @@ export interface components {
         };
         /**
          * MyGroups
-         * @description The groups of the caller, as the directory named them at `as_of`.
+         * @description The caller's groups, as read from the directory at `as_of`.
          */
         MyGroups: {
             /** As Of */
@@ -4841,7 +5379,7 @@ export interface components {
         };
         /**
          * MyJob
-         * @description A session, job or TensorBoard of the caller's; `id` is the portal's, `job_id` Slurm's.
+         * @description A session, job or TensorBoard of the caller; `id` is the portal's, `job_id` Slurm's.
          */
         MyJob: {
             /** Id */
@@ -4852,9 +5390,36 @@ export interface components {
             name: string;
         };
         /**
+         * MyLimitsOut
+         * @description The caller's limits, as above.
+         *
+         *     `problem`: why Slurm accepts no session or job of theirs, null if it does or cannot report it.
+         */
+        MyLimitsOut: {
+            /** Effective */
+            effective: {
+                [key: string]: components["schemas"]["EffectiveOut"];
+            };
+            /** Groups */
+            groups: string[];
+            /** Limits */
+            limits: components["schemas"]["LimitOut"][];
+            /** Problem */
+            problem: string | null;
+            /** Slurm */
+            slurm: components["schemas"]["AssociationOut"][] | null;
+            /** Together */
+            together: components["schemas"]["TogetherOut"][];
+            use: components["schemas"]["UseOut"];
+            /** Username */
+            username: string;
+        };
+        /**
          * MyWaiting
-         * @description A job of the caller's that waits. `place` is about how it stands among those in line, 1 is
-         *     the next; null: it isn't in line, for `reason`. `tasks` of an array wait as one.
+         * @description A pending job of the caller.
+         *
+         *     `place` is its approximate position in the queue, 1 is the next; null: it is not in the queue,
+         *     because of `reason`. `tasks` of an array count as one job.
          */
         MyWaiting: {
             /** Advice */
@@ -4873,8 +5438,37 @@ export interface components {
             tasks: number;
         };
         /**
+         * NewLimits
+         * @description Limits of a new user; null means unset.
+         *
+         *     Numbers are totals over everything that is pending or running for sessions and jobs; each array
+         *     task is a job.
+         */
+        NewLimits: {
+            /** Cpus */
+            cpus?: number | null;
+            /** Gpus */
+            gpus?: number | null;
+            /** Gpus By Type */
+            gpus_by_type?: {
+                [key: string]: number;
+            } | null;
+            /** Jobs */
+            jobs?: number | null;
+            /** Memory Gb */
+            memory_gb?: number | null;
+            /** Partitions */
+            partitions?: string[] | null;
+            /** Qos */
+            qos?: string[] | null;
+            /** Sessions */
+            sessions?: number | null;
+            /** Time Limit Minutes */
+            time_limit_minutes?: number | null;
+        };
+        /**
          * NewToken
-         * @description `token` is shown this once; it begins with `dsp_`.
+         * @description A new token. `token` is shown only this once; it begins with `dsp_`.
          */
         NewToken: {
             /**
@@ -4900,6 +5494,32 @@ export interface components {
             /** Token */
             token: string;
         };
+        /**
+         * NewUserDefaults
+         * @description The defaults of a form for new users.
+         *
+         *     `login_groups`: the groups whose members may log in, empty if every user may. `accounts`:
+         *     Slurm's accounts, null while they cannot be read. `limits`: the effective limits, by field, of a
+         *     member of `login_group` without limits of their own.
+         */
+        NewUserDefaults: {
+            /** Accounts */
+            accounts: string[] | null;
+            /** Home Template */
+            home_template: string;
+            /** Limits */
+            limits: {
+                [key: string]: components["schemas"]["CountedOut"];
+            };
+            /** Login Group */
+            login_group: string | null;
+            /** Login Groups */
+            login_groups: string[];
+            /** Makes Home */
+            makes_home: boolean;
+            /** Slurm Account */
+            slurm_account: string | null;
+        };
         /** Node */
         Node: {
             /** Cpus */
@@ -4923,7 +5543,7 @@ export interface components {
         };
         /**
          * NodeAddresses
-         * @description From the operator's table; `in_band` is Slurm's own where that says none.
+         * @description Addresses from the operator's table; `in_band` falls back to Slurm's own.
          */
         NodeAddresses: {
             /** In Band */
@@ -4935,8 +5555,9 @@ export interface components {
         };
         /**
          * NodeGpus
-         * @description GPUs of one type on a node; the parts add up to `total`. `unclear` are in use, but it isn't
-         *     known by whom; `out` are nobody's, on a node that takes no work.
+         * @description GPUs of one type on a node; the parts add up to `total`.
+         *
+         *     `unclear` are in use by an unknown user; `out` are unused, on a node that accepts no jobs.
          */
         NodeGpus: {
             /** Free */
@@ -4956,7 +5577,7 @@ export interface components {
         };
         /**
          * NodeUser
-         * @description Somebody with something on a node; `gpus` null: not known.
+         * @description A user with jobs on a node; `gpus` null: unknown.
          */
         NodeUser: {
             /** Gpus */
@@ -4968,8 +5589,10 @@ export interface components {
         };
         /**
          * NotebookOut
-         * @description A notebook in the owner's home. `environment` is the one to run it in: whose kernel it names,
-         *     or else the session's own; null if that has none.
+         * @description A notebook in the owner's home.
+         *
+         *     `environment` is the one to run it in: the environment of the kernel that it names, else the
+         *     session's own; null if that has no kernel.
          */
         NotebookOut: {
             /**
@@ -4984,7 +5607,7 @@ export interface components {
         };
         /**
          * NotebookPreview
-         * @description A notebook as data; `truncated` if something was left out for its size.
+         * @description A notebook as data; `truncated` if something was left out because of its size.
          */
         NotebookPreview: {
             /** Cells */
@@ -4996,8 +5619,10 @@ export interface components {
         };
         /**
          * NotebooksOut
-         * @description Those that were changed last, newest first. `complete` is false where the home holds more
-         *     than was looked at. Hidden folders and the copies that jobs made are left out.
+         * @description The most recently changed notebooks, newest first.
+         *
+         *     `complete` is false if the home holds more than were examined. Hidden folders and copies made by
+         *     jobs are left out.
          */
         NotebooksOut: {
             /** Complete */
@@ -5026,12 +5651,12 @@ export interface components {
         };
         /** NotifyOut */
         NotifyOut: {
-            browser: components["schemas"]["Told"];
-            email: components["schemas"]["Told"];
+            browser: components["schemas"]["EventNotices"];
+            email: components["schemas"]["EventNotices"];
         };
         /**
          * NumberIn
-         * @description The number (uid) that the directory gives somebody now.
+         * @description The number (uid) that the directory now has for a user.
          */
         NumberIn: {
             /** Uid */
@@ -5039,28 +5664,29 @@ export interface components {
         };
         /**
          * OffsetOut
-         * @description Where the next chunk begins.
+         * @description The offset of the next chunk.
          */
         OffsetOut: {
             /** Offset */
             offset: number;
         };
         /**
-         * Order
-         * @description How a list is sorted. `ended`: by when jobs ended, the last one first, and of those that
-         *     have.
-         * @enum {string}
+         * OpenTensorboard
+         * @description The address at which this browser can view a TensorBoard; valid for its login only.
          */
-        Order: "newest" | "oldest" | "name" | "name_down" | "ended";
+        OpenTensorboard: {
+            /** Url */
+            url: string;
+        };
         /**
          * Outcome
-         * @description How a job ended.
+         * @description Outcome of an ended job.
          * @enum {string}
          */
         Outcome: "completed" | "failed" | "cancelled" | "timeout" | "out_of_memory" | "node_failed";
         /**
          * PackageOut
-         * @description A package; `version` is null where its folder doesn't say.
+         * @description A package; `version` is null if its folder does not contain it.
          */
         PackageOut: {
             /**
@@ -5075,10 +5701,11 @@ export interface components {
         };
         /**
          * PackagesOut
-         * @description By name; `complete` is false where there is more than was looked at. `removed` can be brought
-         *     back: the newest, the last one first; `removed_complete` is false where the trash holds too much
-         *     to be looked through. `folder` is where they lie; every kernel and job in this environment finds
-         *     them there.
+         * @description Installed packages by name.
+         *
+         *     `complete` is false if there are more than were read. `removed` can be restored: the newest
+         *     first; `removed_complete` is false if the trash holds too much to be searched. `folder` contains
+         *     the packages; every kernel and job in this environment uses it.
          */
         PackagesOut: {
             /** Complete */
@@ -5092,12 +5719,6 @@ export interface components {
             /** Removed Complete */
             removed_complete: boolean;
         };
-        /**
-         * Part
-         * @description What there is to look at, in the order in which it is shown.
-         * @enum {string}
-         */
-        Part: "database" | "directory" | "slurm" | "slurmdbd" | "nodes" | "hub" | "nginx" | "launcher" | "catalog" | "node_table" | "disk" | "mail";
         /** Partition */
         Partition: {
             /** Default */
@@ -5115,9 +5736,10 @@ export interface components {
         };
         /**
          * PartitionQueue
-         * @description Jobs of everybody's by their number, each task of an array counted: `in_line` wait for room,
-         *     `aside` for something else (on hold, a limit, another job). `mine` are those of the caller's
-         *     that wait, the first of `mine_waiting`.
+         * @description The job counts of a partition over all users, with each array task counted.
+         *
+         *     `in_line` wait for resources, `aside` for something else (a hold, a limit, another job). `mine`
+         *     are the first of the caller's `mine_waiting` pending jobs.
          */
         PartitionQueue: {
             /** Aside */
@@ -5152,7 +5774,7 @@ export interface components {
         };
         /**
          * PasswordIn
-         * @description The password that is good for one change, again, and the one that takes its place.
+         * @description The one-time password again, and its replacement.
          */
         PasswordIn: {
             /** Current Password */
@@ -5162,8 +5784,9 @@ export interface components {
         };
         /**
          * PasswordOut
-         * @description A one-time password, shown this once. `must_change`: the directory insists on another one at
-         *     the next login.
+         * @description A one-time password, shown only this once.
+         *
+         *     `must_change`: the directory requires a new one at the next login.
          */
         PasswordOut: {
             /** Must Change */
@@ -5173,8 +5796,10 @@ export interface components {
         };
         /**
          * People
-         * @description Some people. `incomplete`: the directory keeps the rest to itself. `directory_problem`: it
-         *     couldn't be asked, and these are the ones the portal remembers.
+         * @description A page of users.
+         *
+         *     `incomplete`: the directory withholds the rest. `directory_problem`: the directory could not be
+         *     read, and these are the users in the portal's database.
          */
         People: {
             capabilities: components["schemas"]["CapabilitiesOut"];
@@ -5189,8 +5814,10 @@ export interface components {
         };
         /**
          * PeopleImportOut
-         * @description An import: `done` of `total` lines. `rows` are there once it has ended. `passwords` says how
-         *     many one-time passwords wait to be fetched, once. `problem`: why all of it ended early.
+         * @description An import: `done` of `total` lines.
+         *
+         *     `rows` are present once it has ended. `passwords` is the number of one-time passwords that can
+         *     be fetched, once. `problem`: why the whole import ended early.
          */
         PeopleImportOut: {
             /** Created */
@@ -5218,19 +5845,24 @@ export interface components {
              * Format: date-time
              */
             started_at: string;
-            state: components["schemas"]["portal__services__people__people_import__ImportState"];
+            state: components["schemas"]["UserImportState"];
             /** Total */
             total: number;
         };
         /**
          * Person
-         * @description Everything about somebody. `version` is what an edit hands back. `directory_problem`: the
-         *     directory couldn't be asked, and this is the portal's memory. `directory_wants`: what it has yet
-         *     to be told, `closing` what is still to be done for someone disabled, enabled or deleted, in
-         *     sentences. `home_tasks`: what the portal has commands for. `known_uid`: the number the portal
-         *     knows them by; where `uid` is another one they can't log in until it has been confirmed.
+         * @description All details of a user.
+         *
+         *     `version` is passed back by an edit. `directory_problem`: the directory did not answer, and this
+         *     is the portal's stored data. `directory_wants`: the state still to be written to the directory,
+         *     `closing` the remaining steps for a disabled, enabled or deleted user, as sentences.
+         *     `home_tasks`: the tasks for which the portal has commands. `known_uid`: the number stored by the
+         *     portal; if `uid` differs, the user cannot log in until it has been confirmed. `primary_group` is
+         *     the name of the group with the number `gid`, null if there is none.
          */
         Person: {
+            /** Admitted */
+            admitted: boolean | null;
             capabilities: components["schemas"]["CapabilitiesOut"];
             /** Closed At */
             closed_at: string | null;
@@ -5295,6 +5927,9 @@ export interface components {
             missing_since: string | null;
             /** Must Change Password */
             must_change_password: boolean;
+            /** Primary Group */
+            primary_group: string | null;
+            readiness: components["schemas"]["ReadinessOut"];
             role: components["schemas"]["Role"] | null;
             /** Second Factor */
             second_factor: boolean;
@@ -5319,8 +5954,9 @@ export interface components {
         };
         /**
          * PersonEdit
-         * @description What is to change; what is left out stays. `email` "" removes it. `version` is the one that
-         *     was read, so that nobody else's change is undone.
+         * @description Changes to a user; omitted fields stay. `email` "" removes it.
+         *
+         *     `version` is the one that was read, so that no other change is overwritten.
          */
         PersonEdit: {
             /** Display Name */
@@ -5342,7 +5978,11 @@ export interface components {
         };
         /**
          * PersonIn
-         * @description Somebody to create. What is left out comes from the settings: numbers from their ranges.
+         * @description A user to create.
+         *
+         *     Omitted fields come from the settings: numbers from their ranges, `login_group` from
+         *     default_login_group, `slurm_account` from default_slurm_account; null for either means none.
+         *     `limits`: the user's own, for fields that their groups' limits and the default leave unset.
          */
         PersonIn: {
             /**
@@ -5366,8 +6006,14 @@ export interface components {
             groups: string[];
             /** Home */
             home?: string | null;
+            /** @default {} */
+            limits: components["schemas"]["NewLimits"];
+            /** Login Group */
+            login_group?: string | null;
             /** Shell */
             shell?: string | null;
+            /** Slurm Account */
+            slurm_account?: string | null;
             /** Surname */
             surname: string;
             /** Uid */
@@ -5377,8 +6023,8 @@ export interface components {
         };
         /**
          * PersonLimitsOut
-         * @description What counts for someone by field, the limits it comes from, what they use now, what they
-         *     share in with their groups, and, for administrators, how Slurm has it.
+         * @description A user's effective limits by field, the limits they come from, present usage, the group
+         *     totals that apply, and, for administrators, the state in Slurm.
          */
         PersonLimitsOut: {
             /** Effective */
@@ -5399,13 +6045,17 @@ export interface components {
         };
         /**
          * PersonRow
-         * @description Somebody in a list. `in_directory` false: the portal alone remembers them. `known`: it has a
-         *     row of them; `role` is null where it hasn't. `groups` is null in lists, `locked` where the
-         *     directory couldn't be asked. `disabled`: here or in the directory. `unmanaged`: why nothing of
-         *     them can be changed here, null for most. `former_username`: the name that somebody deleted had,
-         *     once others may have it.
+         * @description A user in a list.
+         *
+         *     `in_directory` false: only the portal has the user. `known`: the portal has a row of them;
+         *     `role` is null if not. `groups` is null in lists, `locked` if the directory did not answer.
+         *     `disabled`: here or in the directory. `unmanaged`: why the user cannot be changed here, null for
+         *     most. `former_username`: the name of a deleted user, once it is free again. `admitted`: whether
+         *     their groups allow a login, from the portal's last refresh; null if unknown.
          */
         PersonRow: {
+            /** Admitted */
+            admitted: boolean | null;
             /** Deleted At */
             deleted_at: string | null;
             /** Disabled */
@@ -5441,11 +6091,6 @@ export interface components {
             username: string;
         };
         /**
-         * Phase
-         * @enum {string}
-         */
-        Phase: "planned" | "shown" | "ended";
-        /**
          * PlaceOut
          * @description A path below a root; "" is the root itself.
          */
@@ -5457,7 +6102,9 @@ export interface components {
         };
         /**
          * PreferencesIn
-         * @description What to change; what is absent stays. The favourites are the whole list, in its order.
+         * @description Changes to preferences; omitted fields stay.
+         *
+         *     The favorites are the whole list, in its order.
          */
         PreferencesIn: {
             /**
@@ -5485,7 +6132,7 @@ export interface components {
         };
         /**
          * PreferencesOut
-         * @description The caller's preferences. `language` null: as the browser says.
+         * @description The caller's preferences. `language` null: the browser's.
          */
         PreferencesOut: {
             /** Favourite Environments */
@@ -5496,7 +6143,7 @@ export interface components {
         };
         /**
          * Preset
-         * @description One named choice of resources, offered beside the form.
+         * @description A named choice of resources, offered beside the form.
          */
         Preset: {
             /**
@@ -5513,7 +6160,7 @@ export interface components {
         };
         /**
          * PresetResources
-         * @description The resources a preset asks for; what it leaves out comes from the environment.
+         * @description The resources of a preset; omitted ones come from the environment.
          */
         PresetResources: {
             /** Account */
@@ -5537,8 +6184,10 @@ export interface components {
         };
         /**
          * PreviewOut
-         * @description What of a file can be shown. An image is fetched from `/files/image`; of a table and of text
-         *     the beginning is here. `truncated`: the file goes on.
+         * @description A preview of a file.
+         *
+         *     An image is fetched from `/files/image`; of a table and of text this is the beginning.
+         *     `truncated`: the file is longer.
          */
         PreviewOut: {
             /** Encoding */
@@ -5566,7 +6215,7 @@ export interface components {
         };
         /**
          * Problem
-         * @description What every failed request is answered with.
+         * @description The body of every error response.
          */
         Problem: {
             /** Detail */
@@ -5585,7 +6234,7 @@ export interface components {
         };
         /**
          * ProblemOut
-         * @description Why one of several things could not be done; as a problem document says it.
+         * @description The reason why one of several items failed; as in a problem document.
          */
         ProblemOut: {
             /** Detail */
@@ -5597,8 +6246,9 @@ export interface components {
         };
         /**
          * QuotaOut
-         * @description What somebody uses of what they may. A limit is null where nothing limits it, `used_files`
-         *     where nobody counts them.
+         * @description A user's usage and quota.
+         *
+         *     A limit is null if there is none, `used_files` if files are not counted.
          */
         QuotaOut: {
             /** Limit Bytes */
@@ -5612,8 +6262,10 @@ export interface components {
         };
         /**
          * Readiness
-         * @description `degraded`: the portal serves, but something that it needs for some acts does not. `standby`:
-         *     another portal on the same database acts, and this one passes requests on to it.
+         * @description The readiness of the portal.
+         *
+         *     `degraded`: the portal serves, but a part that some operations need is not working. `standby`:
+         *     another portal on the same database is the leader, and this one forwards requests to it.
          */
         Readiness: {
             /** Checks */
@@ -5626,6 +6278,21 @@ export interface components {
              */
             status: "ok" | "degraded" | "failed" | "standby";
         };
+        /**
+         * ReadinessOut
+         * @description The readiness of a user: can log in, can start a session, and has a home directory.
+         */
+        ReadinessOut: {
+            home: components["schemas"]["CheckOut"];
+            login: components["schemas"]["CheckOut"];
+            session: components["schemas"]["CheckOut"];
+        };
+        /**
+         * ReadinessState
+         * @description The result of a check.
+         * @enum {string}
+         */
+        ReadinessState: "yes" | "no" | "unknown";
         /** ReauthRequest */
         ReauthRequest: {
             /** Password */
@@ -5633,15 +6300,23 @@ export interface components {
         };
         /**
          * RecoveryCodes
-         * @description Shown this once. Each replaces the app's code once.
+         * @description Recovery codes, shown only this once. Each replaces one code of the app.
          */
         RecoveryCodes: {
             /** Codes */
             codes: string[];
         };
         /**
+         * RemoveIn
+         * @description A package to remove, by its listed name.
+         */
+        RemoveIn: {
+            /** Package */
+            package: string;
+        };
+        /**
          * RemovedOut
-         * @description Packages that were removed together and lie in the trash.
+         * @description Packages that were removed together and are in the trash.
          */
         RemovedOut: {
             /** Id */
@@ -5654,7 +6329,7 @@ export interface components {
         };
         /**
          * RenderIn
-         * @description What a form says so far.
+         * @description The present content of a form.
          */
         RenderIn: {
             /** Environment */
@@ -5671,8 +6346,10 @@ export interface components {
         };
         /**
          * RenderOut
-         * @description The script as Slurm would be given it, but for the job's id, which is made when it is
-         *     submitted; `resources` with every default filled in; `array`: the number of tasks.
+         * @description The script as it would be submitted, except for the job's id, which is generated at
+         *     submission.
+         *
+         *     `resources` have every default filled in; `array`: the number of tasks.
          */
         RenderOut: {
             /** Array */
@@ -5687,9 +6364,11 @@ export interface components {
         };
         /**
          * Reservation
-         * @description Nodes that are kept from `start` to `end`: for maintenance, for the caller (`mine`), or for
-         *     others. `name` is what a job says to run in it, where that is the caller's to know; `kept_for`
-         *     (users and accounts) is for administrators and viewers. `all_nodes`: that is every node.
+         * @description Nodes reserved from `start` to `end`: for maintenance, for the caller (`mine`), or for
+         *     others.
+         *
+         *     `name` is the reservation to name in a job, if the caller may know it; `kept_for` (users and
+         *     accounts) is for administrators and viewers. `all_nodes`: the reservation covers every node.
          */
         Reservation: {
             /** All Nodes */
@@ -5717,8 +6396,9 @@ export interface components {
         };
         /**
          * Reservations
-         * @description Those that are on or lie ahead, the next one first. `known`: Slurm has told them;
-         *     `stale_since`: when it last did, where it doesn't any more.
+         * @description Current and future reservations, the next one first.
+         *
+         *     `known`: Slurm has reported them; `stale_since`: when it last did, if it no longer answers.
          */
         Reservations: {
             /** Items */
@@ -5730,7 +6410,8 @@ export interface components {
         };
         /**
          * ResourcesIn
-         * @description What is asked for; what is absent comes from the environment's defaults, then the site's.
+         * @description The requested resources; omitted ones come from the environment's defaults, then the
+         *     site's.
          */
         ResourcesIn: {
             /** Account */
@@ -5754,7 +6435,7 @@ export interface components {
         };
         /**
          * ResourcesOut
-         * @description What a session or job has been given to ask Slurm for.
+         * @description The resources that a session or job requests from Slurm.
          */
         ResourcesOut: {
             /** Account */
@@ -5778,7 +6459,7 @@ export interface components {
         };
         /**
          * RestoreIn
-         * @description What to bring back from the trash; `to_path` if it can't go where it was.
+         * @description The items to restore from the trash; `to_path` if their former folder cannot be used.
          */
         RestoreIn: {
             /** Ids */
@@ -5790,7 +6471,7 @@ export interface components {
         };
         /**
          * RestoredAllOut
-         * @description One answer for each that was to be brought back, in the same order.
+         * @description One result for each item to be restored, in the same order.
          */
         RestoredAllOut: {
             /** Items */
@@ -5798,7 +6479,7 @@ export interface components {
         };
         /**
          * RestoredOut
-         * @description What became of one id; `name` is what it is called now.
+         * @description The result for one id; `name` is its name after restoring.
          */
         RestoredOut: {
             error: components["schemas"]["ProblemOut"] | null;
@@ -5808,20 +6489,15 @@ export interface components {
             name: string | null;
         };
         /**
-         * Result
-         * @description What became of a line, or would.
-         * @enum {string}
-         */
-        Result: "created" | "would_create" | "exists" | "error";
-        /**
          * Role
-         * @description What someone may do: a viewer sees what an administrator sees, and changes nothing of it.
+         * @description The permissions of an account: a viewer sees what an administrator sees, but cannot change
+         *     it.
          * @enum {string}
          */
         Role: "user" | "viewer" | "admin";
         /**
          * RoleIn
-         * @description A role to grant beside what the directory gives; the higher one counts.
+         * @description A role to grant in addition to the directory's; the higher one counts.
          */
         RoleIn: {
             /**
@@ -5832,9 +6508,10 @@ export interface components {
         };
         /**
          * RoomOut
-         * @description The room in a place where files are: on its whole file system, and by somebody's own quota
-         *     (null: the system says none). `problem` says why the place can't be used; then there are no
-         *     numbers.
+         * @description The space in a storage location: on its whole file system, and by the user's own quota (null:
+         *     the system reports none).
+         *
+         *     `problem` is why the location cannot be used; then there are no numbers.
          */
         RoomOut: {
             /** Free Bytes */
@@ -5851,7 +6528,7 @@ export interface components {
         };
         /**
          * RootOut
-         * @description A place where files are.
+         * @description A storage location.
          */
         RootOut: {
             /** Free Bytes */
@@ -5872,7 +6549,7 @@ export interface components {
         };
         /**
          * RootsOut
-         * @description All places, and what the portal's rules for files are.
+         * @description All storage locations, and the portal's rules for files.
          */
         RootsOut: {
             /** Chunk Bytes */
@@ -5888,14 +6565,16 @@ export interface components {
         };
         /**
          * Scope
-         * @description What a token may do; none contains another.
+         * @description Permissions of a token; none includes another.
          * @enum {string}
          */
         Scope: "read" | "sessions" | "jobs" | "files" | "admin";
         /**
          * SecondFactorOut
-         * @description Where the caller stands. `required`: their role can't do without. `reset_at`: when an
-         *     administrator took it away, for thirty days or until they have set up another.
+         * @description The state of the caller's second factor.
+         *
+         *     `required`: their role requires one. `reset_at`: when an administrator removed it, for thirty
+         *     days or until another is set up.
          */
         SecondFactorOut: {
             /** Enrolled At */
@@ -5911,11 +6590,13 @@ export interface components {
         };
         /**
          * SeenTensorboard
-         * @description A TensorBoard that the caller may look at. `name` and `kind` are those of the session or job
-         *     it belongs to, `parent_state` how that stands; `url` is there while the TensorBoard runs.
+         * @description A TensorBoard that the caller may view.
          *
-         *     Of one that somebody shares with the caller: `shared_with_you` by name, and through which
-         *     `shared_groups` of theirs.
+         *     `name`, `kind` and `parent_state` are of the session or job it belongs to;
+         *     `url`, the portal's page that opens it, is present while the TensorBoard runs.
+         *
+         *     For a shared one: `shared_with_you` if it is shared by username, and `shared_groups` are the
+         *     caller's groups that it is shared with.
          */
         SeenTensorboard: {
             /** Id */
@@ -5944,8 +6625,10 @@ export interface components {
         };
         /**
          * SessionIn
-         * @description A session to start. `starter` is one of the environment's `starters`: it is copied into the
-         *     home, unless a file of its name is there, and JupyterLab opens with it.
+         * @description A session to start.
+         *
+         *     `starter` is one of the environment's `starters`: it is copied into the home, unless a file of
+         *     its name exists, and JupyterLab opens with it.
          */
         SessionIn: {
             /** Environment */
@@ -5959,10 +6642,11 @@ export interface components {
         };
         /**
          * SessionOut
-         * @description A session as its owner sees it; times in UTC. `extension` is there while it runs,
-         *     `idle_since` once nothing has run in it for as long as the site thinks worth a word.
-         *     JupyterLab's page is `url`, a path or, at another host, a whole address, followed by `opens`
-         *     where there is a notebook to begin with.
+         * @description A session for its owner; times in UTC.
+         *
+         *     `extension` is present while it runs, `idle_since` once nothing has run in it for as long as the
+         *     site's setting. JupyterLab's page is `url`, a path or, at another host, an absolute address,
+         *     followed by `opens` if there is a notebook to open.
          */
         SessionOut: {
             /** Advice */
@@ -6018,7 +6702,7 @@ export interface components {
         };
         /**
          * SessionPage
-         * @description Sessions, newest first; `next_cursor` asks for the older ones.
+         * @description Sessions, newest first; `next_cursor` is the cursor of the page with older ones.
          */
         SessionPage: {
             /** Items */
@@ -6028,9 +6712,12 @@ export interface components {
         };
         /**
          * SessionUseOut
-         * @description What a session has used. `at` is when each point began, in seconds since 1970; `told_at` when
-         *     its node told it last, null: it hasn't yet. `total` is what Slurm's accounting says after the
-         *     end, null until it does.
+         * @description The usage of a session.
+         *
+         *     `at` is when each point began, in seconds since 1970; `told_at` the time of the last report,
+         *     null: none yet. `total` is from Slurm's accounting after the end, null until then.
+         *     `memory_killed_at`: when a process of the session, such as a notebook's kernel, was last killed
+         *     because the session ran out of memory.
          */
         SessionUseOut: {
             /** At */
@@ -6039,6 +6726,8 @@ export interface components {
             cpus: (number | null)[];
             /** Gpus */
             gpus: components["schemas"]["GpuUse"][] | null;
+            /** Memory Killed At */
+            memory_killed_at: string | null;
             /** Memory Limit Mb */
             memory_limit_mb: number | null;
             /** Memory Mb */
@@ -6051,7 +6740,7 @@ export interface components {
         };
         /**
          * SetupChange
-         * @description What is to be different; `resources` are replaced as a whole.
+         * @description Changes to a setup; `resources` are replaced as a whole.
          */
         SetupChange: {
             /** Environment */
@@ -6060,10 +6749,7 @@ export interface components {
             name?: string | null;
             resources?: components["schemas"]["ResourcesIn"] | null;
         };
-        /**
-         * SetupIn
-         * @description A setup to keep.
-         */
+        /** SetupIn */
         SetupIn: {
             /** Environment */
             environment: string;
@@ -6074,7 +6760,7 @@ export interface components {
         };
         /**
          * SetupOut
-         * @description A saved setup; `problem` says why a session could not be started with it now.
+         * @description A saved setup; `problem` is the reason if no session can be started with it now.
          */
         SetupOut: {
             /**
@@ -6098,7 +6784,7 @@ export interface components {
         };
         /**
          * SetupResources
-         * @description What is asked for; what is null comes from the environment's defaults, then the site's.
+         * @description The requested resources; null means the environment's default, then the site's.
          */
         SetupResources: {
             /** Account */
@@ -6127,7 +6813,7 @@ export interface components {
         };
         /**
          * SharesOut
-         * @description Who besides the owner may look at a TensorBoard: people, and groups of the directory.
+         * @description The users and directory groups with which a TensorBoard is shared.
          */
         SharesOut: {
             /** Shared Groups */
@@ -6137,8 +6823,9 @@ export interface components {
         };
         /**
          * SizingOut
-         * @description What the last `runs` jobs of the kind used, on each node: CPUs on the average, GB of memory,
-         *     minutes. Null: none of them says anything about it.
+         * @description The usage of the last `runs` similar jobs, per node: CPUs on average, GB of memory, minutes.
+         *
+         *     Null: no data from any of them.
          */
         SizingOut: {
             cpus: components["schemas"]["FigureOut"] | null;
@@ -6149,7 +6836,7 @@ export interface components {
         };
         /**
          * SlurmOut
-         * @description Whether Slurm has been told, and what there is to say about it, maybe nothing.
+         * @description The state of a limit in Slurm, with a message that may be empty.
          */
         SlurmOut: {
             /** Message */
@@ -6162,28 +6849,19 @@ export interface components {
         };
         /**
          * SpaceOut
-         * @description The room in each place.
+         * @description The space in each storage location.
          */
         SpaceOut: {
             /** Items */
             items: components["schemas"]["RoomOut"][];
         };
         /**
-         * State
-         * @description Whom a list is of. ACTIVE: known to the portal and not disabled.
-         * @enum {string}
-         */
-        "State-Input": "all" | "active" | "disabled" | "admins" | "viewers" | "missing" | "deleted";
-        /**
-         * State
-         * @enum {string}
-         */
-        "State-Output": "ok" | "failing" | "unknown";
-        /**
          * StatusItem
-         * @description One part. `name` tells one server of the directory from another, and is empty otherwise.
-         *     `answered_at` is its last good answer since the portal started, `checked_at` the last look,
-         *     `latency_ms` how long the good answer took. `message` says how it is, `advice` what to do.
+         * @description The status of one part.
+         *
+         *     `name` identifies one server of the directory, and is empty for other parts. `answered_at` is
+         *     the last successful answer since the portal started, `checked_at` the last check, `latency_ms`
+         *     the duration of that successful answer. `message` describes the state, `advice` the remedy.
          */
         StatusItem: {
             /** Advice */
@@ -6198,13 +6876,15 @@ export interface components {
             message: string;
             /** Name */
             name: string;
-            part: components["schemas"]["Part"];
-            state: components["schemas"]["State-Output"];
+            part: components["schemas"]["Component"];
+            state: components["schemas"]["ComponentState"];
         };
         /**
          * StatusOut
          * @description All parts, and the versions of the portal, of Slurm's commands and of JupyterHub as far as
-         *     they are known. `started_at`: when this portal started.
+         *     known.
+         *
+         *     `started_at`: when this portal started.
          */
         StatusOut: {
             /** Hub Version */
@@ -6223,7 +6903,7 @@ export interface components {
         };
         /**
          * TableOut
-         * @description The first rows of a delimited file; `columns` are numbers if it names none.
+         * @description The first rows of a delimited file; `columns` are numbers if the file has no header.
          */
         TableOut: {
             /** Columns */
@@ -6239,12 +6919,17 @@ export interface components {
         };
         /**
          * TaskOut
-         * @description One task of an array. `parameters` are those that differ between tasks; `metrics` the last
-         *     value of each scalar in its event files, null until they have been read; a value that is no
-         *     number any more (NaN, infinite) is null. `so_far`: they may still change, for the task runs or
-         *     has only just ended; read anew every quarter of a minute while somebody asks.
+         * @description A task of an array.
+         *
+         *     `parameters` are those that differ between tasks; `metrics` are the last value of each scalar in
+         *     its event files, null until they have been read; a value that is no longer a number (NaN,
+         *     infinite) is null. `reason` and `advice` explain a failure; logs are read for the first tasks
+         *     that fail. `so_far`: the metrics may still change, because the task is running or has only just
+         *     ended; refreshed every 15 seconds while the job is requested.
          */
         TaskOut: {
+            /** Advice */
+            advice?: string | null;
             /** Exit Code */
             exit_code?: number | null;
             /** Index */
@@ -6263,6 +6948,8 @@ export interface components {
             parameters: {
                 [key: string]: unknown;
             };
+            /** Reason */
+            reason?: string | null;
             /**
              * So Far
              * @default false
@@ -6272,7 +6959,7 @@ export interface components {
         };
         /**
          * TellIn
-         * @description What to change of it; what is absent stays.
+         * @description Changes to notifications; omitted fields stay.
          */
         TellIn: {
             /**
@@ -6293,8 +6980,8 @@ export interface components {
         };
         /**
          * TemplateDetail
-         * @description A template with its parameters (an object in JSON Schema 2020-12, to make a form of) and
-         *     the script's own text.
+         * @description A template with its script and its parameters, an object in JSON Schema 2020-12 for building
+         *     a form.
          */
         TemplateDetail: {
             /** Array */
@@ -6331,8 +7018,10 @@ export interface components {
         };
         /**
          * TemplateOut
-         * @description One template. `array` names the list parameters that are spread over tasks. `environments`
-         *     says that a job may name another `environment`: "kernel", one that has a kernel.
+         * @description A template.
+         *
+         *     `array` names the list parameters that are spread over tasks. `environments`: a job may name
+         *     another `environment`; "kernel": one with a kernel.
          */
         TemplateOut: {
             /** Array */
@@ -6368,7 +7057,7 @@ export interface components {
         };
         /**
          * TensorboardIn
-         * @description Which folder to show; by default the one PORTAL_LOGDIR names.
+         * @description The folder to show; by default the one in PORTAL_LOGDIR.
          */
         TensorboardIn: {
             /** Logdir */
@@ -6376,7 +7065,7 @@ export interface components {
         };
         /**
          * TensorboardOut
-         * @description A TensorBoard; `url` is there while it runs, a path or, at another host, a whole address.
+         * @description A TensorBoard; `url`, the portal's page that opens it, is present while it runs.
          */
         TensorboardOut: {
             /** Id */
@@ -6391,7 +7080,8 @@ export interface components {
         };
         /**
          * TensorboardPage
-         * @description TensorBoards, those of the newest session or job first; `next_cursor` asks for older ones.
+         * @description TensorBoards, sorted by their session or job, newest first; `next_cursor` is for the next
+         *     page.
          */
         TensorboardPage: {
             /** Items */
@@ -6406,8 +7096,9 @@ export interface components {
         TensorboardState: "stopped" | "queued" | "starting" | "running" | "failed";
         /**
          * TextIn
-         * @description A text file's new content. `version` is that of the text which was edited; null: there is no
-         *     such file yet.
+         * @description A text file's new content.
+         *
+         *     `version` is of the text that was edited; null: the file does not exist yet.
          */
         TextIn: {
             /**
@@ -6427,7 +7118,7 @@ export interface components {
         };
         /**
          * TextOut
-         * @description All of a text file; `version` belongs into the request that saves it.
+         * @description A whole text file; the request that saves it must include `version`.
          */
         TextOut: {
             /** Encoding */
@@ -6441,8 +7132,10 @@ export interface components {
         };
         /**
          * TimelineEntry
-         * @description A step of the start that has been reached. `allocated` is Slurm's word, in whole seconds;
-         *     `program` is when the node program says that it began.
+         * @description A completed step of the start.
+         *
+         *     `allocated` is from Slurm, in whole seconds; `program` is when the node program began, by its
+         *     own clock.
          */
         TimelineEntry: {
             /**
@@ -6458,7 +7151,7 @@ export interface components {
         };
         /**
          * TogetherOut
-         * @description What all members of a group may use together, and do use; `account` is Slurm's.
+         * @description The group total and its usage; `account` is Slurm's.
          */
         TogetherOut: {
             /** Account */
@@ -6470,9 +7163,11 @@ export interface components {
         };
         /**
          * TokenIn
-         * @description A token to make. It may do what its `scopes` say: `read` everything of one's own but files,
-         *     change `sessions` and TensorBoards, submit and change `jobs`, read and change `files`, and
-         *     `admin` for administrators.
+         * @description A token to create.
+         *
+         *     Its `scopes` permit: `read`, reading all of the caller's data except files; `sessions`, changing
+         *     sessions and TensorBoards; `jobs`, submitting and changing jobs; `files`, reading and changing
+         *     files; `admin`, for administrators.
          */
         TokenIn: {
             /** Expires In Days */
@@ -6484,7 +7179,7 @@ export interface components {
         };
         /**
          * TokenOut
-         * @description A token without its text, which nobody can read again; `last_used_at` to the minute.
+         * @description A token without its text, which cannot be read again; `last_used_at` to the minute.
          */
         TokenOut: {
             /**
@@ -6510,7 +7205,7 @@ export interface components {
         };
         /**
          * Tokens
-         * @description One's own tokens, the newest first, and for how many days one may be made.
+         * @description The caller's tokens, newest first. `max_days` is the longest lifetime of a new one.
          */
         Tokens: {
             /** Items */
@@ -6519,20 +7214,8 @@ export interface components {
             max_days: number;
         };
         /**
-         * Told
-         * @description Of what someone is told: a session is ready, a job has ended, time runs out.
-         */
-        Told: {
-            /** Job Ended */
-            job_ended: boolean;
-            /** Session Started */
-            session_started: boolean;
-            /** Time Short */
-            time_short: boolean;
-        };
-        /**
          * TrashItem
-         * @description Something that can be brought back to `path`.
+         * @description An item that can be restored to `path`.
          */
         TrashItem: {
             /**
@@ -6554,7 +7237,7 @@ export interface components {
         };
         /**
          * TrashOut
-         * @description What was deleted, the last first; `complete` is false if there is more.
+         * @description Deleted items, the latest first; `complete` is false if there are more.
          */
         TrashOut: {
             /** Complete */
@@ -6562,10 +7245,7 @@ export interface components {
             /** Items */
             items: components["schemas"]["TrashItem"][];
         };
-        /**
-         * UploadIn
-         * @description A file to be uploaded.
-         */
+        /** UploadIn */
         UploadIn: {
             /**
              * Overwrite
@@ -6581,8 +7261,10 @@ export interface components {
         };
         /**
          * UploadOut
-         * @description An upload on its way: the next chunk begins at `offset` (null: its folder can't be reached)
-         *     and has at most `chunk_bytes`. `root` is null if it goes where none is now.
+         * @description An unfinished upload.
+         *
+         *     The next chunk begins at `offset` (null: its folder cannot be reached) and has at most
+         *     `chunk_bytes`. `root` is null if its folder is in none of the present roots.
          */
         UploadOut: {
             /** Chunk Bytes */
@@ -6607,7 +7289,7 @@ export interface components {
         };
         /**
          * UploadsOut
-         * @description Uploads that aren't finished, the newest first.
+         * @description Unfinished uploads, newest first.
          */
         UploadsOut: {
             /** Items */
@@ -6615,8 +7297,11 @@ export interface components {
         };
         /**
          * UsageOut
-         * @description What Slurm's accounting says was used; of an array, of all its tasks together, the largest
-         *     task's memory, and, as `longest_s`, the time of the task that took longest.
+         * @description Usage according to Slurm's accounting.
+         *
+         *     For an array: the total of all its tasks, the memory of the largest task and, as `longest_s`,
+         *     the time of the longest task. `max_rss_gb` is null if `memory_too_short` is true: the job ended
+         *     too soon to be measured.
          */
         UsageOut: {
             /** Cpu Efficiency */
@@ -6630,6 +7315,11 @@ export interface components {
             /** Max Rss Gb */
             max_rss_gb?: number | null;
             /**
+             * Memory Too Short
+             * @default false
+             */
+            memory_too_short: boolean;
+            /**
              * Restarts
              * @default 0
              */
@@ -6637,7 +7327,7 @@ export interface components {
         };
         /**
          * UsageRow
-         * @description What was used under one name: a person, a group, or a month.
+         * @description The usage of one row: a user, a group, or a month.
          */
         UsageRow: {
             /** Cpu Hours */
@@ -6651,9 +7341,10 @@ export interface components {
         };
         /**
          * UsageTotals
-         * @description Use between two months, both counted in. `as_of` is when accounting was last read, null for
-         *     never; `counted_from` the first day that was read. Jobs that run count as far as they have
-         *     come.
+         * @description Usage between two months, inclusive.
+         *
+         *     `as_of` is when accounting was last read, null for never; `counted_from` the first day that was
+         *     read. Running jobs count up to their present run time.
          */
         UsageTotals: {
             /** As Of */
@@ -6675,7 +7366,8 @@ export interface components {
         };
         /**
          * UseOut
-         * @description What running jobs hold, and sessions and jobs that wait or run; null where nobody knows.
+         * @description The resources of running jobs, and the numbers of pending or running sessions and jobs; null
+         *     means unknown.
          */
         UseOut: {
             /** Cpus */
@@ -6695,7 +7387,7 @@ export interface components {
         };
         /**
          * UsedSetup
-         * @description What one of the caller's last sessions was started with; `name` is that session's.
+         * @description The setup of one of the caller's last sessions; `name` is that session's.
          */
         UsedSetup: {
             /** Environment */
@@ -6719,82 +7411,16 @@ export interface components {
             items: components["schemas"]["UsedSetup"][];
         };
         /**
-         * Whose
-         * @description Whose limit it is; `name` is empty for the default. More than one group stand with commas.
-         */
-        Whose: {
-            /** Name */
-            name: string;
-            scope: components["schemas"]["LimitScope"];
-        };
-        /**
-         * ImportIn
-         * @description An image to import: `docker://host/name:tag` into a file of the import folder.
-         */
-        portal__api__admin_images__ImportIn: {
-            /** File */
-            file: string;
-            /** Reference */
-            reference: string;
-            /**
-             * Replace
-             * @default false
-             */
-            replace: boolean;
-        };
-        /**
-         * DeleteIn
-         * @description What becomes of the home directory and of batch jobs; `confirm` is the username again.
-         */
-        portal__api__admin_leaving__DeleteIn: {
-            /** Confirm */
-            confirm: string;
-            /**
-             * Files
-             * @enum {string}
-             */
-            files: "keep" | "archive" | "delete";
-            jobs: components["schemas"]["JobsPolicy"];
-        };
-        /**
-         * ImportIn
-         * @description A file of people: its first line names the columns username, given_name, surname, email,
-         *     groups, uid, gid, home, shell, display_name.
-         */
-        portal__api__admin_people__ImportIn: {
-            /** Csv */
-            csv: string;
-            /**
-             * Dry Run
-             * @default true
-             */
-            dry_run: boolean;
-        };
-        /**
-         * DeleteIn
-         * @description What to delete: to the trash, or `permanent`, for good.
-         */
-        portal__api__file_views__DeleteIn: {
-            /** Paths */
-            paths: string[];
-            /**
-             * Permanent
-             * @default false
-             */
-            permanent: boolean;
-            /** Root */
-            root: string;
-        };
-        /**
-         * ImportState
+         * UserFilter
+         * @description Filter of a list. ACTIVE: known to the portal and not disabled.
          * @enum {string}
          */
-        portal__models__base__ImportState: "queued" | "running" | "done" | "failed" | "cancelled";
+        UserFilter: "all" | "active" | "disabled" | "admins" | "viewers" | "missing" | "deleted";
         /**
-         * ImportState
+         * UserImportState
          * @enum {string}
          */
-        portal__services__people__people_import__ImportState: "running" | "done" | "failed";
+        UserImportState: "running" | "done" | "failed";
     };
     responses: never;
     parameters: never;
@@ -7102,7 +7728,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["portal__api__admin_images__ImportIn"];
+                "application/json": components["schemas"]["ImportImageIn"];
             };
         };
         responses: {
@@ -7620,6 +8246,35 @@ export interface operations {
             };
         };
     };
+    list_limit_choices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitChoices"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_default_limit: {
         parameters: {
             query?: never;
@@ -7811,6 +8466,35 @@ export interface operations {
             };
         };
     };
+    get_new_user_defaults: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewUserDefaults"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_all_sessions: {
         parameters: {
             query?: {
@@ -7944,7 +8628,7 @@ export interface operations {
         parameters: {
             query?: {
                 query?: string;
-                state?: components["schemas"]["State-Input"];
+                state?: components["schemas"]["UserFilter"];
                 cursor?: string | null;
                 limit?: number;
             };
@@ -8016,7 +8700,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["portal__api__admin_people__ImportIn"];
+                "application/json": components["schemas"]["ImportUsersIn"];
             };
         };
         responses: {
@@ -8144,7 +8828,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["portal__api__admin_leaving__DeleteIn"];
+                "application/json": components["schemas"]["DeleteUserIn"];
             };
         };
         responses: {
@@ -8198,7 +8882,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ChangedProblem"];
+                    "application/problem+json": components["schemas"]["ChangedProblem"] | components["schemas"]["Problem"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    give_person_account: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                username: string;
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Person"];
                 };
             };
             /** @description What went wrong */
@@ -8955,6 +9671,41 @@ export interface operations {
             };
         };
     };
+    remove_package: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RemoveIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PackagesOut"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     reset_packages: {
         parameters: {
             query?: never;
@@ -9165,7 +9916,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["portal__api__file_views__DeleteIn"];
+                "application/json": components["schemas"]["DeleteFilesIn"];
             };
         };
         responses: {
@@ -9975,7 +10726,7 @@ export interface operations {
                 external?: boolean | null;
                 since?: string | null;
                 until?: string | null;
-                order?: components["schemas"]["Order"];
+                order?: components["schemas"]["JobOrder"];
                 cursor?: string | null;
             };
             header?: never;
@@ -10852,8 +11603,93 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PersonLimitsOut"];
+                    "application/json": components["schemas"]["MyLimitsOut"];
                 };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_logins: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Logins"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    end_other_logins: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    end_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                login_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description What went wrong */
             default: {
@@ -11068,6 +11904,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    complete_resources: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CompletionIn"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CompletionOut"];
+                };
             };
             /** @description What went wrong */
             default: {
@@ -12224,6 +13093,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TensorboardPage"];
+                };
+            };
+            /** @description What went wrong */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    open_tensorboard: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tensorboard_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenTensorboard"];
                 };
             };
             /** @description What went wrong */

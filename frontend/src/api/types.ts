@@ -12,6 +12,7 @@ export type Token = Schemas['TokenOut'];
 export type NewToken = Schemas['NewToken'];
 export type TokenRequest = Schemas['TokenIn'];
 export type Scope = Schemas['Scope'];
+export type LoginSummary = Schemas['LoginSummary'];
 export type Environment = Schemas['EnvironmentOut'];
 export type Resources = Schemas['ResourcesOut'];
 /** what a preset or a request may leave out */
@@ -59,6 +60,7 @@ export type Limit = Schemas['LimitOut'];
 export type LimitSet = Schemas['LimitSet'];
 export type SlurmSays = Schemas['SlurmOut'];
 export type PersonLimits = Schemas['PersonLimitsOut'];
+export type MyLimits = Schemas['MyLimitsOut'];
 export type SharedLimit = Schemas['TogetherOut'];
 export type Association = Schemas['AssociationOut'];
 export type UsageTotals = Schemas['UsageTotals'];

@@ -1,10 +1,10 @@
 import { VisuallyHidden } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
-import { sentences } from '@/i18n/lists';
+import { joinSentences } from '@/i18n/lists';
 import { announcements, jobAnnouncements } from '@/live/announce';
 import { useLive } from '@/live/store';
 
-/** Tells screen readers, politely, what changed by itself. */
+/** Announces changes to screen readers, politely. */
 export function Announcer() {
   const sessions = useLive((s) => s.sessions);
   const jobs = useLive((s) => s.jobs);
@@ -16,7 +16,7 @@ export function Announcer() {
       ...jobAnnouncements(before.current.jobs, jobs),
     ];
     before.current = { sessions, jobs };
-    if (news.length > 0) setText(sentences(news));
+    if (news.length > 0) setText(joinSentences(news));
   }, [sessions, jobs]);
   return (
     <VisuallyHidden role="status" aria-live="polite">

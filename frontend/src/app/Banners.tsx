@@ -4,7 +4,7 @@ import { TimeShort } from '@/features/sessions/TimeShort';
 import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
-import { LostLink, useFreshAfterLoss, useLostForAWhile } from './LostLink';
+import { ConnectionLost, useConnectionLost, useRefetchOnReconnect } from './ConnectionLost';
 import classes from './MemberLayout.module.css';
 
 /** What holds for the whole page: a lost connection, a silent Slurm, announcements, the cluster's
@@ -12,12 +12,12 @@ import classes from './MemberLayout.module.css';
 export function Banners() {
   const notice = useLive((s) => s.cluster?.notice ?? null);
   const staleSince = useLive((s) => s.cluster?.stale_since ?? null);
-  const lost = useLostForAWhile();
-  useFreshAfterLoss();
+  const lost = useConnectionLost();
+  useRefetchOnReconnect();
   return (
     <>
       <div role="status" className={classes.status}>
-        {lost && <LostLink />}
+        {lost && <ConnectionLost />}
       </div>
       <div role="status" className={classes.status}>
         {staleSince && !lost && (

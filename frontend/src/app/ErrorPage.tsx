@@ -3,8 +3,8 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Stack, Text } from '@mantine/core';
 import { useRouter } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
-import { PageTitle } from './PageTitle';
-import classes from './plain.module.css';
+import { PageTitle } from '@/ui/PageTitle';
+import classes from '@/ui/PlainPage.module.css';
 
 /** Stands alone, outside the frame of all other pages, whose `main` it therefore has to bring. */
 export function NothingToShow({ error }: { error: unknown }) {

@@ -1,14 +1,14 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Link } from '@tanstack/react-router';
-import { seesAdmin } from '@/features/account/roles';
-import { UserMenu } from '@/features/account/UserMenu';
-import { useMe } from '@/features/account/useMe';
 import { PaletteButton } from '@/features/palette/PaletteButton';
+import { seesAdmin } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
 import { useLive } from '@/live/store';
 import { Logo } from '@/ui/Logo';
 import linkClasses from '@/ui/NavLink.module.css';
 import classes from './MemberLayout.module.css';
+import { UserMenu } from './UserMenu';
 
 const link = `${linkClasses.link} ${classes.link}`;
 

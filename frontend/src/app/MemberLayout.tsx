@@ -1,15 +1,15 @@
 import { Trans } from '@lingui/react/macro';
-import '@/app/styles-shell';
+import '@/ui/styles-shell';
 import { Notifications } from '@mantine/notifications';
 import { Outlet } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { LoginAgain } from '@/features/account/LoginAgain';
 import { ReauthProvider } from '@/features/account/ReauthProvider';
-import { useMe } from '@/features/account/useMe';
 import { useOwnLanguage } from '@/features/account/useOwnLanguage';
 import { BrowserNotifications } from '@/features/notify/BrowserNotifications';
-import { PaletteDoor } from '@/features/palette/PaletteDoor';
+import { PaletteShortcut } from '@/features/palette/PaletteShortcut';
 import { dropDrafts, tabStorage } from '@/lib/drafts';
+import { useMe } from '@/lib/useMe';
 import { live } from '@/live/store';
 import { Announcer } from './Announcer';
 import { Banners } from './Banners';
@@ -35,7 +35,7 @@ export function MemberLayout() {
           <Outlet />
         </main>
       </div>
-      <PaletteDoor />
+      <PaletteShortcut />
       <Announcer />
       <BrowserNotifications />
       <Notifications position="bottom-center" limit={3} />

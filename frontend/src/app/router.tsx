@@ -5,13 +5,14 @@
  */
 import { createRouter } from '@tanstack/react-router';
 import { onSignedOut } from '@/api/client';
-import { onOtherTabs } from '@/features/account/otherTabs';
+import { onOtherTabs } from '@/features/login/otherTabs';
 import { dropDrafts, tabStorage } from '@/lib/drafts';
-import { personLeaves } from '@/lib/leaving';
+import { setNavigation } from '@/lib/navigation';
+import { notifyLogout } from '@/lib/onLogout';
+import { queryClient } from '@/lib/queries';
 import { live } from '@/live/store';
+import { PendingPage } from '@/ui/PendingPage';
 import { ErrorPage } from './ErrorPage';
-import { PendingPage } from './PendingPage';
-import { queryClient } from './queries';
 import { adminPages } from './routes/admin';
 import { enrolRoute, loginRoute, loginSearch, memberRoute, rootRoute } from './routes/frame';
 import { pages } from './routes/pages';
@@ -30,12 +31,21 @@ export const router = createRouter({
 });
 
 /** Asks for a login, and leaves nothing of the person behind in this tab. */
-export async function goToLogin(next: string): Promise<void> {
-  personLeaves();
+async function goToLogin(next: string): Promise<void> {
+  notifyLogout();
   await router.navigate({ to: '/login', search: loginSearch(next), replace: true });
   live.close();
   queryClient.clear();
 }
+
+setNavigation({
+  router,
+  goToLogin,
+  preloadHome: () => {
+    void import('./MemberLayout');
+    void import('@/features/home/HomePage');
+  },
+});
 
 function leave(): void {
   const { pathname, href } = router.state.location;

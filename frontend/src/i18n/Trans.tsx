@@ -5,8 +5,10 @@ const asItIs = (value: unknown): unknown =>
   // biome-ignore lint/complexity/noUselessFragments: it makes an element of a text
   typeof value === 'string' && value.includes('<') ? <>{value}</> : value;
 
-/** A translated text with elements in it, whose values are shown as they are, whatever markup somebody
- * has put into a name. Lingui's macro of the same name comes to this one (lingui.config.ts). */
+/**
+ * A translated text with elements in it. Values are rendered as plain text, whatever markup they
+ * contain. Lingui's macro of the same name compiles to this component (lingui.config.ts).
+ */
 export function Trans({ values, ...others }: TransProps) {
   const safe =
     values &&

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { parsedOnce } from '.';
+import { compileCached } from '.';
 
 describe('a message', () => {
   it('is parsed once', () => {
     const message = '{count, plural, one {# job} other {# jobs}}';
-    expect(parsedOnce(message)).toBe(parsedOnce(message));
-    expect(parsedOnce(message)).not.toBe(parsedOnce('{count}'));
+    expect(compileCached(message)).toBe(compileCached(message));
+    expect(compileCached(message)).not.toBe(compileCached('{count}'));
   });
 });

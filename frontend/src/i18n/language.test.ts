@@ -9,7 +9,7 @@ describe('the language of a page', () => {
     expect(languageOf(null, [])).toBe('en');
   });
 
-  it('is Chinese for whoever reads another kind of it', () => {
+  it('is Chinese for readers of another variant', () => {
     for (const tag of ['zh', 'zh-TW', 'zh-HK', 'zh-Hant-MO', 'zh-Hans-SG'])
       expect(languageOf(null, [tag, 'en']), tag).toBe('zh');
   });

@@ -24,8 +24,10 @@ export function languageOf(chosen: unknown, browser: readonly string[]): Languag
   return browser.map(spoken).find(isLanguage) ?? 'en';
 }
 
-/** The kinds of a language that the pages' own texts are: Chinese in traditional characters is another
- * one to whoever reads it aloud or picks its font. */
+/**
+ * The variants of a language in which the pages are written: traditional Chinese counts as another
+ * language for screen readers and fonts.
+ */
 const KINDS: Readonly<Record<Language, RegExp>> = {
   en: /^en(-|$)/i,
   zh: /^zh(-(CN|SG|Hans(-.+)?))?$/i,
@@ -40,7 +42,9 @@ function isTag(tag: string): boolean {
   }
 }
 
-/** How numbers and dates are written, and what the texts are marked as: the reader's own kind of this
- * language if the browser tells one ("en-GB"), so that an English page has no German dates. */
+/**
+ * The locale of numbers and dates, and of the page's markup: the browser's own variant of this
+ * language if it names one ("en-GB"), so an English page has no German dates.
+ */
 export const localeOf = (language: Language, browser: readonly string[]): string =>
   browser.find((tag) => KINDS[language].test(tag) && isTag(tag)) ?? TAGS[language];

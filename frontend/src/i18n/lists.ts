@@ -2,7 +2,7 @@ import { currentLanguage, locale } from '.';
 import { chineseSentences, space } from './spacing';
 
 /** As the page's language joins them. */
-function joined(items: readonly string[], type: Intl.ListFormatType): string {
+function formatList(items: readonly string[], type: Intl.ListFormatType): string {
   const parts = new Intl.ListFormat(locale(), { type }).formatToParts(items);
   const texts = parts.map(({ type: kind, value }, at) => {
     if (kind === 'element') return value;
@@ -14,15 +14,15 @@ function joined(items: readonly string[], type: Intl.ListFormatType): string {
 }
 
 /** "a", "a and b", "a, b, and c". */
-export const together = (items: readonly string[]): string => joined(items, 'conjunction');
+export const joinWithAnd = (items: readonly string[]): string => formatList(items, 'conjunction');
 
 /** "a or b". */
-export const either = (items: readonly string[]): string => joined(items, 'disjunction');
+export const joinWithOr = (items: readonly string[]): string => formatList(items, 'disjunction');
 
 /** Sentences one after the other: only some languages put a space between them. */
-export const sentences = (each: readonly string[]): string =>
+export const joinSentences = (each: readonly string[]): string =>
   currentLanguage() === 'zh' ? chineseSentences(each) : each.join(' ');
 
 /** Names and values one after the other, none of them the last: "a, b, c". */
-export const listed = (items: readonly string[]): string =>
+export const joinWithCommas = (items: readonly string[]): string =>
   items.join(currentLanguage() === 'zh' ? '、' : ', ');

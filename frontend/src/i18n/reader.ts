@@ -1,12 +1,12 @@
 /**
- * Reads texts by one catalogue: finds the sentences that a text is made of, and puts what stood in
- * their gaps into the translations. Pure. The portal's own reader goes by the same rules
- * (portal/said.py), and both are held to the same examples (tests/data/said.json).
+ * Translates texts by one catalog: finds the sentences of a text, and fills the gaps of their
+ * translations. Pure. The portal's own reader follows the same rules
+ * (portal/i18n/translation.py), and both are held to the same examples (tests/data/said.json).
  */
 import { chineseSentences, space } from './spacing';
-import { type Catalogue, filled, type Match, type Piece, Templates } from './templates';
+import { type Catalog, filled, type Match, type Piece, Templates } from './templates';
 
-/** Ends of sentences: what is said of a sentence isn't looked for beyond its end. */
+/** Ends of sentences: a match does not extend beyond them. */
 const BETWEEN = /(?<=[.!?…][”’)]?) (?=[A-Z“])/;
 const MAX_SENTENCES = 12;
 const CHINESE_STOP = /[。！？]$/;
@@ -22,13 +22,13 @@ const CLAUSES: Between = ['; ', '；'];
 
 /** What is longer is no sentence: a log, a file. */
 const MAX_LENGTH = 2000;
-/** How deep pieces are looked for in pieces, and how often for one text, which may be anybody's. */
+/** The maximum depth of nested pieces, and of attempts per text, which may come from any user. */
 const MAX_DEPTH = 8;
 const MAX_TRIES = 500;
 
 /** What the first of them gives that gives anything; null if none does. */
-function first<T>(of: readonly T[], each: (one: T) => string | null): string | null {
-  for (const one of of) {
+function firstResult<T>(items: readonly T[], each: (one: T) => string | null): string | null {
+  for (const one of items) {
     const found = each(one);
     if (found !== null) return found;
   }
@@ -38,12 +38,12 @@ function first<T>(of: readonly T[], each: (one: T) => string | null): string | n
 export class Reader {
   private readonly templates: Templates;
 
-  constructor(catalogue: Catalogue) {
+  constructor(catalogue: Catalog) {
     this.templates = new Templates(catalogue);
   }
 
-  /** Null where nobody has translated it. */
-  said(text: string): string | null {
+  /** Return the translation, or null if there is none. */
+  translate(text: string): string | null {
     return new Reading(this.templates).translated(text);
   }
 }
@@ -82,14 +82,14 @@ class Reading {
     });
   }
 
-  /** A piece may be a sentence of the catalogue itself, or somebody's own word. */
+  /** A piece may be a sentence of the catalog, or a user's own word. */
   private inGap({ text, holds }: Piece): string {
     if (holds === 'own' || holds === 'number') return text;
     if (holds === 'words' && !text.includes(' ')) return text;
     if (this.depth === MAX_DEPTH) return text;
     this.depth += 1;
     const found =
-      this.translated(text) ?? first(LISTS, (between) => this.listed(text, between, holds));
+      this.translated(text) ?? firstResult(LISTS, (between) => this.listed(text, between, holds));
     this.depth -= 1;
     return found ?? text;
   }
@@ -118,7 +118,10 @@ class Reading {
     if (!text.endsWith('.')) return null;
     const big = text.slice(0, -1);
     const small = big.charAt(0).toLowerCase() + big.slice(1);
-    const found = first([big, small], (each) => this.listed(each, CLAUSES) ?? this.exact(each));
+    const found = firstResult(
+      [big, small],
+      (each) => this.listed(each, CLAUSES) ?? this.exact(each),
+    );
     return found === null || CHINESE_STOP.test(found) ? found : `${found}。`;
   }
 

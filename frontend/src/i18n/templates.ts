@@ -1,6 +1,6 @@
 /**
- * Sentences with gaps: "Please try again in {0} seconds." found again in what somebody said, and
- * said in other words. Pure; knows neither the languages nor where the sentences come from.
+ * Finds sentences with gaps, such as "Please try again in {0} seconds.", in a text, and fills their
+ * translations. Pure; independent of the languages and of the source of the sentences.
  */
 
 import { space } from './spacing';
@@ -8,7 +8,7 @@ import { space } from './spacing';
 /** A sentence as its source has it → the same in another language; the gaps are {0}, {1} … in both.
  * The translation says of some what may stand there: {0:number}, and {0:term} for what the portal
  * itself puts there, which is translated also if it is a single word. */
-export type Catalogue = Readonly<Record<string, string>>;
+export type Catalog = Readonly<Record<string, string>>;
 
 interface Template {
   /** the fixed words before, between and after the gaps */
@@ -26,7 +26,7 @@ interface Gap {
   holds: Holds;
 }
 
-/** `own`: between quotation marks, somebody's own word, which is left as it is. */
+/** `own`: a user's own word between quotation marks, which is left as it is. */
 type Holds = 'words' | 'own' | 'number' | 'term';
 
 export interface Piece {
@@ -87,7 +87,7 @@ export class Templates {
   /** by their first word; '' has those that begin with a gap */
   private readonly byWord = new Map<string, Template[]>();
 
-  constructor(catalogue: Catalogue) {
+  constructor(catalogue: Catalog) {
     for (const [english, translation] of Object.entries(catalogue)) {
       if (!GAP.test(english)) {
         this.whole.set(english, translation);

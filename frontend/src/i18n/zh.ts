@@ -1,12 +1,12 @@
 /** What the pages say in Simplified Chinese, as one file. */
 import type { Messages } from '@lingui/core';
 
-const catalogues = import.meta.glob<{ messages: Messages }>(
-  ['./words.zh.po', '../features/*/words.zh.po'],
+const catalogs = import.meta.glob<{ messages: Messages }>(
+  ['./messages.zh.po', '../features/*/messages.zh.po'],
   { eager: true },
 );
 
 export const messages: Messages = Object.assign(
   {},
-  ...Object.values(catalogues).map((each) => each.messages),
+  ...Object.values(catalogs).map((each) => each.messages),
 );

@@ -8,13 +8,13 @@
  */
 import { ESCAPES } from './terminal';
 
-export type Colour = 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'grey';
+export type Color = 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'grey';
 export type Mark = 'bold' | 'dim' | 'italic' | 'underline' | 'strike';
 
 /** What is switched on; frozen and shared, so that equal pieces can be compared quickly. */
 export interface Style {
-  readonly front: Colour | null;
-  readonly back: Colour | null;
+  readonly front: Color | null;
+  readonly back: Color | null;
   readonly inverse: boolean;
   readonly marks: readonly Mark[];
 }
@@ -26,7 +26,7 @@ export interface Piece {
 
 export const PLAIN: Style = { front: null, back: null, inverse: false, marks: [] };
 
-const SIXTEEN: readonly (Colour | null)[] = [
+const SIXTEEN: readonly (Color | null)[] = [
   null, // black
   'red',
   'green',
@@ -53,8 +53,8 @@ const ENDS: Readonly<Record<number, readonly Mark[]>> = {
 };
 
 /** Above this share of colour in it a tone counts as coloured, by hue in degrees. */
-const COLOURED = 0.25;
-const HUES: readonly [upto: number, colour: Colour][] = [
+const COLORED = 0.25;
+const HUES: readonly [upto: number, color: Color][] = [
   [20, 'red'],
   [70, 'yellow'],
   [160, 'green'],
@@ -65,10 +65,10 @@ const HUES: readonly [upto: number, colour: Colour][] = [
 ];
 
 /** The name nearest to red, green and blue of 0 to 255. */
-function nearest(red: number, green: number, blue: number): Colour | null {
+function nearest(red: number, green: number, blue: number): Color | null {
   const most = Math.max(red, green, blue);
   const spread = most - Math.min(red, green, blue);
-  if (most === 0 || spread / most < COLOURED) return most > 70 && most < 190 ? 'grey' : null;
+  if (most === 0 || spread / most < COLORED) return most > 70 && most < 190 ? 'grey' : null;
   const sixth =
     most === red
       ? ((green - blue) / spread + 6) % 6
@@ -79,7 +79,7 @@ function nearest(red: number, green: number, blue: number): Colour | null {
 }
 
 /** Of xterm's 256: 16 of them named, a cube of 6 × 6 × 6, and 24 greys. */
-function ofPalette(index: number): Colour | null {
+function paletteColor(index: number): Color | null {
   if (index === BRIGHT_BLACK) return 'grey';
   if (index < 16) return SIXTEEN[index % 8] ?? null;
   if (index >= 232) {
@@ -92,9 +92,9 @@ function ofPalette(index: number): Colour | null {
 }
 
 /** A colour of 38 or 48 and how many numbers it took: `5;n` or `2;r;g;b`. */
-function longColour(rest: readonly number[]): [colour: Colour | null, taken: number] {
+function extendedColor(rest: readonly number[]): [color: Color | null, taken: number] {
   const [kind, a = 0, b = 0, c = 0] = rest;
-  if (kind === 5) return [ofPalette(a), 2];
+  if (kind === 5) return [paletteColor(a), 2];
   if (kind === 2) return [nearest(a, b, c), 4];
   return [null, rest.length];
 }
@@ -110,10 +110,10 @@ function withCode(style: Style, code: number): Style {
   if (code === 7 || code === 27) return { ...style, inverse: code === 7 };
   if (code === 39) return { ...style, front: null };
   if (code === 49) return { ...style, back: null };
-  if (code >= 30 && code <= 37) return { ...style, front: ofPalette(code - 30) };
-  if (code >= 40 && code <= 47) return { ...style, back: ofPalette(code - 40) };
-  if (code >= 90 && code <= 97) return { ...style, front: ofPalette(code - 82) };
-  if (code >= 100 && code <= 107) return { ...style, back: ofPalette(code - 92) };
+  if (code >= 30 && code <= 37) return { ...style, front: paletteColor(code - 30) };
+  if (code >= 40 && code <= 47) return { ...style, back: paletteColor(code - 40) };
+  if (code >= 90 && code <= 97) return { ...style, front: paletteColor(code - 82) };
+  if (code >= 100 && code <= 107) return { ...style, back: paletteColor(code - 92) };
   return style;
 }
 
@@ -127,8 +127,8 @@ function afterEscape(style: Style, sequence: string): Style {
   for (let at = 0; at < codes.length; at++) {
     const code = codes[at] ?? 0;
     if (code === 38 || code === 48) {
-      const [colour, taken] = longColour(codes.slice(at + 1));
-      now = { ...now, [code === 38 ? 'front' : 'back']: colour };
+      const [color, taken] = extendedColor(codes.slice(at + 1));
+      now = { ...now, [code === 38 ? 'front' : 'back']: color };
       at += taken;
     } else now = withCode(now, code);
   }

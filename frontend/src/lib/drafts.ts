@@ -83,7 +83,7 @@ export function dropDraft(storage: Keeper | null, username: string, form: string
   storage?.removeItem(keyOf(username, form));
 }
 
-/** Leaves nothing of whoever was here, but for `except`, who is. */
+/** Remove the drafts of all users but `except`, the current one. */
 export function dropDrafts(storage: Keeper | null, except?: string): void {
   if (storage === null) return;
   const kept = except === undefined ? undefined : keyOf(except, '');

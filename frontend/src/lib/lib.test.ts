@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError, fieldMessage, retryAfterSeconds, toApiError } from '@/api/problem';
 import { Clock } from './clock';
-import { needsFullLoad, safeNext } from './next';
+import { needsFullLoad, safeNext } from './nextPath';
 import { plainOutput } from './terminal';
 import { ago, duration, elapsed, localTime, timeLeft, utcTime } from './time';
 

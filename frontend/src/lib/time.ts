@@ -3,19 +3,19 @@ import { t } from '@lingui/core/macro';
 import { locale } from '@/i18n';
 import {
   countdownIn,
+  type DurationLabels,
   durationIn,
   elapsedIn,
   localTimeIn,
-  type SpanWords,
   type TimeLeft,
   timeLeftIn,
-} from './spans';
+} from './durations';
 
-export { WARN_BEFORE_END_MS } from './spans';
+export { WARN_BEFORE_END_MS } from './durations';
 
 const MINUTE = 60_000;
 
-const words: SpanWords = {
+const labels: DurationLabels = {
   seconds: (seconds) => t`${seconds} s`,
   minutes: (minutes) => t`${minutes} min`,
   hours: (hours) => t`${hours} h`,
@@ -27,19 +27,19 @@ const words: SpanWords = {
 };
 
 /** "45 s", "8 min", "3 h 09 min", "36 h", "2 d 4 h". Never negative. */
-export const duration = (ms: number): string => durationIn(words, ms);
+export const duration = (ms: number): string => durationIn(labels, ms);
 
 /** A short measured time: "0.4 s", "2.1 s", then as `duration`. */
-export const elapsed = (ms: number): string => elapsedIn(words, ms);
+export const elapsed = (ms: number): string => elapsedIn(labels, ms);
 
 export const minutesAsTime = (minutes: number): string => duration(minutes * MINUTE);
 
 /** "14:59 min", "9 s": for what one watches run out. */
-export const countdown = (ms: number): string => countdownIn(words, ms);
+export const countdown = (ms: number): string => countdownIn(labels, ms);
 
 /** What is left until `expiresAt`; in the last quarter hour it counts minutes and seconds. */
 export const timeLeft = (expiresAt: string | null, nowMs: number): TimeLeft | null =>
-  timeLeftIn(words, expiresAt, nowMs);
+  timeLeftIn(labels, expiresAt, nowMs);
 
 /** "just now", "4 min ago", "2 h 05 min ago"; beyond a day the caller shows the date. */
 export function ago(at: string, nowMs: number): string {

@@ -1,7 +1,7 @@
 import { useRouter } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
-import { useMe } from '@/features/account/useMe';
 import { dropDraft, formAtEntry, type Parts, readDraft, tabStorage, writeDraft } from './drafts';
+import { useMe } from './useMe';
 
 /** What this tab keeps of one form. */
 export interface FormDraft {
@@ -10,15 +10,15 @@ export interface FormDraft {
   /** whether anything is kept, and since when: an earlier visit, or this one */
   since: 'before' | 'now' | null;
   put: (part: string, value: unknown) => void;
-  /** it was sent, or is to begin anew */
+  /** the form was sent, or is reset */
   drop: () => void;
 }
 
 /**
- * Keeps what is changed in a form. `form` names it and what it is about; it is read once.
- *
- * `filled`: its address fills it in, which wins over what was left at an earlier visit. Back and a
- * reload come to the same entry of the tab's history, whoever follows the link again to a new one.
+ * Keep the changes made in a form. `form` names it and its subject; it is read once. `filled`: the
+ * address fills the form in, which takes precedence over what was left at an earlier visit. Back
+ * and a reload return to the same entry of the tab's history; following the link again creates a
+ * new one.
  */
 export function useFormDraft(form: string, filled: boolean): FormDraft {
   const { username } = useMe();

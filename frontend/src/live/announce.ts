@@ -1,11 +1,11 @@
 /** Sentences for a screen reader when something changed by itself. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Job, Session } from '@/api/types';
-import { said } from '@/i18n/said';
+import { translate } from '@/i18n/translate';
 
 function sessionSentence(session: Session): string {
   const { name, node } = session;
-  const reason = said(session.reason);
+  const reason = translate(session.reason);
   switch (session.state) {
     case 'submitting':
       return t`Session ${name} is being submitted.`;
@@ -26,7 +26,7 @@ function sessionSentence(session: Session): string {
 
 function jobSentence(job: Job): string {
   const { name, node } = job;
-  const reason = said(job.reason);
+  const reason = translate(job.reason);
   switch (job.state) {
     case 'submitting':
       return t`Job ${name} is being submitted.`;

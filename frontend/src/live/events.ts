@@ -1,7 +1,7 @@
 /** From the server's event stream to LiveEvents. Pure: the stream itself is source.ts. */
 import type { Cluster, Job, Session } from '@/api/types';
-import type { Announcement } from '@/features/announcements/current';
 import type { LiveEvent } from './reducer';
+import type { Announcement } from './types';
 
 export const EVENT_NAMES = [
   'snapshot',

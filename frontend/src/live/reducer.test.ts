@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Cluster, Session } from '@/api/types';
-import type { Announcement } from '@/features/announcements/current';
 import { announcements } from './announce';
 import { retryDelay, toLiveEvent } from './events';
 import { initialState, type LiveEvent, type LiveState, reduce } from './reducer';
+import type { Announcement } from './types';
 
 const session = (id: string, over: Partial<Session> = {}): Session => ({
   id,
@@ -115,11 +115,11 @@ describe('reduce', () => {
 
   it('has the announcements of the newest message, and none when they are over', () => {
     const one = { id: 'n' } as Announcement;
-    const told = given(snapshot(), { kind: 'announcements', announcements: [one] });
+    const state = given(snapshot(), { kind: 'announcements', announcements: [one] });
     expect(initialState.announcements).toBeNull();
-    expect(told.announcements).toEqual([one]);
-    expect(reduce(told, { kind: 'announcements', announcements: [] }).announcements).toEqual([]);
-    expect(reduce(told, snapshot()).announcements).toEqual([]);
+    expect(state.announcements).toEqual([one]);
+    expect(reduce(state, { kind: 'announcements', announcements: [] }).announcements).toEqual([]);
+    expect(reduce(state, snapshot()).announcements).toEqual([]);
   });
 
   it('keeps the cluster when a snapshot comes without one', () => {
@@ -174,7 +174,7 @@ describe('announcements', () => {
     expect(announcements([a], [{ ...a, reason: 'other' }])).toEqual([]);
   });
 
-  it('tells changes of state, with the reason of an end', () => {
+  it('announces changes of state, with the reason of an end', () => {
     expect(announcements([a], [{ ...a, state: 'running' }])).toEqual(['Session a is ready.']);
     expect(announcements([a], [{ ...a, state: 'ended', reason: 'Out of memory.' }])).toEqual([
       'Session a has ended. Out of memory.',

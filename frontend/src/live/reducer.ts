@@ -1,6 +1,6 @@
 /** What the page knows of sessions, jobs, the cluster and announcements, and how each event changes it. Pure. */
 import type { Cluster, Job, Session, SessionState } from '@/api/types';
-import type { Announcement } from '@/features/announcements/current';
+import type { Announcement } from './types';
 
 export interface LiveState {
   /** null until the first snapshot has arrived */
@@ -10,7 +10,8 @@ export interface LiveState {
   cluster: Cluster | null;
   /** those that are on or begin soon; null until the first snapshot has arrived */
   announcements: readonly Announcement[] | null;
-  link: 'connecting' | 'open' | 'lost';
+  /** `ended`: the login is over, and the page asks for another */
+  link: 'connecting' | 'open' | 'lost' | 'ended';
   /** when a lost link is tried again: milliseconds by this browser's clock */
   retryAt: number | null;
 }

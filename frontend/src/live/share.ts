@@ -2,8 +2,8 @@
  * One event stream for all tabs of a browser. Over HTTP/1.1 a browser opens six connections to
  * a host; a stream for each tab would use them up and freeze JupyterLab. The tab that holds the
  * lock reads the stream and passes it on; when it closes, the lock goes to the next.
- * It is one for each person: a tab that still belongs to whoever used
- * the browser before neither leads nor tells this one's.
+ * Each user has a stream of their own: a tab that still belongs to the previous user of the
+ * browser neither leads nor forwards events.
  * Where locks don't exist (plain HTTP by a host name), each visible tab has its own stream.
  */
 import type { LiveEvent, LiveState } from './reducer';
@@ -15,7 +15,7 @@ type Message =
   | { kind: 'event'; event: LiveEvent }
   /** a new tab asks what is known */
   | { kind: 'hello' }
-  /** somebody doesn't want to wait for the next attempt */
+  /** the user does not want to wait for the next attempt */
   | { kind: 'reopen' }
   | { kind: 'state'; state: LiveState };
 

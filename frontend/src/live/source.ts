@@ -1,10 +1,12 @@
 /** The event stream: opens it, opens it again when it breaks, and stops when the login has ended. */
 import { api, unwrap } from '@/api/client';
+import { saysLoginEnded } from '@/api/lostLogin';
 import { ApiError } from '@/api/problem';
 import { EVENT_NAMES, retryDelay, toLiveEvent } from './events';
 import type { LiveEvent } from './reducer';
 
 const STREAM_URL = '/api/v1/events';
+const ME_URL = '/api/v1/me';
 /** The portal says something every 15 seconds. A connection that is silent for so much longer is dead,
  * though nothing says so: a laptop that slept, a network that changed. */
 const SILENCE_MS = 45_000;
@@ -12,6 +14,15 @@ const SILENCE_MS = 45_000;
 const ANSWER_MS = 10_000;
 /** A page hidden for longer may have slept through the stream's end without an error. */
 const DISTRUST_AFTER_HIDDEN_MS = 30_000;
+
+async function loginEnded(): Promise<boolean> {
+  try {
+    const answer = await fetch(ME_URL, { signal: AbortSignal.timeout(ANSWER_MS) });
+    return await saysLoginEnded(answer.url, answer);
+  } catch {
+    return false; // no answer: the stream is tried again
+  }
+}
 
 class Source {
   private stream: EventSource | null = null;
@@ -83,10 +94,13 @@ class Source {
 
   /** EventSource hides the status, so an ordinary request finds out whether the login still holds. */
   private tryAgain = async (): Promise<void> => {
-    try {
-      await unwrap(api.GET('/api/v1/me', { signal: AbortSignal.timeout(ANSWER_MS) }));
-    } catch (error) {
-      if (error instanceof ApiError && error.status === 401) return this.close();
+    if (await loginEnded()) {
+      this.emit({ kind: 'link', link: 'ended', retryAt: null });
+      try {
+        await unwrap(api.GET('/api/v1/me')); // waits until the same user has logged in again
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 401) return this.close();
+      }
     }
     if (!this.closed) this.open();
   };

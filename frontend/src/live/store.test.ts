@@ -40,7 +40,7 @@ describe('the live state', () => {
     expect(opened[0]?.state().sessions).toEqual([]);
   });
 
-  it('begins anew for somebody else, and knows nothing of who came before', () => {
+  it('starts over for another user, and keeps nothing of the one before', () => {
     live.open('alice');
     opened[0]?.emit(SNAPSHOT);
     live.open('bob');

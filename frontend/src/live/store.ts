@@ -24,7 +24,7 @@ function subscribe(listener: () => void): () => void {
 }
 
 export const live = {
-  /** Begins anew for somebody else. */
+  /** Reset for another user. */
   open(username: string): void {
     if (source !== null && owner === username) return;
     live.close();

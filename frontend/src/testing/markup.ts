@@ -13,12 +13,12 @@ const decoded = (text: string): string =>
 
 /** The words that stand there, in one line. */
 export function textOf(markup: string): string {
-  const words = markup
+  const text = markup
     .replace(/<(style|script)\b.*?<\/\1>/gs, ' ')
     .replace(/<!--.*?-->/gs, '')
     .replace(/<\/?(?:b|strong|em|code|time|a)\b[^>]*>/g, '')
     .replace(/<[^>]*>/g, ' ');
-  return decoded(words).replace(/\s+/g, ' ').trim();
+  return decoded(text).replace(/\s+/g, ' ').trim();
 }
 
 type Element = 'button' | 'a' | 'h1' | 'h2' | 'h3' | 'label' | 'article' | 'section' | 'li' | 'ul';

@@ -33,20 +33,20 @@ export class Refused {
   ) {}
 }
 
-/** Answers by their paths below /api/v1. */
+/** Answers by their paths below /api/v1; a function makes one of the request's body. */
 export type Answers = Readonly<Record<string, unknown>>;
 
 const problem = ({ status, detail }: Refused): Response =>
   Response.json({ type: 'urn:portal:test', title: 'No', status, detail }, { status });
 
 function portal(answers: Answers) {
-  return (request: Request): Promise<Response> => {
+  return async (request: Request): Promise<Response> => {
     const path = new URL(request.url).pathname.replace('/api/v1', '');
-    const answer = answers[path] ?? (path === '/me' ? me : undefined);
-    if (answer instanceof Refused) return Promise.resolve(problem(answer));
-    if (answer === undefined)
-      return Promise.resolve(problem(new Refused(404, `No answer to ${path} is recorded.`)));
-    return Promise.resolve(Response.json(answer));
+    const found = answers[path] ?? (path === '/me' ? me : undefined);
+    const answer = typeof found === 'function' ? found(await request.json()) : found;
+    if (answer instanceof Refused) return problem(answer);
+    if (answer === undefined) return problem(new Refused(404, `No answer to ${path} is recorded.`));
+    return Response.json(answer);
   };
 }
 
@@ -54,7 +54,7 @@ type Snapshot = Extract<LiveEvent, { kind: 'snapshot' }>;
 
 export interface Scene {
   answers?: Answers;
-  /** what the event stream has told; null: nothing yet */
+  /** what the event stream has sent; null: nothing yet */
   live?: Partial<Snapshot> | null;
   /** draws it once, before anything is answered */
   early?: boolean;
@@ -70,19 +70,26 @@ const isOpen = ({ state, options }: Query): boolean =>
   state.error === null &&
   (options as { enabled?: unknown }).enabled !== false;
 
+/** The storage of a browser that began this login. */
+function loggedIn(): ReturnType<typeof storage> {
+  const kept = storage();
+  kept.setItem('portal-login-id', me.login_id ?? '');
+  return kept;
+}
+
 /** The application as a tab has it that was just opened at `recordedAt`. */
 async function application(live: Scene['live']) {
   vi.resetModules();
   vi.setSystemTime(recordedAt);
-  let tell: (event: LiveEvent) => void = () => {};
+  let emit: (event: LiveEvent) => void = () => {};
   vi.doMock('@/live/share', () => ({
-    openLive: (sink: { emit: typeof tell }) => {
-      tell = sink.emit;
+    openLive: (sink: { emit: typeof emit }) => {
+      emit = sink.emit;
       return { close: () => {}, reopen: () => {} };
     },
   }));
   const { router } = await import('@/app/router');
-  const { queryClient } = await import('@/app/queries');
+  const { queryClient } = await import('@/lib/queries');
   const { theme } = await import('@/app/theme');
   const { memberRoute } = await import('@/app/routes/frame');
   const { live: store } = await import('@/live/store');
@@ -91,7 +98,7 @@ async function application(live: Scene['live']) {
     queries: { retry: false, retryOnMount: false, staleTime: Number.POSITIVE_INFINITY },
   });
   store.open(me.username);
-  if (live !== null) tell({ ...QUIET, ...live });
+  if (live !== null) emit({ ...QUIET, ...live });
   return { router, queryClient, theme };
 }
 
@@ -102,7 +109,7 @@ export async function page(
 ): Promise<string> {
   vi.stubGlobal('Request', RequestHere);
   vi.stubGlobal('window', {
-    localStorage: storage(),
+    localStorage: loggedIn(),
     sessionStorage: storage(),
     location: new URL(address, ORIGIN),
   });

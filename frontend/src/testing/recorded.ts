@@ -1,4 +1,5 @@
-/** All recorded answers by their paths, and what the event stream tells of the same. */
+/** All recorded answers by their paths, and the matching events of the stream. */
+import type { components } from '@/api/schema';
 import type { Job, Session } from '@/api/types';
 import { arrayJob } from './answers/arrayJob';
 import { environments } from './answers/environments';
@@ -27,7 +28,21 @@ export const runningSession: Session = inState(sessions.items, 'running');
 export const endedSession: Session = inState(sessions.items, 'ended');
 export const runningJob: Job = inState(jobs.items, 'running');
 
+/** Completes resources as a site does whose partition is the environment's or the first. */
+function completeResources(body: components['schemas']['CompletionIn']) {
+  const { default_resources: defaults } =
+    environments.items.find(({ name }) => name === body.environment) ?? template;
+  return {
+    items: body.requests.map((one) => ({
+      ...defaults,
+      time_limit_minutes: defaults.time_limit_minutes ?? 240,
+      ...one,
+    })),
+  };
+}
+
 export const answers: Answers = {
+  '/resources': completeResources,
   '/me/limits': limits,
   '/setups': setups,
   '/setups/recent': recentSetups,

@@ -2,12 +2,12 @@ import { t } from '@lingui/core/macro';
 import { Button, Group, Modal, Stack } from '@mantine/core';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { ApiError, sentence } from '@/api/problem';
-import { useWithPassword } from '@/features/account/reauth';
-import { sentences } from '@/i18n/lists';
-import { said } from '@/i18n/said';
-import { Cancelled } from './complain';
+import { joinSentences } from '@/i18n/lists';
+import { translate } from '@/i18n/translate';
+import { useWithPassword } from '@/lib/reauth';
 import { focusPageIfLost } from './focus';
 import { Notice } from './Notice';
+import { Cancelled } from './showError';
 
 interface FormProps {
   onClose: () => void;
@@ -44,7 +44,7 @@ export function ConfirmDialog({
   );
 }
 
-/** A dialog without its inside. What is in it begins anew each time it opens. */
+/** A dialog without content. Its content is reset each time it opens. */
 export function DialogShell({ title, opened, onClose, children, size = 'md' }: ShellProps) {
   return (
     <Modal
@@ -111,10 +111,10 @@ export function ConfirmForm({
   );
 }
 
-/** A dialog has no place at each field, so what is wrong with them is said together. */
+/** A dialog shows the errors of all fields together. */
 function whole(error: unknown): string {
   const fields = error instanceof ApiError ? error.fields : [];
   return fields.length === 0
     ? sentence(error)
-    : sentences(fields.map(({ message }) => said(message)));
+    : joinSentences(fields.map(({ message }) => translate(message)));
 }

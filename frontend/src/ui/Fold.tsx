@@ -5,11 +5,11 @@ interface Props {
   summary: string;
   children: ReactNode;
   open?: boolean;
-  /** told whenever it is opened or closed, by whoever it was */
+  /** called whenever it is opened or closed */
   onTurn?: (open: boolean) => void;
 }
 
-/** A box of which only its title is seen until somebody opens it. */
+/** A box that shows only its title until it is opened. */
 export function Fold({ summary, children, open, onTurn }: Props) {
   return (
     <details

@@ -15,7 +15,7 @@ interface Props {
   error: string | undefined;
 }
 
-/** A number as it is typed; what is wrong with it is said beside it, not corrected. */
+/** A number as typed; an error is shown beside it, not corrected. */
 export function NumberField(props: Props) {
   const { label, value, onChange, min, decimals = 0, unit = AS_IT_IS, error } = props;
   const [typed, setTyped] = useState<string | number | null>(null);

@@ -6,10 +6,13 @@ function afterDrawing(act: () => void): void {
   window.requestAnimationFrame(() => window.requestAnimationFrame(act));
 }
 
-/** Puts the focus on a form's first field that is wrong, in sight together with the sentence below it. */
+/** Puts the focus on a form's first invalid field and brings it into view with the sentence below it.
+ * Without one it is the problem that is no field's, marked with data-problem. */
 export function focusFirstProblem(form: RefObject<HTMLElement | null>): void {
   afterDrawing(() => {
-    const field = form.current?.querySelector<HTMLElement>('[aria-invalid="true"]');
+    const field =
+      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]') ??
+      form.current?.querySelector<HTMLElement>('[data-problem]');
     field?.focus({ preventScroll: true });
     (field?.closest('.mantine-InputWrapper-root') ?? field)?.scrollIntoView({ block: 'center' });
   });

@@ -1,5 +1,5 @@
-import { useWithPassword, type WithPassword } from '@/features/account/reauth';
-import { useAct } from '@/features/sessions/useAct';
+import { useWithPassword, type WithPassword } from '@/lib/reauth';
+import { useAction } from './useAction';
 
 interface Changing {
   busy: boolean;
@@ -12,7 +12,7 @@ interface Changing {
 /** For small changes without a dialog of their own; not twice at once. */
 export function useChange(): Changing {
   const withPassword = useWithPassword();
-  const [busy, act] = useAct();
+  const [busy, act] = useAction();
   return {
     busy,
     change: async (what) => !busy && (await act(() => withPassword(what))),

@@ -1,8 +1,8 @@
 import { type FormEvent, type RefObject, useRef, useState } from 'react';
 import { fieldMessage } from '@/api/problem';
-import { useWithPassword } from '@/features/account/reauth';
-import { Cancelled } from '@/ui/complain';
+import { useWithPassword } from '@/lib/reauth';
 import { focusFirstProblem } from '@/ui/focus';
+import { Cancelled } from './showError';
 
 type Errors = Readonly<Partial<Record<string, string>>>;
 
@@ -18,7 +18,7 @@ interface Asked {
 interface Saving {
   form: RefObject<HTMLFormElement | null>;
   busy: boolean;
-  /** what the portal said no with; null while there is nothing of the kind */
+  /** the portal's refusal; null if there is none */
   refusal: unknown;
   submit: (event: FormEvent) => Promise<void>;
   /** what is wrong with a field; of what the form itself finds only after a first try */

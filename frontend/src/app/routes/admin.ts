@@ -40,7 +40,7 @@ const adminPersonRoute = createRoute({
   component: lazyRouteComponent(() => import('@/features/people/PersonPage'), 'PersonPage'),
 });
 
-/** Not below /admin/people, where somebody may be called "new". */
+/** Not below /admin/people, where "new" may be a username. */
 const newPersonRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/admin/new/person',

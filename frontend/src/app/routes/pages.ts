@@ -5,7 +5,7 @@ import { readClusterSearch } from '@/features/cluster/search';
 import { readCompareSearch } from '@/features/compare/search';
 import { readFilesSearch } from '@/features/files/search';
 import { readJobsSearch } from '@/features/jobs/search';
-import { readStartLink } from '@/features/start/link';
+import { readStartLink } from '@/features/sessions/startLink';
 import { type Filled, readFilled } from '@/features/submit/link';
 import { memberRoute } from './frame';
 
@@ -25,7 +25,7 @@ const startRoute = createRoute({
 const sessionRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/sessions/$id',
-  component: lazyRouteComponent(() => import('@/features/session/SessionPage'), 'SessionPage'),
+  component: lazyRouteComponent(() => import('@/features/sessions/SessionPage'), 'SessionPage'),
 });
 
 const logRoute = createRoute({
@@ -33,7 +33,10 @@ const logRoute = createRoute({
   path: '/sessions/$id/log',
   validateSearch: (search: Record<string, unknown>): { stream?: 'stdout' } =>
     search.stream === 'stdout' ? { stream: 'stdout' } : {},
-  component: lazyRouteComponent(() => import('@/features/log/LogPage'), 'LogPage'),
+  component: lazyRouteComponent(
+    () => import('@/features/sessions/SessionLogPage'),
+    'SessionLogPage',
+  ),
 });
 
 const tensorboardRoute = createRoute({
@@ -127,6 +130,15 @@ const jobTensorboardRoute = createRoute({
   ),
 });
 
+const runningTensorboardRoute = createRoute({
+  getParentRoute: () => memberRoute,
+  path: '/tensorboards/$id',
+  component: lazyRouteComponent(
+    () => import('@/features/tensorboard/TensorboardPage'),
+    'RunningTensorboardPage',
+  ),
+});
+
 const sharedRoute = createRoute({
   getParentRoute: () => memberRoute,
   path: '/shared',
@@ -196,6 +208,7 @@ export const pages = [
   jobLogRoute,
   jobTensorboardRoute,
   sharedRoute,
+  runningTensorboardRoute,
   notRunningRoute,
   filesRoute,
   glossaryRoute,

@@ -1,22 +1,23 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { useParams } from '@tanstack/react-router';
-import { NotFoundPage } from '@/app/NotFoundPage';
-import { PageTitle } from '@/app/PageTitle';
 import { MySection } from '@/features/limits/MySection';
 import { NotificationsSection } from '@/features/notify/NotificationsSection';
 import { MyUsage } from '@/features/usage/MyUsage';
-import classes from './Account.module.css';
+import classes from '@/ui/AccountSection.module.css';
+import { NotFoundPage } from '@/ui/NotFoundPage';
+import { PageTitle } from '@/ui/PageTitle';
 import { AccountNav } from './AccountNav';
 import { AppearanceSection } from './AppearanceSection';
 import { LanguageSection } from './LanguageSection';
+import { LoginsSection } from './LoginsSection';
 import { PasswordSection } from './PasswordSection';
 import { ProfileSection } from './ProfileSection';
 import { SecondFactorSection } from './SecondFactorSection';
 import { type Section, sectionOf } from './sections';
 import { TokensSection } from './TokensSection';
 
-/** One's own account: who one is, what one may use and has used, how one logs in, what one is told. */
+/** The user's own account: profile, limits and usage, logins and notifications. */
 export function AccountPage() {
   const { section: slug } = useParams({ strict: false });
   const section = sectionOf(slug);
@@ -56,6 +57,8 @@ function Part({ slug }: Pick<Section, 'slug'>) {
       return <PasswordSection />;
     case 'second-factor':
       return <SecondFactorSection />;
+    case 'logins':
+      return <LoginsSection />;
     case 'tokens':
       return <TokensSection />;
     case 'appearance':

@@ -1,7 +1,7 @@
 import { Trans } from '@lingui/react/macro';
 import { Paper, Stack, Text, Title, useMantineColorScheme } from '@mantine/core';
+import classes from '@/ui/AccountSection.module.css';
 import { ChoiceCard } from '@/ui/ChoiceCard';
-import classes from './Account.module.css';
 import { SCHEMES } from './schemes';
 
 /** Light or dark, kept in this browser. */

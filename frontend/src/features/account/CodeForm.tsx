@@ -2,10 +2,10 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { type FormEvent, useRef, useState } from 'react';
-import { Cancelled } from '@/ui/complain';
+import { CodeField } from '@/features/login/CodeField';
+import { codeRefusal } from '@/features/login/secondFactor';
 import { focusFirstProblem } from '@/ui/focus';
-import { CodeField } from './CodeField';
-import { codeRefusal } from './secondFactor';
+import { Cancelled } from '@/ui/showError';
 
 interface Props {
   text: string;

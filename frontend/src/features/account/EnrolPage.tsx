@@ -1,14 +1,14 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import '@/app/styles-shell';
+import '@/ui/styles-shell';
 import { Anchor, Paper, Stack, Text, Title } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useCallback, useEffect, useState } from 'react';
-import { meQuery, queryClient } from '@/app/queries';
 import classes from '@/features/login/LoginPage.module.css';
+import { broadcastLogin, onOtherTabs } from '@/features/login/otherTabs';
+import { meQuery, queryClient } from '@/lib/queries';
 import { Enrolment } from './Enrolment';
 import { logOut } from './logOut';
-import { onOtherTabs, tellTabs } from './otherTabs';
 import { RecoveryCodes } from './RecoveryCodes';
 
 /** For someone whose role needs a second factor and who has none: until then nothing else works. */
@@ -27,10 +27,10 @@ export function EnrolPage() {
   const enter = async (): Promise<void> => {
     await goIn();
     const me = queryClient.getQueryData(meQuery.queryKey);
-    if (me) tellTabs({ kind: 'logged-in', username: me.username });
+    if (me) broadcastLogin({ kind: 'logged-in', username: me.username });
   };
 
-  // Whoever has logged in elsewhere meanwhile has nothing to set up here; codes are shown only once.
+  // A user who has logged in elsewhere has nothing to set up here; the codes are shown only once.
   const idle = codes === null;
   useEffect(
     () =>

@@ -4,13 +4,18 @@ import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useRef, useState } from 'react';
 import { sentence } from '@/api/problem';
-import { Cancelled } from '@/ui/complain';
+import { CodeField } from '@/features/login/CodeField';
+import {
+  beginEnrolment,
+  codeRefusal,
+  confirmEnrolment,
+  grouped,
+} from '@/features/login/secondFactor';
+import { useWithPassword } from '@/lib/reauth';
+import classes from '@/ui/AccountSection.module.css';
 import { focusFirstProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
-import classes from './Account.module.css';
-import { CodeField } from './CodeField';
-import { useWithPassword } from './reauth';
-import { beginEnrolment, codeRefusal, confirmEnrolment, grouped } from './secondFactor';
+import { Cancelled } from '@/ui/showError';
 
 interface Props {
   onCodes: (codes: string[]) => void;

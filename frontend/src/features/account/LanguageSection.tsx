@@ -4,18 +4,18 @@ import { Box, Paper, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { sentence } from '@/api/problem';
-import { speakNext } from '@/i18n';
-import { keepBeforeLogin, keepsChoices } from '@/i18n/kept';
+import { preferencesQuery, useSavePreferences } from '@/features/preferences/preferences';
+import { changeLanguage } from '@/i18n';
 import { LANGUAGES, type Language, NAMES, tagOf } from '@/i18n/language';
+import { canStoreLanguage, storeLanguageBeforeLogin } from '@/i18n/storedLanguage';
+import classes from '@/ui/AccountSection.module.css';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import { Notice } from '@/ui/Notice';
-import classes from './Account.module.css';
-import { preferencesQuery, useChoose } from './preferences';
 
 /** Which language the pages speak, kept by the portal. */
 export function LanguageSection() {
   const { data, error } = useQuery(preferencesQuery);
-  const [keeps] = useState(keepsChoices);
+  const [keeps] = useState(canStoreLanguage);
   return (
     <Paper className={classes.section} component="section" aria-labelledby="language">
       <Title order={2} size="h4" id="language" mb="xs">
@@ -45,12 +45,12 @@ export function LanguageSection() {
 }
 
 function Languages({ chosen }: { chosen: Language | null }) {
-  const { mutate } = useChoose();
+  const { mutate } = useSavePreferences();
   const choose = (language: Language | null): void => {
     const onSuccess = (): void => {
       // it is newer than what was chosen at the login
-      keepBeforeLogin(null);
-      speakNext(language);
+      storeLanguageBeforeLogin(null);
+      changeLanguage(language);
     };
     mutate({ language }, { onSuccess });
   };

@@ -4,13 +4,14 @@ import { Anchor, Button, Modal, Stack, Text } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 import { lostLogin } from '@/api/lostLogin';
 import type { LoggedIn } from '@/api/types';
-import { queryClient } from '@/app/queries';
-import { goToLogin, router } from '@/app/router';
 import { CodeStep } from '@/features/login/CodeStep';
 import { LoginForm } from '@/features/login/LoginForm';
-import { personLeaves } from '@/lib/leaving';
-import { newsOf, onOtherTabs, tellTabs } from './otherTabs';
-import { useMe } from './useMe';
+import { broadcastLogin, onOtherTabs, toLoginEvent } from '@/features/login/otherTabs';
+import { navigation } from '@/lib/navigation';
+import { notifyLogout } from '@/lib/onLogout';
+import { rememberLogin } from '@/lib/ownLogin';
+import { queryClient } from '@/lib/queries';
+import { useMe } from '@/lib/useMe';
 
 /** It stands over every other dialog: what they hold waits for it. */
 const ABOVE_ALL = 1000;
@@ -22,7 +23,7 @@ export function LoginAgain() {
   const [asking, setAsking] = useState(false);
   useEffect(() => lostLogin.askedBy(setAsking), []);
   useEffect(() => {
-    if (asking) tellTabs({ kind: 'ended' });
+    if (asking) broadcastLogin({ kind: 'ended' });
   }, [asking]);
   useEffect(
     () =>
@@ -31,14 +32,14 @@ export function LoginAgain() {
         if (news.kind !== 'logged-in') return;
         if (news.username === username) goOn();
         else {
-          // This page is about somebody whose login is gone for good.
-          personLeaves();
+          // This page belongs to a user whose login has ended for good.
+          notifyLogout();
           window.location.assign('/');
         }
       }),
     [username],
   );
-  useEscapeForNobody(asking);
+  useEscapeDisabled(asking);
   return (
     <Modal
       opened={asking}
@@ -54,13 +55,13 @@ export function LoginAgain() {
   );
 }
 
-/** Lets go on whatever waited, and looks anew at what may have changed meanwhile. */
+/** Resume the waiting requests, and refetch what may have changed. */
 function goOn(): void {
   lostLogin.answer(true);
   void queryClient.invalidateQueries();
 }
 
-const elsewhere = (): void => void goToLogin(router.state.location.href);
+const elsewhere = (): void => void navigation().goToLogin(navigation().router.state.location.href);
 
 type Step = 'password' | 'code' | 'elsewhere';
 
@@ -69,7 +70,8 @@ function Steps({ username }: { username: string }) {
   const [why, setWhy] = useState<string | null>(null);
 
   const enter = (found: LoggedIn): void => {
-    tellTabs(newsOf(found));
+    rememberLogin(found.login_id);
+    broadcastLogin(toLoginEvent(found));
     if (found.password_change_required || found.second_factor === 'enrolment-required')
       setStep('elsewhere');
     else if (found.second_factor === 'required') setStep('code');
@@ -101,14 +103,14 @@ function Steps({ username }: { username: string }) {
     <Stack>
       <Text size="sm">
         <Trans>
-          Your login has ended. This page waits as it is: what you have typed stays, and goes on
-          once you are back.
+          Your login has ended: it expired, or you or an administrator ended it. Log in to go on:
+          what you have typed stays.
         </Trans>
       </Text>
       <LoginForm username={username} onUser={enter} why={why} />
       <Text size="sm">
         <Anchor component="button" type="button" onClick={elsewhere}>
-          <Trans>Log in as somebody else</Trans>
+          <Trans>Log in as another user</Trans>
         </Anchor>
       </Text>
     </Stack>
@@ -117,7 +119,7 @@ function Steps({ username }: { username: string }) {
 
 /** While it asks, the Escape key closes none of the dialogs below. This must be mounted before any of
  * them: of listeners at one place the first hears first. */
-function useEscapeForNobody(asking: boolean): void {
+function useEscapeDisabled(asking: boolean): void {
   const now = useRef(asking);
   now.current = asking;
   useEffect(() => {

@@ -4,11 +4,11 @@ import { Button, Group, PasswordInput, Stack, Text } from '@mantine/core';
 import { type FormEvent, useRef, useState } from 'react';
 import { api, unwrap } from '@/api/client';
 import { fieldMessage, sentence, wrongPassword } from '@/api/problem';
-import { Cancelled } from '@/ui/complain';
+import { useWithPassword } from '@/lib/reauth';
+import { useMe } from '@/lib/useMe';
 import { focusFirstProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
-import { useWithPassword } from './reauth';
-import { useMe } from './useMe';
+import { Cancelled } from '@/ui/showError';
 
 interface Props {
   onDone: () => void;
@@ -35,7 +35,10 @@ export function PasswordForm({ onDone, onCancel }: Props) {
 
   const refuse = (reason: unknown): void => {
     if (reason instanceof Cancelled) return;
-    const current = wrongPassword(reason) ?? fieldMessage(reason, 'current_password');
+    const current =
+      wrongPassword(reason) ??
+      fieldMessage(reason, 'current_password') ??
+      fieldMessage(reason, 'password');
     const fresh = fieldMessage(reason, 'new_password');
     setErrors({ ...(current && { current }), ...(fresh && { fresh }) });
     setRefusal(current || fresh ? null : sentence(reason));
@@ -54,6 +57,8 @@ export function PasswordForm({ onDone, onCancel }: Props) {
     setBusy(true);
     const body = { current_password: current ?? '', new_password: fresh ?? '' };
     try {
+      // the present password is the one that the portal would ask for
+      await unwrap(api.POST('/api/v1/reauth', { body: { password: body.current_password } }));
       await withPassword(() => unwrap(api.POST('/api/v1/me/password', { body })));
       onDone();
     } catch (reason) {

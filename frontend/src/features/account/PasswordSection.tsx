@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Paper, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
-import classes from './Account.module.css';
+import classes from '@/ui/AccountSection.module.css';
 import { PasswordForm } from './PasswordForm';
 
 /** The directory's password, changed here. */

@@ -4,11 +4,11 @@ import { Paper, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { sentence } from '@/api/problem';
 import { myGroupsQuery } from '@/features/tensorboard/sharing';
-import { listed } from '@/i18n/lists';
+import { joinWithCommas } from '@/i18n/lists';
+import { ROLE_LABELS } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
+import classes from '@/ui/AccountSection.module.css';
 import { Time } from '@/ui/Time';
-import classes from './Account.module.css';
-import { ROLE_WORDS } from './roles';
-import { useMe } from './useMe';
 
 /** Who one is here, as the directory says; nothing of it can be changed on this page. */
 export function ProfileSection() {
@@ -31,9 +31,9 @@ export function ProfileSection() {
         <Fact name={t`Groups`}>
           <Groups />
         </Fact>
-        <Fact name={t`Role here`}>{ROLE_WORDS[me.role]}</Fact>
+        <Fact name={t`Role here`}>{ROLE_LABELS[me.role]}</Fact>
         {me.leads.length > 0 && (
-          <Fact name={t({ message: 'Leads', context: 'groups' })}>{listed(me.leads)}</Fact>
+          <Fact name={t`Manages these groups`}>{joinWithCommas(me.leads)}</Fact>
         )}
         {me.last_login_at && (
           <Fact name={t`Last login`}>
@@ -79,6 +79,6 @@ function Groups() {
       <Trans context="groups">None.</Trans>
     </Quiet>
   ) : (
-    listed(data)
+    joinWithCommas(data)
   );
 }

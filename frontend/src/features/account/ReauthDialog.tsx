@@ -4,7 +4,7 @@ import { Button, Group, Modal, PasswordInput, Stack, Text } from '@mantine/core'
 import { type FormEvent, useState } from 'react';
 import { api, unwrap } from '@/api/client';
 import { sentence, wrongPassword } from '@/api/problem';
-import { useMe } from './useMe';
+import { useMe } from '@/lib/useMe';
 
 interface Props {
   opened: boolean;
@@ -13,7 +13,7 @@ interface Props {
 }
 
 /** It asks on behalf of another dialog, whichever of the two was first on the page. */
-const ABOVE_DIALOGS = 250;
+const DIALOG_Z_INDEX = 250;
 
 export function ReauthDialog({ opened, onGiven, onCancel }: Props) {
   return (
@@ -22,7 +22,7 @@ export function ReauthDialog({ opened, onGiven, onCancel }: Props) {
       onClose={onCancel}
       title={t`Your password, please`}
       size="sm"
-      zIndex={ABOVE_DIALOGS}
+      zIndex={DIALOG_Z_INDEX}
     >
       <ReauthForm onGiven={onGiven} onCancel={onCancel} />
     </Modal>
@@ -54,9 +54,7 @@ function ReauthForm({ onGiven, onCancel }: Omit<Props, 'opened'>) {
     <form onSubmit={(event) => void submit(event)}>
       <Stack>
         <Text size="sm">
-          <Trans>
-            You gave it a while ago. This act is important enough to be sure that it is you.
-          </Trans>
+          <Trans>This action needs your password again, even after a login.</Trans>
         </Text>
         <input
           type="text"

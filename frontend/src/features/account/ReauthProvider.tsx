@@ -1,8 +1,8 @@
 import { type ReactNode, useCallback, useState } from 'react';
 import { ApiError } from '@/api/problem';
-import { Cancelled } from '@/ui/complain';
+import { ReauthContext, type WithPassword } from '@/lib/reauth';
+import { Cancelled } from '@/ui/showError';
 import { ReauthDialog } from './ReauthDialog';
-import { ReauthContext, type WithPassword } from './reauth';
 
 interface Asking {
   given: () => void;

@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { CopyButton } from '@/features/log/CopyButton';
-import classes from './Account.module.css';
+import classes from '@/ui/AccountSection.module.css';
 
 interface Props {
   codes: string[];

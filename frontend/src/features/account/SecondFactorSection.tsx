@@ -5,16 +5,16 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { SecondFactor } from '@/api/types';
-import { goToLogin } from '@/app/router';
 import { Term } from '@/features/glossary/Term';
+import { renewCodes, secondFactorQuery, turnOff } from '@/features/login/secondFactor';
+import { navigation } from '@/lib/navigation';
+import { useWithPassword } from '@/lib/reauth';
+import classes from '@/ui/AccountSection.module.css';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
-import classes from './Account.module.css';
 import { CodeForm } from './CodeForm';
 import { Enrolment } from './Enrolment';
 import { RecoveryCodes } from './RecoveryCodes';
-import { useWithPassword } from './reauth';
-import { renewCodes, secondFactorQuery, turnOff } from './secondFactor';
 
 type Dialog = 'enrol' | 'renew' | 'off' | { codes: string[] } | null;
 
@@ -50,7 +50,7 @@ function Standing({ factor }: { factor: SecondFactor }) {
   };
   const off = async (code: string): Promise<void> => {
     await withPassword(() => turnOff(code));
-    if (factor.required) await goToLogin('/account/second-factor');
+    if (factor.required) await navigation().goToLogin('/account/second-factor');
     else close();
   };
   const renew = async (code: string): Promise<void> => {

@@ -15,9 +15,10 @@ import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { NewToken, Scope } from '@/api/types';
 import { CopyButton } from '@/features/log/CopyButton';
+import { useMe } from '@/lib/useMe';
+import classes from '@/ui/AccountSection.module.css';
 import { Notice } from '@/ui/Notice';
 import { useSaving } from '@/ui/useSaving';
-import classes from './Account.module.css';
 import {
   createToken,
   curlExample,
@@ -27,7 +28,6 @@ import {
   tokensQuery,
   usualLifetime,
 } from './tokens';
-import { useMe } from './useMe';
 
 interface Props {
   opened: boolean;
@@ -102,8 +102,8 @@ function TokenForm({ maxDays, onMade, onCancel }: FormProps) {
   const { form, busy, error, elsewhere, submit } = useSaving({
     check: () => (name.trim() === '' ? { name: t`Give it a name.` } : {}),
     save: async () => {
-      const wish = { name, scopes: scopes as Scope[], expires_in_days: Number(days) };
-      onMade(await createToken(wish));
+      const request = { name, scopes: scopes as Scope[], expires_in_days: Number(days) };
+      onMade(await createToken(request));
     },
   });
   const refusal = elsewhere(['name', 'scopes', 'expires_in_days']);

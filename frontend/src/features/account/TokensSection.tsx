@@ -1,17 +1,16 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Group, Modal, Paper, Skeleton, Table, Text, Title } from '@mantine/core';
+import { Button, Group, Modal, Table, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { sentence } from '@/api/problem';
 import type { Token } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
-import { useAct } from '@/features/sessions/useAct';
-import { listed } from '@/i18n/lists';
+import { joinWithCommas } from '@/i18n/lists';
+import classes from '@/ui/AccountSection.module.css';
 import { Icon } from '@/ui/icons';
-import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
-import classes from './Account.module.css';
+import { useAction } from '@/ui/useAction';
+import { ActionTable, ListSection } from './ListSection';
 import { TokenDialog } from './TokenDialog';
 import { revokeToken, SCOPES, tokensQuery } from './tokens';
 
@@ -20,11 +19,12 @@ export function TokensSection() {
   const { data, error } = useQuery(tokensQuery);
   const [creating, setCreating] = useState(false);
   return (
-    <Paper className={classes.section} component="section" aria-labelledby="tokens">
-      <div className={classes.top}>
-        <Title order={2} size="h4" id="tokens">
-          <Term word="Access tokens">{t`Access tokens`}</Term>
-        </Title>
+    <ListSection
+      id="tokens"
+      title={<Term word="Access tokens">{t`Access tokens`}</Term>}
+      loading={!data}
+      error={error}
+      action={
         <Button
           leftSection={<Icon name="plus" />}
           disabled={!data}
@@ -32,9 +32,8 @@ export function TokensSection() {
         >
           <Trans>New token…</Trans>
         </Button>
-      </div>
-      {error && <Notice tone="error">{sentence(error)}</Notice>}
-      {!data && !error && <Skeleton height={60} aria-label={t`Loading`} />}
+      }
+    >
       {data?.items.length === 0 && (
         <Text size="sm">
           <Trans>
@@ -47,67 +46,53 @@ export function TokensSection() {
       {data && (
         <TokenDialog opened={creating} maxDays={data.max_days} onClose={() => setCreating(false)} />
       )}
-    </Paper>
+    </ListSection>
   );
 }
 
 function TokenTable({ tokens }: { tokens: Token[] }) {
   return (
-    <Table.ScrollContainer minWidth={560}>
-      <Table verticalSpacing="sm">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>
-              <Trans>Name</Trans>
-            </Table.Th>
-            <Table.Th>
-              <Trans context="what a token">May</Trans>
-            </Table.Th>
-            <Table.Th>
-              <Trans>Last used</Trans>
-            </Table.Th>
-            <Table.Th>
-              <Trans context="when a token">Ends</Trans>
-            </Table.Th>
-            <Table.Th aria-label={t`Actions`} />
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {tokens.map((token) => (
-            <Table.Tr key={token.id}>
-              <Table.Td fw={600}>{token.name}</Table.Td>
-              <Table.Td>{listed(token.scopes.map((scope) => SCOPES[scope].label))}</Table.Td>
-              <Table.Td>
-                {token.last_used_at ? (
-                  <Time at={token.last_used_at} />
-                ) : (
-                  t({ message: 'not yet', context: 'used' })
-                )}
-              </Table.Td>
-              <Table.Td className={token.expired ? classes.ended : undefined}>
-                {token.expired ? (
-                  <Trans>
-                    expired, <Time at={token.expires_at} />
-                  </Trans>
-                ) : (
-                  <Time at={token.expires_at} />
-                )}
-              </Table.Td>
-              <Table.Td ta="right">
-                <Revoke token={token} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <ActionTable
+      columns={[
+        { id: 'name', header: <Trans>Name</Trans> },
+        { id: 'scopes', header: <Trans context="what a token">May</Trans> },
+        { id: 'used', header: <Trans>Last used</Trans> },
+        { id: 'ends', header: <Trans context="when a token">Ends</Trans> },
+      ]}
+    >
+      {tokens.map((token) => (
+        <Table.Tr key={token.id}>
+          <Table.Td fw={600}>{token.name}</Table.Td>
+          <Table.Td>{joinWithCommas(token.scopes.map((scope) => SCOPES[scope].label))}</Table.Td>
+          <Table.Td>
+            {token.last_used_at ? (
+              <Time at={token.last_used_at} />
+            ) : (
+              t({ message: 'not yet', context: 'used' })
+            )}
+          </Table.Td>
+          <Table.Td className={token.expired ? classes.ended : undefined}>
+            {token.expired ? (
+              <Trans>
+                expired, <Time at={token.expires_at} />
+              </Trans>
+            ) : (
+              <Time at={token.expires_at} />
+            )}
+          </Table.Td>
+          <Table.Td ta="right">
+            <Revoke token={token} />
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </ActionTable>
   );
 }
 
 function Revoke({ token }: { token: Token }) {
   const queries = useQueryClient();
   const [asking, setAsking] = useState(false);
-  const [busy, act] = useAct();
+  const [busy, act] = useAction();
 
   const revoke = (): Promise<boolean> =>
     act(async () => {

@@ -1,9 +1,9 @@
 import { api, unwrap } from '@/api/client';
-import { goToLogin } from '@/app/router';
-import { forgetLanguage } from '@/i18n/kept';
+import { broadcastLogin } from '@/features/login/otherTabs';
+import { forgetLanguage } from '@/i18n/storedLanguage';
 import { dropDrafts, tabStorage } from '@/lib/drafts';
-import { complain } from '@/ui/complain';
-import { tellTabs } from './otherTabs';
+import { navigation } from '@/lib/navigation';
+import { showError } from '@/ui/showError';
 
 /** Ends the login of this browser, in all its tabs. */
 export async function logOut(): Promise<void> {
@@ -11,9 +11,9 @@ export async function logOut(): Promise<void> {
     await unwrap(api.POST('/api/v1/logout'));
     dropDrafts(tabStorage());
     forgetLanguage();
-    tellTabs({ kind: 'logged-out' });
-    await goToLogin('/');
+    broadcastLogin({ kind: 'logged-out' });
+    await navigation().goToLogin('/');
   } catch (error) {
-    complain(error);
+    showError(error);
   }
 }

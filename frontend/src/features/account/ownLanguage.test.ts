@@ -7,7 +7,7 @@ describe('after a login', () => {
     expect(afterLogin('en', 'zh')).toEqual({ does: 'follow', language: 'en' });
   });
 
-  it('the portal is told what was chosen at it, if it keeps none', () => {
+  it('the choice is sent to the portal, if it stores none', () => {
     expect(afterLogin(null, 'zh')).toEqual({ does: 'tell', language: 'zh' });
     expect(afterLogin(null, 'en')).toEqual({ does: 'tell', language: 'en' });
   });

@@ -4,11 +4,13 @@ import { isLanguage, type Language } from '@/i18n/language';
 export type Step =
   /** the pages go by it here; null is as the browser says */
   | { does: 'follow'; language: Language | null }
-  /** the portal is told */
+  /** send the choice to the portal */
   | { does: 'tell'; language: Language };
 
-/** What is to be done once it is known who reads. `kept` is what the portal has of them, `chosen` what
- * they have chosen at this login. What else a browser keeps may be somebody else's. */
+/**
+ * Return what to do once the user is known. `kept` is the portal's preference, `chosen` the choice
+ * made at this login. Anything else in the browser's storage may be another user's.
+ */
 export function afterLogin(kept: unknown, chosen: Language | null): Step {
   if (isLanguage(kept)) return { does: 'follow', language: kept };
   return chosen === null ? { does: 'follow', language: null } : { does: 'tell', language: chosen };

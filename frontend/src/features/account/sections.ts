@@ -7,6 +7,7 @@ export const SECTIONS = [
   { slug: 'notifications', label: t`Notifications` },
   { slug: 'password', label: t`Password` },
   { slug: 'second-factor', label: t`Second factor` },
+  { slug: 'logins', label: t`Logins` },
   { slug: 'tokens', label: t`Access tokens` },
   { slug: 'appearance', label: t`Appearance and language` },
 ] as const;

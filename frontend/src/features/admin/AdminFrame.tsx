@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
-import { NotFoundPage } from '@/app/NotFoundPage';
-import { PageTitle } from '@/app/PageTitle';
-import { seesAdmin } from '@/features/account/roles';
-import { useMe } from '@/features/account/useMe';
+import { seesAdmin } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
+import { NotFoundPage } from '@/ui/NotFoundPage';
+import { PageTitle } from '@/ui/PageTitle';
 import classes from './AdminFrame.module.css';
 import { AdminNav } from './AdminNav';
 

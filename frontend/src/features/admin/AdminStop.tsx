@@ -6,9 +6,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, unwrap } from '@/api/client';
 import type { Session } from '@/api/types';
-import { useWithPassword } from '@/features/account/reauth';
 import { StopDialog } from '@/features/sessions/StopDialog';
-import { useAct } from '@/features/sessions/useAct';
+import { useWithPassword } from '@/lib/reauth';
+import { useAction } from '@/ui/useAction';
 import { allSessionsQuery } from './queries';
 
 /** Stops someone else's session, after a question, and a password if it was given long ago. */
@@ -17,7 +17,7 @@ export function AdminStop({ session }: { session: Session }) {
   const queries = useQueryClient();
   const withPassword = useWithPassword();
   const [asking, setAsking] = useState(false);
-  const [busy, act] = useAct();
+  const [busy, act] = useAction();
   const params = { path: { session_id: session.id } };
 
   const stop = async (): Promise<void> => {

@@ -2,10 +2,11 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Paper, Table } from '@mantine/core';
 import type { Session } from '@/api/types';
-import { mayChange } from '@/features/account/roles';
-import { useMe } from '@/features/account/useMe';
-import { gpuText, stateWords } from '@/features/sessions/words';
-import { said, written } from '@/i18n/said';
+import { stateLabel } from '@/features/sessions/labels';
+import { translate, translateExact } from '@/i18n/translate';
+import { gpuText } from '@/lib/resourceLabels';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './AdminPage.module.css';
@@ -59,14 +60,14 @@ function AdminRow({ session }: { session: Session }) {
       <Table.Td>
         {session.name}
         <div className={classes.quiet}>
-          {written(session.environment_title)}
+          {translateExact(session.environment_title)}
           {job !== null && ` · ${t`job ${job}`}`}
         </div>
       </Table.Td>
       <Table.Td>
-        <StateChip {...stateWords(session)} />
+        <StateChip {...stateLabel(session)} />
         {session.state === 'queued' && session.reason && (
-          <div className={classes.reason}>{said(session.reason)}</div>
+          <div className={classes.reason}>{translate(session.reason)}</div>
         )}
       </Table.Td>
       <Table.Td>{session.node ?? '–'}</Table.Td>

@@ -4,12 +4,12 @@ import { Paper, Skeleton, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { sentence } from '@/api/problem';
 import type { Catalog } from '@/api/types';
-import { said } from '@/i18n/said';
+import { translate } from '@/i18n/translate';
 import { Notice } from '@/ui/Notice';
 import { AdminFrame } from './AdminFrame';
 import classes from './CatalogPage.module.css';
 import { CatalogTable } from './CatalogTable';
-import { catalogProblem } from './catalog';
+import { catalogProblem } from './catalogProblems';
 import { catalogQuery } from './queries';
 
 /** What the catalog's files come to, for administrators: mistakes first. */
@@ -78,7 +78,7 @@ function Problem({ line }: { line: string }) {
         {name || t`The catalog`}
         {field && <code className={classes.field}>{field}</code>}
       </div>
-      <div className={classes.what}>{said(what)}</div>
+      <div className={classes.what}>{translate(what)}</div>
       {file && <div className={classes.path}>{file}</div>}
     </Paper>
   );

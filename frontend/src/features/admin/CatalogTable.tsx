@@ -3,10 +3,10 @@ import { Trans } from '@lingui/react/macro';
 import { Paper, Table, Title } from '@mantine/core';
 import { useId } from 'react';
 import type { CatalogFile } from '@/api/types';
-import { said, written } from '@/i18n/said';
+import { translate, translateExact } from '@/i18n/translate';
 import { StateChip } from '@/ui/StateChip';
 import classes from './CatalogPage.module.css';
-import { usable } from './catalog';
+import { usable } from './catalogProblems';
 
 /** Environments or templates: where each comes from, and whether it can be used. */
 export function CatalogTable({ title, items }: { title: string; items: CatalogFile[] }) {
@@ -50,7 +50,7 @@ function Row({ item }: { item: CatalogFile }) {
   return (
     <Table.Tr>
       <Table.Td>
-        <span className={classes.title}>{written(item.title)}</span>{' '}
+        <span className={classes.title}>{translateExact(item.title)}</span>{' '}
         <code className={classes.name}>{item.name}</code>
         {site && <div className={classes.path}>{item.file}</div>}
       </Table.Td>
@@ -61,7 +61,7 @@ function Row({ item }: { item: CatalogFile }) {
         ) : (
           <>
             <StateChip tone="waiting" label={t`Not available`} />
-            <div className={classes.reason}>{said(item.unavailable_reason)}</div>
+            <div className={classes.reason}>{translate(item.unavailable_reason)}</div>
           </>
         )}
       </Table.Td>

@@ -6,12 +6,12 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, unwrap } from '@/api/client';
 import type { ImportedImage } from '@/api/types';
-import { useWithPassword } from '@/features/account/reauth';
-import { mayChange } from '@/features/account/roles';
-import { useMe } from '@/features/account/useMe';
-import { useAct } from '@/features/sessions/useAct';
-import { listed } from '@/i18n/lists';
+import { joinWithCommas } from '@/i18n/lists';
+import { useWithPassword } from '@/lib/reauth';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
 import { Time } from '@/ui/Time';
+import { useAction } from '@/ui/useAction';
 import classes from './ImagesPage.module.css';
 import { size } from './images';
 import { imagesQuery } from './queries';
@@ -48,7 +48,7 @@ export function ImageRow({ image }: { image: ImportedImage }) {
 }
 
 function usedText(environments: readonly string[]): string {
-  const names = listed(environments);
+  const names = joinWithCommas(environments);
   return t`${plural(environments.length, {
     one: 'Used by # environment',
     other: 'Used by # environments',
@@ -59,9 +59,9 @@ function Delete({ image }: { image: ImportedImage }) {
   const queries = useQueryClient();
   const withPassword = useWithPassword();
   const [asking, setAsking] = useState(false);
-  const [busy, act] = useAct();
+  const [busy, act] = useAction();
   const { file } = image;
-  const names = listed(image.environments);
+  const names = joinWithCommas(image.environments);
   const params = { path: { file } };
 
   const remove = async (): Promise<void> => {

@@ -5,11 +5,11 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useId } from 'react';
 import { sentence } from '@/api/problem';
 import type { ImageImport, ImportedImage } from '@/api/types';
-import { mayChange } from '@/features/account/roles';
-import { useMe } from '@/features/account/useMe';
-import { said } from '@/i18n/said';
+import { translate } from '@/i18n/translate';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
 import { Notice } from '@/ui/Notice';
-import { Anew } from '@/ui/StartOver';
+import { RestartableForm } from '@/ui/RestoredForm';
 import { AdminFrame } from './AdminFrame';
 import { ImageRow } from './ImageRow';
 import classes from './ImagesPage.module.css';
@@ -39,10 +39,14 @@ function Images() {
       {!error && (images.isPending || imports.isPending) && (
         <Skeleton height={240} radius="lg" aria-label={t`Loading`} />
       )}
-      {images.data?.off && <Notice tone="info">{said(images.data.off)}</Notice>}
+      {images.data?.off && <Notice tone="info">{translate(images.data.off)}</Notice>}
       {images.data && !images.data.off && imports.data && (
         <div className={classes.sections}>
-          {change && <Anew>{(startOver) => <ImportForm onStartOver={startOver} />}</Anew>}
+          {change && (
+            <RestartableForm>
+              {(startOver) => <ImportForm onStartOver={startOver} />}
+            </RestartableForm>
+          )}
           <Imports title={t`Under way`} rows={imports.data.filter(isLiveImport)} />
           <Files images={images.data.items} />
           <Imports

@@ -8,7 +8,7 @@ import { sentence } from '@/api/problem';
 import { isBoolean, isLike, isText, orNull } from '@/lib/drafts';
 import { useDraft } from '@/lib/useFormDraft';
 import { Notice } from '@/ui/Notice';
-import { AsYouLeftIt } from '@/ui/StartOver';
+import { RestoredNotice } from '@/ui/RestoredForm';
 import { useSaving } from '@/ui/useSaving';
 import classes from './ImagesPage.module.css';
 import { suggestedFile } from './images';
@@ -55,7 +55,7 @@ export function ImportForm({ onStartOver }: { onStartOver: () => void }) {
       <Title order={2} size="h4" mb="sm">
         <Trans>Import an image</Trans>
       </Title>
-      <AsYouLeftIt draft={kept} onStartOver={onStartOver} />
+      <RestoredNotice draft={kept} onStartOver={onStartOver} />
       {refusal !== null && <Notice tone="error">{sentence(refusal)}</Notice>}
       <div className={classes.fields}>
         <TextInput

@@ -4,15 +4,15 @@ import { Button, Paper, Progress } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { ImageImport } from '@/api/types';
-import { useWithPassword } from '@/features/account/reauth';
-import { mayChange } from '@/features/account/roles';
-import { useMe } from '@/features/account/useMe';
-import { useAct } from '@/features/sessions/useAct';
-import { said } from '@/i18n/said';
+import { translate } from '@/i18n/translate';
+import { useWithPassword } from '@/lib/reauth';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
+import { useAction } from '@/ui/useAction';
 import classes from './ImagesPage.module.css';
-import { importWords, isLiveImport, progressWords } from './images';
+import { importStateLabel, isLiveImport, progressText } from './images';
 import { importsQuery } from './queries';
 
 /** One import: how far it is, or how it ended. */
@@ -23,13 +23,13 @@ export function ImportRow({ row }: { row: ImageImport }) {
     <Paper component="li" className={classes.row}>
       <div>
         <div className={classes.file}>
-          {row.file} <StateChip {...importWords(row)} />
+          {row.file} <StateChip {...importStateLabel(row)} />
         </div>
         <div className={classes.quiet}>{row.reference}</div>
         <div className={classes.quiet}>
           {row.requested_by}, <Time at={row.ended_at ?? row.created_at} />
         </div>
-        {row.reason && <div className={classes.reason}>{said(row.reason)}</div>}
+        {row.reason && <div className={classes.reason}>{translate(row.reason)}</div>}
       </div>
       {change && live && !row.stopping && <Cancel row={row} />}
       {live && <Bar row={row} />}
@@ -37,10 +37,10 @@ export function ImportRow({ row }: { row: ImageImport }) {
   );
 }
 
-/** Full of stripes where nobody knows how much is left, as while layers come. */
+/** Striped while the remaining amount is unknown, as during the download of layers. */
 function Bar({ row }: { row: ImageImport }) {
   const { file } = row;
-  const words = progressWords(row);
+  const text = progressText(row);
   const waiting = row.state === 'queued';
   const known = row.percent !== null;
   return (
@@ -48,7 +48,7 @@ function Bar({ row }: { row: ImageImport }) {
       <div
         role="progressbar"
         aria-label={t`Import of ${file}`}
-        aria-valuetext={words}
+        aria-valuetext={text}
         aria-valuemin={0}
         aria-valuemax={100}
         aria-valuenow={row.percent ?? undefined}
@@ -62,7 +62,7 @@ function Bar({ row }: { row: ImageImport }) {
           />
         </Progress.Root>
       </div>
-      <div className={classes.quiet}>{words}</div>
+      <div className={classes.quiet}>{text}</div>
     </div>
   );
 }
@@ -71,7 +71,7 @@ function Cancel({ row }: { row: ImageImport }) {
   const { file } = row;
   const queries = useQueryClient();
   const withPassword = useWithPassword();
-  const [busy, act] = useAct();
+  const [busy, act] = useAction();
   const params = { path: { import_id: row.id } };
   const cancel = async (): Promise<void> => {
     await withPassword(() =>

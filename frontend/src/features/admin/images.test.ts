@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ImageImport } from '@/api/types';
-import { importWords, progressWords, size, suggestedFile } from './images';
+import { importStateLabel, progressText, size, suggestedFile } from './images';
 
 const ROW: ImageImport = {
   id: '1',
@@ -38,18 +38,18 @@ describe('sizes', () => {
 
 describe('an import in words', () => {
   it('says what it is at, with figures where they are known', () => {
-    expect(progressWords(ROW)).toBe('Asking the registry');
-    expect(progressWords({ ...ROW, phase: 'fetching' })).toBe('Fetching');
-    expect(progressWords({ ...ROW, phase: 'fetching', bytes_done: 3_200_000 })).toBe(
+    expect(progressText(ROW)).toBe('Asking the registry');
+    expect(progressText({ ...ROW, phase: 'fetching' })).toBe('Fetching');
+    expect(progressText({ ...ROW, phase: 'fetching', bytes_done: 3_200_000 })).toBe(
       'Fetching: 3.2 MB so far',
     );
-    expect(progressWords({ ...ROW, phase: 'packing', percent: 40 })).toBe('Packing one file: 40 %');
-    expect(progressWords({ ...ROW, state: 'queued' })).toBe('Waits until another one has ended');
+    expect(progressText({ ...ROW, phase: 'packing', percent: 40 })).toBe('Packing one file: 40 %');
+    expect(progressText({ ...ROW, state: 'queued' })).toBe('Waits until another one has ended');
   });
 
   it('says that it is being stopped', () => {
-    expect(importWords({ ...ROW, stopping: true }).label).toBe('Stopping');
-    expect(progressWords({ ...ROW, phase: 'fetching', stopping: true })).toBe('Being stopped');
+    expect(importStateLabel({ ...ROW, stopping: true }).label).toBe('Stopping');
+    expect(progressText({ ...ROW, phase: 'fetching', stopping: true })).toBe('Being stopped');
   });
 });
 

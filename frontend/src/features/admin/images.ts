@@ -1,7 +1,7 @@
 /** Imports of images in words, and what a file would be called. Pure. */
 import { t } from '@lingui/core/macro';
 import type { ImageImport } from '@/api/types';
-import type { StateWords } from '@/features/sessions/words';
+import type { StateLabel } from '@/ui/StateChip';
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
 
@@ -18,7 +18,7 @@ export function size(bytes: number): string {
 export const isLiveImport = ({ state }: Pick<ImageImport, 'state'>): boolean =>
   state === 'queued' || state === 'running';
 
-export function importWords({ state, stopping }: ImageImport): StateWords {
+export function importStateLabel({ state, stopping }: ImageImport): StateLabel {
   switch (state) {
     case 'queued':
       return { label: t`Waiting`, tone: 'waiting' };
@@ -36,13 +36,13 @@ export function importWords({ state, stopping }: ImageImport): StateWords {
 }
 
 /** What an import is at. */
-export function progressWords(row: ImageImport): string {
+export function progressText(row: ImageImport): string {
   if (row.state === 'queued') return t`Waits until another one has ended`;
   if (row.stopping) return t`Being stopped`;
   const { percent } = row;
   switch (row.phase) {
     case 'fetching':
-      return fetchingWords(row.bytes_done);
+      return fetchingText(row.bytes_done);
     case 'unpacking':
       return t`Unpacking its layers`;
     case 'packing':
@@ -54,14 +54,16 @@ export function progressWords(row: ImageImport): string {
   }
 }
 
-function fetchingWords(bytes: number | null): string {
+function fetchingText(bytes: number | null): string {
   if (!bytes) return t`Fetching`;
   const done = size(bytes);
   return t`Fetching: ${done} so far`;
 }
 
-/** `docker://nvcr.io/nvidia/pytorch:24.05-py3` → `pytorch-24.05-py3.sif`, for whoever wants none
- * of their own. Empty while there is no name in it. */
+/**
+ * Suggest a file name: `docker://nvcr.io/nvidia/pytorch:24.05-py3` → `pytorch-24.05-py3.sif`. Empty
+ * while the reference contains no name.
+ */
 export function suggestedFile(reference: string): string {
   const path = reference.trim().replace(/^[a-z]+:\/\//, '');
   const last = path.split('@')[0]?.split('/').pop() ?? '';

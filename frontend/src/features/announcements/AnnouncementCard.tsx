@@ -1,9 +1,10 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { CloseButton, VisuallyHidden } from '@mantine/core';
+import type { Announcement } from '@/live/types';
 import { Icon } from '@/ui/icons';
 import classes from './AnnouncementCard.module.css';
-import { type Announcement, pieces } from './current';
+import { pieces } from './current';
 
 interface Props {
   announcement: Pick<Announcement, 'level' | 'title' | 'text'>;
@@ -11,12 +12,16 @@ interface Props {
   onPutAway?: (() => void) | undefined;
 }
 
-const LEVEL_WORDS = { info: t`Announcement`, warning: t`Warning`, critical: t`Important` } as const;
+const LEVEL_LABELS = {
+  info: t`Announcement`,
+  warning: t`Warning`,
+  critical: t`Important`,
+} as const;
 
 /** An announcement as everyone sees it, and as the form shows it beforehand. */
 export function AnnouncementCard({ announcement, onPutAway }: Props) {
   const { level, title, text } = announcement;
-  const word = LEVEL_WORDS[level];
+  const word = LEVEL_LABELS[level];
   return (
     <div className={`${classes.card} ${classes[level]}`}>
       <Icon name={level === 'info' ? 'chip' : 'alert'} />

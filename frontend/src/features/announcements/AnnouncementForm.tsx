@@ -3,23 +3,23 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Checkbox, Group, Stack, Textarea, TextInput } from '@mantine/core';
 import { ApiError, fieldMessage, sentence } from '@/api/problem';
 import type { AdminAnnouncement } from '@/api/types';
-import { meanwhileText } from '@/features/admin/meanwhile';
+import { editConflictText } from '@/features/admin/editConflict';
 import { clock } from '@/lib/clock';
 import { localTime } from '@/lib/time';
 import { useDraft } from '@/lib/useFormDraft';
+import type { Level } from '@/live/types';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import { Notice } from '@/ui/Notice';
-import { AsYouLeftIt } from '@/ui/StartOver';
+import { RestoredNotice } from '@/ui/RestoredForm';
 import { useSaving } from '@/ui/useSaving';
 import { AnnouncementCard } from './AnnouncementCard';
 import classes from './Announcements.module.css';
-import type { Level } from './current';
 import {
   changes,
   type Draft,
   draftOf,
   formErrors,
-  isWriting,
+  isEditedDraft,
   LEVELS,
   MAX_TITLE,
   newDraft,
@@ -42,7 +42,7 @@ export function AnnouncementForm({ before, onDone, onStartOver }: Props) {
   const writing = useDraft(
     `announcement ${before?.id ?? 'new'}`,
     () => ({ base: before, draft: before === null ? newDraft() : draftOf(before) }),
-    isWriting,
+    isEditedDraft,
   );
   const { base, draft } = writing.draft;
   const done = (): void => {
@@ -59,8 +59,8 @@ export function AnnouncementForm({ before, onDone, onStartOver }: Props) {
   };
 
   const failed = async (error: unknown): Promise<void> => {
-    const meanwhile = error instanceof ApiError && error.slug === 'changed-meanwhile';
-    const now = base !== null && meanwhile ? await freshAnnouncement(base.id) : undefined;
+    const conflict = error instanceof ApiError && error.slug === 'changed-meanwhile';
+    const now = base !== null && conflict ? await freshAnnouncement(base.id) : undefined;
     if (base === null || now === undefined) return;
     writing.setDraft((typed) => ({ base: now, draft: rebased(base, now, typed.draft) }));
   };
@@ -71,9 +71,9 @@ export function AnnouncementForm({ before, onDone, onStartOver }: Props) {
   return (
     <form ref={saving.form} onSubmit={(event) => void saving.submit(event)} noValidate>
       <Stack>
-        <AsYouLeftIt draft={writing.kept} onStartOver={onStartOver} />
+        <RestoredNotice draft={writing.kept} onStartOver={onStartOver} />
         <Refusal error={saving.refusal} />
-        <Words draft={draft} set={set} error={saving.error} />
+        <TextFields draft={draft} set={set} error={saving.error} />
         <Levels level={draft.level} onChoose={(level) => set({ level })} />
         <Times draft={draft} set={set} error={saving.error} />
         <section aria-label={t`Preview`}>
@@ -101,8 +101,8 @@ export function AnnouncementForm({ before, onDone, onStartOver }: Props) {
 function Refusal({ error }: { error: unknown }) {
   const shown = FIELDS.some((field) => fieldMessage(error, field) !== undefined);
   if (error === null || shown) return null;
-  const meanwhile = meanwhileText(error, (at) => localTime(at, clock.now()));
-  return <Notice tone="error">{meanwhile ?? sentence(error)}</Notice>;
+  const conflict = editConflictText(error, (at) => localTime(at, clock.now()));
+  return <Notice tone="error">{conflict ?? sentence(error)}</Notice>;
 }
 
 interface PartProps {
@@ -111,7 +111,7 @@ interface PartProps {
   error: (field: string) => string | undefined;
 }
 
-function Words({ draft, set, error }: PartProps) {
+function TextFields({ draft, set, error }: PartProps) {
   return (
     <>
       <TextInput
@@ -139,7 +139,7 @@ function Levels({ level: chosen, onChoose }: { level: Level; onChoose: (level: L
   return (
     <fieldset className={classes.levels}>
       <legend>
-        <Trans>How much it matters</Trans>
+        <Trans>Severity</Trans>
       </legend>
       {(Object.keys(LEVELS) as Level[]).map((level) => (
         <ChoiceCard

@@ -4,21 +4,21 @@ import { Button, Paper, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import type { AdminAnnouncement } from '@/api/types';
-import { useWithPassword } from '@/features/account/reauth';
-import { useAct } from '@/features/sessions/useAct';
-import type { StateWords } from '@/features/sessions/words';
 import { clock } from '@/lib/clock';
+import { useWithPassword } from '@/lib/reauth';
 import { useNow } from '@/lib/useNow';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
+import type { StateLabel } from '@/ui/StateChip';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
+import { useAction } from '@/ui/useAction';
 import { AnnouncementText } from './AnnouncementCard';
 import classes from './Announcements.module.css';
 import { type AnnouncementState, announcementState } from './current';
 import { LEVELS } from './form';
 import { deleteAnnouncement, editAnnouncement } from './queries';
 
-const STATES: Record<AnnouncementState, StateWords> = {
+const STATES: Record<AnnouncementState, StateLabel> = {
   shown: { label: t({ message: 'Shown', context: 'an announcement' }), tone: 'good' },
   planned: { label: t({ message: 'Planned', context: 'an announcement' }), tone: 'waiting' },
   over: { label: t({ message: 'Over', context: 'an announcement' }), tone: 'quiet' },
@@ -83,7 +83,7 @@ function When({ announcement: one }: { announcement: AdminAnnouncement }) {
 function EndNow({ announcement: one }: { announcement: AdminAnnouncement }) {
   const { title } = one;
   const withPassword = useWithPassword();
-  const [busy, act] = useAct();
+  const [busy, act] = useAction();
   const end = async (): Promise<void> => {
     const ends_at = new Date(clock.now()).toISOString();
     await withPassword(() => editAnnouncement(one.id, one.version, { ends_at }));

@@ -5,20 +5,20 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { AdminAnnouncement } from '@/api/types';
-import { mayChange } from '@/features/account/roles';
-import { useMe } from '@/features/account/useMe';
 import { AdminFrame } from '@/features/admin/AdminFrame';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
 import { useNow } from '@/lib/useNow';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
-import { Anew } from '@/ui/StartOver';
+import { RestartableForm } from '@/ui/RestoredForm';
 import { AnnouncementForm } from './AnnouncementForm';
 import { AnnouncementRow } from './AnnouncementRow';
 import classes from './Announcements.module.css';
 import { type AnnouncementState, announcementState } from './current';
 import { announcementsQuery } from './queries';
 
-/** What everyone is told, for administrators: written here, shown on every page. */
+/** The administrators' page for announcements: written here, shown on every page. */
 export function AnnouncementsPage() {
   const change = mayChange(useMe());
   const [editing, setEditing] = useState<AdminAnnouncement | 'new' | null>(null);
@@ -43,7 +43,7 @@ export function AnnouncementsPage() {
         size="lg"
       >
         {editing !== null && (
-          <Anew>
+          <RestartableForm>
             {(startOver) => (
               <AnnouncementForm
                 before={editing === 'new' ? null : editing}
@@ -51,7 +51,7 @@ export function AnnouncementsPage() {
                 onStartOver={startOver}
               />
             )}
-          </Anew>
+          </RestartableForm>
         )}
       </Modal>
     </AdminFrame>

@@ -1,12 +1,15 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { api, unwrap } from '@/api/client';
 import { useNow } from '@/lib/useNow';
 import { AnnouncementCard } from './AnnouncementCard';
-import { toShow } from './current';
+import { atFirst, visibleAnnouncements } from './current';
+import { MoreButton } from './MoreButton';
 
 /** A login page may stay open for long. */
 const REFRESH_MS = 60_000;
-const NOTHING_PUT_AWAY: ReadonlySet<string> = new Set();
+const MOST_SHOWN = 1;
+const NONE_DISMISSED: ReadonlySet<string> = new Set();
 
 const publicQuery = queryOptions({
   queryKey: ['announcements', 'public'],
@@ -15,9 +18,20 @@ const publicQuery = queryOptions({
   staleTime: 0,
 });
 
-/** What those are told who haven't logged in, or can't. If it can't be asked, the login says so itself. */
+/**
+ * Announcements shown before the login. If they cannot be fetched, the login form shows the error.
+ */
 export function PublicAnnouncements() {
   const { data } = useQuery(publicQuery);
-  const shown = toShow(data ?? [], NOTHING_PUT_AWAY, useNow());
-  return shown.map((one) => <AnnouncementCard key={one.id} announcement={one} />);
+  const [open, setOpen] = useState(false);
+  const shown = visibleAnnouncements(data ?? [], NONE_DISMISSED, useNow());
+  const first = atFirst(shown, open, MOST_SHOWN);
+  return (
+    <>
+      {first.map((one) => (
+        <AnnouncementCard key={one.id} announcement={one} />
+      ))}
+      <MoreButton more={shown.length - MOST_SHOWN} open={open} onTurn={() => setOpen(!open)} />
+    </>
+  );
 }

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { announcementState, pieces, readPutAway, textKey, toShow, withPutAway } from './current';
+import {
+  announcementState,
+  atFirst,
+  pieces,
+  readDismissed,
+  textKey,
+  visibleAnnouncements,
+  withDismissed,
+} from './current';
 import {
   type Announcement,
   changes,
@@ -33,6 +41,12 @@ describe('an announcement', () => {
     expect(announcementState({ ...times, ends_at: null }, NOW)).toBe('shown');
   });
 
+  it('leaves room for the page until all are wanted', () => {
+    const all = ['a', 'b', 'c'].map((id) => one(id, { level: 'critical' }));
+    expect(ids([...atFirst(all, false, 2)])).toEqual(['a', 'b']);
+    expect(atFirst(all, true, 2)).toHaveLength(3);
+  });
+
   it('is shown by weight, then the newest first', () => {
     const all = [
       one('old'),
@@ -41,28 +55,28 @@ describe('an announcement', () => {
       one('later', { starts_at: '2026-11-23T00:00:00Z' }),
       one('care', { level: 'warning' }),
     ];
-    expect(ids(toShow(all, new Set(), NOW))).toEqual(['bad', 'care', 'new', 'old']);
+    expect(ids(visibleAnnouncements(all, new Set(), NOW))).toEqual(['bad', 'care', 'new', 'old']);
   });
 
   it('can be put away until its text changes, unless it is critical', () => {
     const critical = one('bad', { level: 'critical' });
     const putAway = new Set([textKey(one('a')), textKey(critical)]);
-    expect(ids(toShow([one('a'), critical], putAway, NOW))).toEqual(['bad']);
-    expect(ids(toShow([one('a', { text: 'more' })], putAway, NOW))).toEqual(['a']);
+    expect(ids(visibleAnnouncements([one('a'), critical], putAway, NOW))).toEqual(['bad']);
+    expect(ids(visibleAnnouncements([one('a', { text: 'more' })], putAway, NOW))).toEqual(['a']);
   });
 });
 
 describe('what was put away', () => {
   it('survives whatever the browser holds', () => {
-    expect(readPutAway(null)).toEqual([]);
-    expect(readPutAway('{"a":')).toEqual([]);
-    expect(readPutAway('{"a":1}')).toEqual([]);
-    expect(readPutAway('["a@1",2]')).toEqual(['a@1']);
+    expect(readDismissed(null)).toEqual([]);
+    expect(readDismissed('{"a":')).toEqual([]);
+    expect(readDismissed('{"a":1}')).toEqual([]);
+    expect(readDismissed('["a@1",2]')).toEqual(['a@1']);
   });
 
   it('has an end', () => {
     const many = Array.from({ length: 60 }, (_, n) => `k${n}`);
-    const kept = withPutAway(many, 'k0');
+    const kept = withDismissed(many, 'k0');
     expect(kept).toHaveLength(50);
     expect(kept[49]).toBe('k0');
   });
@@ -103,7 +117,7 @@ describe('the form', () => {
     expect(toField(body.starts_at ?? null)).toBe('2026-11-22T06:00');
   });
 
-  it('keeps what was typed when somebody else has saved, and takes the rest from them', () => {
+  it('keeps what was typed when another user has saved, and takes the rest from them', () => {
     const before = one('a');
     const typed = { ...draftOf(before), title: 'mine' };
     const theirs = one('a', { title: 'theirs', text: 'theirs', level: 'critical' });

@@ -1,16 +1,6 @@
 /** Which announcements are shown, and what of them someone has put away. Pure. */
 
-export type Level = 'info' | 'warning' | 'critical';
-
-/** What everyone gets of an announcement. */
-export interface Announcement {
-  id: string;
-  level: Level;
-  title: string;
-  text: string;
-  starts_at: string;
-  ends_at: string | null;
-}
+import type { Announcement, Level } from '@/live/types';
 
 type Times = Pick<Announcement, 'starts_at' | 'ends_at'>;
 export type AnnouncementState = 'planned' | 'shown' | 'over';
@@ -40,33 +30,39 @@ function digest(text: string): string {
 export const textKey = ({ id, level, title, text }: Announcement): string =>
   `${id}@${digest(JSON.stringify([level, title, text]))}`;
 
-export const canBePutAway = ({ level }: Pick<Announcement, 'level'>): boolean =>
-  level !== 'critical';
+export const canDismiss = ({ level }: Pick<Announcement, 'level'>): boolean => level !== 'critical';
 
 /** What stands at the top of the page now. */
-export function toShow(
+export function visibleAnnouncements(
   all: readonly Announcement[],
-  putAway: ReadonlySet<string>,
+  dismissed: ReadonlySet<string>,
   nowMs: number,
 ): Announcement[] {
   return inOrder(
     all.filter(
       (one) =>
         announcementState(one, nowMs) === 'shown' &&
-        !(canBePutAway(one) && putAway.has(textKey(one))),
+        !(canDismiss(one) && dismissed.has(textKey(one))),
     ),
   );
 }
 
-/** More than these are never on show at once; older ones are forgotten. */
-const MOST_PUT_AWAY = 50;
+/** Those that are shown until all are wanted: as many as leave room for the page. */
+export const atFirst = (
+  shown: readonly Announcement[],
+  open: boolean,
+  most: number,
+): readonly Announcement[] => (open ? shown : shown.slice(0, most));
 
-export function withPutAway(keys: readonly string[], key: string): string[] {
-  return [...keys.filter((known) => known !== key), key].slice(-MOST_PUT_AWAY);
+/** More than these are never on show at once; older ones are forgotten. */
+const MAX_DISMISSED = 50;
+
+export function withDismissed(keys: readonly string[], key: string): string[] {
+  return [...keys.filter((known) => known !== key), key].slice(-MAX_DISMISSED);
 }
 
 /** What a browser has kept; anything that isn't a list of texts counts as nothing. */
-export function readPutAway(stored: string | null): string[] {
+export function readDismissed(stored: string | null): string[] {
   if (stored === null) return [];
   try {
     const value: unknown = JSON.parse(stored);
@@ -85,7 +81,7 @@ export interface Piece {
 // The address ends before what ends a sentence around it.
 const ADDRESS = /https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]]/g;
 
-/** A text with the web addresses in it told apart; all else, markup too, is text. */
+/** Split a text into plain text and web addresses; markup counts as text. */
 export function pieces(text: string): Piece[] {
   const found: Piece[] = [];
   let at = 0;

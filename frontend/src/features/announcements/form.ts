@@ -1,7 +1,7 @@
 /** The form of an announcement: what was typed, what is wrong with it, what the API gets. Pure. */
 import { t } from '@lingui/core/macro';
 import { isBoolean, isLike, isNumber, isOneOf, isText, orNull } from '@/lib/drafts';
-import type { Level, Announcement as Shown } from './current';
+import type { Level, Announcement as Shown } from '@/live/types';
 
 export type Announcement = Shown & { public: boolean };
 
@@ -39,14 +39,14 @@ export const MAX_TITLE = 200;
 export type Base = Announcement & { version: number };
 
 /** What a form holds; `base` is null for a new one. */
-export interface Writing {
+export interface EditedDraft {
   base: Base | null;
   draft: Draft;
 }
 
 const isLevel = isOneOf<Level>('info', 'warning', 'critical');
 
-export const isWriting = isLike<Writing>({
+export const isEditedDraft = isLike<EditedDraft>({
   base: orNull(
     isLike<Base>({
       id: isText,
@@ -69,14 +69,14 @@ export const isWriting = isLike<Writing>({
   }),
 });
 
-const two = (n: number): string => String(n).padStart(2, '0');
+const twoDigits = (n: number): string => String(n).padStart(2, '0');
 
 /** A moment for the browser's field, by the reader's clock. */
 export function toField(at: string | null): string {
   if (at === null) return '';
   const d = new Date(at);
-  const day = `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`;
-  return `${day}T${two(d.getHours())}:${two(d.getMinutes())}`;
+  const day = `${d.getFullYear()}-${twoDigits(d.getMonth() + 1)}-${twoDigits(d.getDate())}`;
+  return `${day}T${twoDigits(d.getHours())}:${twoDigits(d.getMinutes())}`;
 }
 
 export const newDraft = (): Draft => ({
@@ -129,8 +129,10 @@ export function toBody(draft: Draft): Body {
   };
 }
 
-/** For one that exists, only what was changed: the field knows whole minutes, and a moment that
- * nobody touched keeps its seconds. */
+/**
+ * For an existing announcement, send only changed fields: the time field has whole minutes, and an
+ * untouched time keeps its seconds.
+ */
 export function changes(before: Announcement, draft: Draft): Partial<Body> {
   const [old, body] = [draftOf(before), toBody(draft)];
   return {
@@ -144,7 +146,7 @@ export function changes(before: Announcement, draft: Draft): Partial<Body> {
   };
 }
 
-/** After somebody else saved: what was typed stays, and theirs is there where nothing was typed. */
+/** Rebase after another user saved: typed fields stay, untouched fields take the saved values. */
 export function rebased(before: Announcement, now: Announcement, draft: Draft): Draft {
   const [old, theirs] = [draftOf(before), draftOf(now)];
   const value = <K extends keyof Draft>(field: K): Draft[K] =>

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { AdminAnnouncement } from '@/api/types';
-import { queryClient } from '@/app/queries';
+import { queryClient } from '@/lib/queries';
 import type { Body } from './form';
 
 /** Others edit too; and a planned one starts, a shown one ends, by the clock. */

@@ -4,12 +4,12 @@ import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { said } from '@/i18n/said';
+import { translate } from '@/i18n/translate';
 import { SearchField } from '@/ui/SearchField';
 import classes from './Audit.module.css';
+import { byKind } from './labels';
 import { actionsQuery } from './queries';
 import { type AuditSearch, MORE_FILTERS, withFilter } from './search';
-import { byKind } from './words';
 
 /** What is shown, kept in the address so that a link shows the same. */
 export function AuditFilters({ search }: { search: AuditSearch }) {
@@ -78,7 +78,7 @@ function ActionSelect({ value, onChange }: SelectProps) {
       onChange={(event) => onChange(event.currentTarget.value)}
     >
       <option value="">
-        <Trans>Any act</Trans>
+        <Trans>Any action</Trans>
       </option>
       {value !== '' && !known && <option value={value}>{value}</option>}
       {kinds.map(({ name, all, actions }) => (
@@ -86,7 +86,7 @@ function ActionSelect({ value, onChange }: SelectProps) {
           {all !== null && <option value={all}>{t`${name}: all of it`}</option>}
           {actions.map(({ action, title }) => (
             <option key={action} value={action}>
-              {said(title)}
+              {translate(title)}
             </option>
           ))}
         </optgroup>

@@ -79,7 +79,7 @@ function Events({ search }: { search: AuditSearch }) {
   );
 }
 
-/** Calls `act` when the element comes into sight, and again whenever it does so anew. */
+/** Call `act` whenever the element becomes visible. */
 function useWhenSeen(act: () => void): (element: HTMLDivElement | null) => void {
   const latest = useRef(act);
   useEffect(() => {

@@ -3,13 +3,13 @@ import { Trans } from '@lingui/react/macro';
 import { Paper, Table, UnstyledButton } from '@mantine/core';
 import { useId, useState } from 'react';
 import type { AuditEvent } from '@/api/types';
-import { said } from '@/i18n/said';
+import { translate } from '@/i18n/translate';
 import { utcTime } from '@/lib/time';
 import { Icon } from '@/ui/icons';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './Audit.module.css';
-import { actionTone, lines, summary } from './words';
+import { actionTone, lines, summary } from './labels';
 
 export function AuditTable({ events }: { events: readonly AuditEvent[] }) {
   return (
@@ -24,7 +24,7 @@ export function AuditTable({ events }: { events: readonly AuditEvent[] }) {
               <Trans context="in the audit">Who</Trans>
             </Table.Th>
             <Table.Th>
-              <Trans>Did what</Trans>
+              <Trans>Action</Trans>
             </Table.Th>
             <Table.Th>
               <Trans>To whom or what</Trans>
@@ -48,7 +48,7 @@ function Row({ event }: { event: AuditEvent }) {
   const [open, setOpen] = useState(false);
   const id = useId();
   const { actor } = event;
-  const title = said(event.title);
+  const title = translate(event.title);
   const line = summary(event);
   const bad = actionTone(event.action) === 'bad';
   return (

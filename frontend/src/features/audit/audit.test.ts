@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { actionTone, byKind, lines, summary } from './labels';
 import { exportHref, readAuditSearch, toQuery, withFilter } from './search';
-import { actionTone, byKind, lines, summary } from './words';
 
 describe('what is searched for', () => {
   it('is read from the address, whatever stands there', () => {

@@ -90,7 +90,7 @@ const KNOWN: Readonly<Record<string, string>> = {
   ip: t({ message: 'IP', context: 'in the audit' }),
 };
 
-const WORDS = new Map([
+const PARTS = new Map([
   ['tensorboard', 'TensorBoard'],
   ['csv', 'CSV'],
   ['slurm', 'Slurm'],
@@ -110,7 +110,7 @@ export function nameText(name: string): string {
   if (known !== undefined) return known;
   const text = name
     .split('_')
-    .map((word) => WORDS.get(word) ?? word)
+    .map((word) => PARTS.get(word) ?? word)
     .join(' ');
   return UNCHANGED.has(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -6,18 +6,18 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { Template } from '@/api/types';
-import { PageTitle } from '@/app/PageTitle';
 import { templatesQuery } from '@/features/jobs/queries';
-import { sentences } from '@/i18n/lists';
-import { written } from '@/i18n/said';
+import { joinSentences } from '@/i18n/lists';
+import { translateExact } from '@/i18n/translate';
 import { clock } from '@/lib/clock';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
+import { PageTitle } from '@/ui/PageTitle';
 import { MOST_MARKS } from '@/ui/plot/marks';
 import classes from './Benchmarks.module.css';
 import { FiguresTable } from './FiguresTable';
 import { clusterColumns, firstTemplate, linesOf, measuresOf, runColumn, sameText } from './figures';
-import { Pictures } from './Pictures';
+import { BenchmarkPlots } from './Pictures';
 import { type BenchmarkRun, type ClusterFigure, clusterFiguresQuery, runsQuery } from './queries';
 
 const DRAWN_AT_FIRST = 6;
@@ -98,7 +98,7 @@ function Benchmark({ name, known, wanted, cluster }: Props) {
           {template === undefined && <option value={name}>{name}</option>}
           {known.map((one) => (
             <option key={one.name} value={one.name}>
-              {written(one.title)}
+              {translateExact(one.title)}
             </option>
           ))}
         </NativeSelect>
@@ -107,7 +107,7 @@ function Benchmark({ name, known, wanted, cluster }: Props) {
             label={t`Figure`}
             value={measure}
             onChange={(event) => go({ template: name, measure: event.currentTarget.value })}
-            data={[...measures.keys()].map((value) => ({ value, label: written(value) }))}
+            data={[...measures.keys()].map((value) => ({ value, label: translateExact(value) }))}
           />
         )}
         {template && (
@@ -120,7 +120,7 @@ function Benchmark({ name, known, wanted, cluster }: Props) {
           </Button>
         )}
       </div>
-      {template && <p className={classes.lead}>{written(template.description)}</p>}
+      {template && <p className={classes.lead}>{translateExact(template.description)}</p>}
       {query.error && <Notice tone="error">{sentence(query.error)}</Notice>}
       {query.isPending && <Skeleton height={320} radius="lg" aria-label={t`Loading`} />}
       {query.data && measure === undefined && <Nothing runs={runs} />}
@@ -153,7 +153,7 @@ function Nothing({ runs }: { runs: BenchmarkRun[] }) {
 
 /** A measure with its unit, where its name doesn't say it already. */
 function titleText(measure: string, unit: string): string {
-  const name = written(measure);
+  const name = translateExact(measure);
   return measure.includes(unit) ? name : t`${name}, in ${unit}`;
 }
 
@@ -197,10 +197,10 @@ function Figures({ measure, unit, better, runs, cluster }: FiguresProps) {
         {title}
         <span className={classes.detail}>
           {' '}
-          {sentences(same ? [which, t`In all rows: ${same}.`] : [which])}
+          {joinSentences(same ? [which, t`In all rows: ${same}.`] : [which])}
         </span>
       </h2>
-      <Pictures lines={lines} columns={drawn} marks={marks} unit={unit} />
+      <BenchmarkPlots lines={lines} columns={drawn} marks={marks} unit={unit} />
       <FiguresTable
         lines={lines}
         columns={columns}

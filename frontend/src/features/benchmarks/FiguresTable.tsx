@@ -16,7 +16,7 @@ interface Props {
   onTurn: (key: string) => void;
 }
 
-/** All figures: what was measured in rows, by whom or on what in columns. */
+/** All figures: measures in rows, runs or hardware in columns. */
 export function FiguresTable({ lines, columns, marks, better, title, onTurn }: Props) {
   const names = variedOf(lines);
   return (

@@ -1,7 +1,7 @@
 import { useMemo } from 'react';
 import type uPlot from 'uplot';
 import { locale } from '@/i18n';
-import { axisLook, lineLook } from '@/ui/plot/looks';
+import { axisStyle, lineStyle } from '@/ui/plot/styles';
 import { type Drawing, usePlot } from '@/ui/plot/usePlot';
 import classes from './Benchmarks.module.css';
 import { type Column, type Facet, figureText } from './figures';
@@ -31,7 +31,7 @@ function dataOf(facet: Facet, columns: readonly Column[]): uPlot.AlignedData {
 
 function options({ facet, columns, marks, unit }: Props): ReturnType<Drawing['options']> {
   const places = facet.lines.map(({ labels }) => Number(labels[facet.axis ?? '']));
-  const axis = axisLook();
+  const axis = axisStyle();
   return {
     height: HEIGHT_PX,
     padding: [10, 16, 0, 0],
@@ -55,7 +55,7 @@ function options({ facet, columns, marks, unit }: Props): ReturnType<Drawing['op
     series: [
       {},
       ...columns.map(({ name }, index) => ({
-        ...lineLook(marks[index] ?? 0),
+        ...lineStyle(marks[index] ?? 0),
         label: name,
         width: 2,
         spanGaps: true,

@@ -1,6 +1,6 @@
 import { Skeleton } from '@mantine/core';
 import { lazy, Suspense, useMemo } from 'react';
-import { listed } from '@/i18n/lists';
+import { joinWithCommas } from '@/i18n/lists';
 import { markFill } from '@/ui/plot/marks';
 import classes from './Benchmarks.module.css';
 import {
@@ -23,7 +23,7 @@ interface Props {
 }
 
 /** The figures as pictures: by the problem's size where there are several, as bars where not. */
-export function Pictures({ lines, columns, marks, unit }: Props) {
+export function BenchmarkPlots({ lines, columns, marks, unit }: Props) {
   const facets = useMemo(() => facetsOf(lines), [lines]);
   return (
     <div className={classes.pictures} data-single={facets.length === 1}>
@@ -52,7 +52,7 @@ function Bars({ facet, columns, marks, unit }: Omit<Props, 'lines'> & { facet: F
       {facet.lines.map(({ key, labels }) => (
         <div key={key} className={classes.group}>
           <span className={classes.what}>
-            {listed(names.map((name) => namedText(name, labels[name])))}
+            {joinWithCommas(names.map((name) => namedText(name, labels[name])))}
           </span>
           {columns.map((column, index) => (
             <Bar

@@ -86,7 +86,7 @@ describe('rows', () => {
   });
 });
 
-it('what is the same in all rows is said once', () => {
+it('labels that are the same in all rows are shown once', () => {
   const lines = linesOf([
     { precision: 'fp16', size: 64, tf32: false },
     { precision: 'fp32', size: 64, tf32: false },
@@ -126,7 +126,7 @@ it('a figure has the digits that mean something', () => {
   ]);
 });
 
-it('measures are those that somebody has', () => {
+it('measures are those that any run has', () => {
   const all = measuresOf([run({ size: 1 }, 1)], [figure({}, { measure: 'ms', unit: 'ms' })]);
   expect([...all.keys()]).toEqual(['GFLOPS', 'ms']);
 });

@@ -1,8 +1,8 @@
 /** Figures of runs and of the cluster, side by side: columns, rows, and what can be drawn. Pure. */
 import { plural, t } from '@lingui/core/macro';
 import { locale } from '@/i18n';
-import { listed } from '@/i18n/lists';
-import { written } from '@/i18n/said';
+import { joinWithCommas } from '@/i18n/lists';
+import { translateExact } from '@/i18n/translate';
 import { localTime } from '@/lib/time';
 import type { BenchmarkRun, ClusterFigure, Labels } from './queries';
 
@@ -99,15 +99,15 @@ function compare(a: Label, b: Label): number {
 /** Everything that was measured, once: words in the order in which they came, numbers by size. */
 export function linesOf(all: readonly Labels[]): Line[] {
   const found = new Map(all.map((labels) => [keyOf(labels), labels]));
-  const words = new Map<Label, number>();
+  const uses = new Map<Label, number>();
   for (const labels of all)
     for (const value of Object.values(labels))
-      if (typeof value === 'string' && !words.has(value)) words.set(value, words.size);
+      if (typeof value === 'string' && !uses.has(value)) uses.set(value, uses.size);
   const names = namesOf(all);
   const order = (a: Labels, b: Labels): number => {
     for (const name of names) {
       const [left = 0, right = 0] = [a[name], b[name]];
-      const difference = compare(left, right) || (words.get(left) ?? 0) - (words.get(right) ?? 0);
+      const difference = compare(left, right) || (uses.get(left) ?? 0) - (uses.get(right) ?? 0);
       if (difference !== 0) return difference;
     }
     return 0;
@@ -122,7 +122,7 @@ export function namesOf(all: readonly Labels[]): string[] {
   return [...new Set(all.flatMap((labels) => Object.keys(labels)))];
 }
 
-/** The labels that tell rows apart; where there is one row, all of them. */
+/** The labels that distinguish the rows; for a single row, all labels. */
 export function variedOf(lines: readonly Line[]): string[] {
   const names = namesOf(lines.map(({ labels }) => labels));
   const varied = names.filter((name) => new Set(lines.map(({ labels }) => labels[name])).size > 1);
@@ -135,13 +135,13 @@ export function sameText(lines: readonly Line[]): string {
   const [first] = lines;
   if (first === undefined) return '';
   const same = Object.entries(first.labels).filter(([name]) => !varied.includes(name));
-  return listed(same.map(([name, value]) => namedText(name, value)));
+  return joinWithCommas(same.map(([name, value]) => namedText(name, value)));
 }
 
 export const labelText = (value: Label | undefined): string => {
   if (value === undefined) return '–';
   if (typeof value === 'boolean') return value ? t`yes` : t`no`;
-  return typeof value === 'number' ? value.toLocaleString(locale()) : written(value);
+  return typeof value === 'number' ? value.toLocaleString(locale()) : translateExact(value);
 };
 
 /** A figure as one reads it: four digits that mean something. */
@@ -188,7 +188,7 @@ export function facetsOf(lines: readonly Line[]): Facet[] {
   if (axis === null) return [{ title: '', axis, lines: [...lines] }];
   const found = new Map<string, Line[]>();
   for (const line of lines) {
-    const title = listed(varied.map((name) => namedText(name, line.labels[name])));
+    const title = joinWithCommas(varied.map((name) => namedText(name, line.labels[name])));
     found.set(title, [...(found.get(title) ?? []), line]);
   }
   return [...found].map(([title, same]) => ({ title, axis, lines: same }));
@@ -196,9 +196,9 @@ export function facetsOf(lines: readonly Line[]): Facet[] {
 
 /** A word speaks for itself; a number or a flag wants its name. */
 export const namedText = (name: string, value: Label | undefined): string =>
-  typeof value === 'string' ? written(value) : `${name} ${labelText(value)}`;
+  typeof value === 'string' ? translateExact(value) : `${name} ${labelText(value)}`;
 
-/** The benchmark to begin with: of the newest run, else one that somebody has run, else the first. */
+/** The benchmark to show first: that of the newest run, else any with runs, else the first. */
 export function firstTemplate(
   names: readonly string[],
   runs: readonly BenchmarkRun[],

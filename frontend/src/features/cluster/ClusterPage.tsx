@@ -5,30 +5,30 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo } from 'react';
 import { sentence } from '@/api/problem';
-import { PageTitle } from '@/app/PageTitle';
 import { TryAgain } from '@/features/files/TryAgain';
 import { Notice } from '@/ui/Notice';
+import { PageTitle } from '@/ui/PageTitle';
 import { Time } from '@/ui/Time';
-import { AheadSection } from './AheadSection';
 import classes from './Cluster.module.css';
 import { NodeDetails } from './NodeDetails';
 import { NodeFilters } from './NodeFilters';
+import { NodeMap } from './NodeMap';
 import { NodeTable } from './NodeTable';
+import { filtered, sorted } from './nodeMap';
 import { OutOfService } from './OutOfService';
-import { Picture } from './Picture';
-import { filtered, sorted } from './picture';
 import { QueueSection } from './QueueSection';
-import { aheadQuery, nodesQuery, queueQuery, useFreshCluster } from './queries';
+import { nodesQuery, queueQuery, reservationsQuery, useFreshCluster } from './queries';
+import { ReservationsSection } from './ReservationsSection';
 import { type ClusterSearch, changed, isFiltered, unfiltered, type View } from './search';
-import type { SeenNodes } from './shapes';
 import { Totals } from './Totals';
+import type { VisibleNodes } from './types';
 
 /** What the cluster is made of, who has it, who waits for it, and what is planned. */
 export function ClusterPage() {
   useFreshCluster();
   const nodes = useQuery(nodesQuery);
   const queue = useQuery(queueQuery);
-  const ahead = useQuery(aheadQuery);
+  const ahead = useQuery(reservationsQuery);
   return (
     <>
       <div className={classes.head}>
@@ -65,18 +65,18 @@ export function ClusterPage() {
       {!nodes.data && !nodes.error && <Skeleton height={360} radius="lg" aria-label={t`Loading`} />}
       {nodes.data && <Nodes seen={nodes.data} />}
       {(nodes.data || queue.data) && <QueueSection queue={queue.data} error={queue.error} />}
-      {(nodes.data || ahead.data) && <AheadSection ahead={ahead.data} error={ahead.error} />}
+      {(nodes.data || ahead.data) && <ReservationsSection ahead={ahead.data} error={ahead.error} />}
     </>
   );
 }
 
-function Nodes({ seen }: { seen: SeenNodes }) {
+function Nodes({ seen }: { seen: VisibleNodes }) {
   const search = useSearch({ from: '/member/cluster' });
   const navigate = useNavigate({ from: '/cluster' });
   const go = (next: ClusterSearch): void => {
     void navigate({ to: '/cluster', search: next, replace: true, resetScroll: false });
   };
-  const look = useCallback(
+  const chooseNode = useCallback(
     (node: string | undefined): void => {
       void navigate({
         to: '/cluster',
@@ -121,9 +121,9 @@ function Nodes({ seen }: { seen: SeenNodes }) {
             <NodeTable seen={seen} nodes={shown} search={search} go={go} />
           )}
           {shown.length > 0 && search.view !== 'table' && (
-            <Picture nodes={shown} chosen={search.node} choose={look} />
+            <NodeMap nodes={shown} chosen={search.node} choose={chooseNode} />
           )}
-          {chosen && <NodeDetails node={chosen} seen={seen} close={() => look(undefined)} />}
+          {chosen && <NodeDetails node={chosen} seen={seen} close={() => chooseNode(undefined)} />}
         </div>
       </section>
       <OutOfService nodes={seen.nodes} search={search} />

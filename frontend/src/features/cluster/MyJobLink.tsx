@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Link } from '@tanstack/react-router';
 import { useLive } from '@/live/store';
-import type { MyJob } from './shapes';
+import type { MyJob } from './types';
 
 /** A session or job of one's own, by its name; a TensorBoard has no page of its own here. */
 export function MyJobLink({ job }: { job: MyJob }) {

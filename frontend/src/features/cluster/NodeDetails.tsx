@@ -4,22 +4,22 @@ import { ActionIcon, Paper } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect } from 'react';
 import { MaybeTerm } from '@/features/glossary/Term';
-import { memoryText } from '@/features/sessions/words';
-import { listed } from '@/i18n/lists';
-import { written } from '@/i18n/said';
+import { joinWithCommas } from '@/i18n/lists';
+import { translateExact } from '@/i18n/translate';
+import { memoryText } from '@/lib/resourceLabels';
 import { isForDialog } from '@/ui/focus';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './Cluster.module.css';
+import { conditionLabel, cpusText, gpusText, memoryFreeText, reservationTitle } from './labels';
 import { MyJobLink } from './MyJobLink';
-import { aheadOf } from './picture';
-import { aheadQuery } from './queries';
-import type { SeenNode, SeenNodes } from './shapes';
-import { aheadTitle, conditionWords, cpusText, gpusText, memoryFreeText } from './words';
+import { reservationsOf } from './nodeMap';
+import { reservationsQuery } from './queries';
+import type { VisibleNode, VisibleNodes } from './types';
 
 interface Props {
-  node: SeenNode;
-  seen: SeenNodes;
+  node: VisibleNode;
+  seen: VisibleNodes;
   close: () => void;
 }
 
@@ -32,7 +32,7 @@ export function NodeDetails({ node, seen, close }: Props) {
     window.addEventListener('keydown', key);
     return () => window.removeEventListener('keydown', key);
   }, [close]);
-  const words = conditionWords(node);
+  const label = conditionLabel(node);
   return (
     <Paper
       component="aside"
@@ -41,13 +41,13 @@ export function NodeDetails({ node, seen, close }: Props) {
     >
       <div className={classes.detailsHead}>
         <h3>{node.name}</h3>
-        <StateChip tone={words.tone} label={words.label} />
+        <StateChip tone={label.tone} label={label.label} />
         <ActionIcon variant="subtle" color="gray" onClick={close} aria-label={t`Close`}>
           <span aria-hidden="true">✕</span>
         </ActionIcon>
       </div>
       <div aria-live="polite">
-        <p className={classes.quiet}>{words.means}</p>
+        <p className={classes.quiet}>{label.means}</p>
         <Reason node={node} />
       </div>
       <dl className={classes.facts}>
@@ -63,7 +63,7 @@ export function NodeDetails({ node, seen, close }: Props) {
           {node.takes_work ? memoryFreeText(node) : memoryText(node.memory_gb)}
         </Fact>
         <Fact word="Partitions" name={t`Partitions`}>
-          {listed(node.partitions) || t`none`}
+          {joinWithCommas(node.partitions) || t`none`}
         </Fact>
         <Fact name={t`Slurm says`}>
           <code>{node.state}</code>
@@ -76,11 +76,11 @@ export function NodeDetails({ node, seen, close }: Props) {
   );
 }
 
-function Reason({ node: { reason, since } }: { node: SeenNode }) {
+function Reason({ node: { reason, since } }: { node: VisibleNode }) {
   if (!reason) return null;
   return (
     <p className={classes.reason}>
-      {written(reason)}
+      {translateExact(reason)}
       {since && (
         <span className={classes.quiet}>
           {' '}
@@ -110,7 +110,7 @@ function Fact({ name, word, children }: FactProps) {
 }
 
 /** What runs there: mine by name, others' by number, and by name for administrators. */
-function Inhabitants({ node }: { node: SeenNode }) {
+function Inhabitants({ node }: { node: VisibleNode }) {
   return (
     <>
       {node.mine.length > 0 && (
@@ -145,7 +145,7 @@ function whoText(username: string, jobs: number, gpus: number | null): string {
   return t`${username}: ${plural(jobs, { one: '# job', other: '# jobs' })}, ${plural(gpus, { one: '# GPU', other: '# GPUs' })}`;
 }
 
-function Where({ node, seen }: { node: SeenNode; seen: SeenNodes }) {
+function Where({ node, seen }: { node: VisibleNode; seen: VisibleNodes }) {
   if (!seen.sees_addresses || !node.addresses) return null;
   const { in_band, infiniband, management } = node.addresses;
   return (
@@ -163,9 +163,9 @@ function Where({ node, seen }: { node: SeenNode; seen: SeenNodes }) {
   );
 }
 
-function Planned({ node }: { node: SeenNode }) {
-  const { data } = useQuery(aheadQuery);
-  const ahead = aheadOf(node, data?.items ?? []);
+function Planned({ node }: { node: VisibleNode }) {
+  const { data } = useQuery(reservationsQuery);
+  const ahead = reservationsOf(node, data?.items ?? []);
   if (ahead.length === 0) return null;
   return (
     <Fact name={t`Planned`}>
@@ -173,7 +173,7 @@ function Planned({ node }: { node: SeenNode }) {
         {ahead.map((one) => (
           <li key={`${one.start} ${one.name}`}>
             <Trans>
-              {{ what: aheadTitle(one) }}, <Time at={one.start} /> – <Time at={one.end} />
+              {{ what: reservationTitle(one) }}, <Time at={one.start} /> – <Time at={one.end} />
             </Trans>
           </li>
         ))}

@@ -2,13 +2,13 @@ import { plural, t } from '@lingui/core/macro';
 import { NativeSelect } from '@mantine/core';
 import { SearchField } from '@/ui/SearchField';
 import classes from './Cluster.module.css';
-import { gpuTypes } from './picture';
+import { count, nodesText } from './labels';
+import { gpuTypes } from './nodeMap';
 import { type ClusterSearch, changed, NO_GPU, type Show } from './search';
-import type { SeenNode } from './shapes';
-import { count, nodesText } from './words';
+import type { VisibleNode } from './types';
 
 interface Props {
-  nodes: readonly SeenNode[];
+  nodes: readonly VisibleNode[];
   /** how many are left */
   shown: number;
   search: ClusterSearch;

@@ -1,8 +1,7 @@
 import { t } from '@lingui/core/macro';
 import type { ClusterNode, GpuCount } from '@/api/types';
-import { isUsable } from '@/features/start/check';
 import classes from './ClusterPanel.module.css';
-import { nodeText } from './nodes';
+import { isUsable, nodeText } from './nodes';
 
 /** One dot a GPU; beyond this many, numbers say it better. */
 const MOST_DOTS = 16;

@@ -4,20 +4,20 @@ import { Paper } from '@mantine/core';
 import { type ReactNode, useRef } from 'react';
 import { useWindowed } from '@/features/files/useWindowed';
 import { Term } from '@/features/glossary/Term';
-import { listed } from '@/i18n/lists';
-import { written } from '@/i18n/said';
+import { joinWithCommas } from '@/i18n/lists';
+import { translateExact } from '@/i18n/translate';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
+import { conditionLabel, gpusShort, memoryCell } from './labels';
 import classes from './NodeTable.module.css';
 import { type ClusterSearch, type Column, changed, sortBy } from './search';
-import type { SeenNode, SeenNodes } from './shapes';
-import { conditionWords, gpusShort, memoryCell } from './words';
+import type { VisibleNode, VisibleNodes } from './types';
 
 const ROW_REM = 2.6;
 
 interface Props {
-  seen: SeenNodes;
-  nodes: readonly SeenNode[];
+  seen: VisibleNodes;
+  nodes: readonly VisibleNode[];
   search: ClusterSearch;
   go: (next: ClusterSearch) => void;
 }
@@ -129,7 +129,7 @@ function Head({ column, search, go, children }: HeadProps) {
 }
 
 interface RowProps {
-  node: SeenNode;
+  node: VisibleNode;
   row: number;
   chosen: boolean;
   choose: () => void;
@@ -137,8 +137,8 @@ interface RowProps {
 }
 
 function Row({ node, row, chosen, choose, addresses }: RowProps) {
-  const words = conditionWords(node);
-  const reason = written(node.reason);
+  const label = conditionLabel(node);
+  const reason = translateExact(node.reason);
   return (
     <tr aria-rowindex={row} data-chosen={chosen}>
       <th scope="row">
@@ -147,13 +147,13 @@ function Row({ node, row, chosen, choose, addresses }: RowProps) {
         </button>
       </th>
       <td>
-        <StateChip tone={words.tone} label={words.label} />
+        <StateChip tone={label.tone} label={label.label} />
       </td>
       <td>{node.gpus.length === 0 ? t`none` : node.gpus.map(gpusShort).join('; ')}</td>
       <td>{t`${{ free: node.cpus_free }} of ${{ total: node.cpus }}`}</td>
       <td>{memoryCell(node)}</td>
-      <td>{listed(node.partitions)}</td>
-      {addresses && <Addresses of={node} />}
+      <td>{joinWithCommas(node.partitions)}</td>
+      {addresses && <Addresses node={node} />}
       <td className={classes.reason} title={reason ?? undefined}>
         {reason ?? ''}
         {node.reason && node.since && (
@@ -169,8 +169,8 @@ function Row({ node, row, chosen, choose, addresses }: RowProps) {
   );
 }
 
-function Addresses({ of }: { of: SeenNode }) {
-  const { in_band, infiniband, management } = of.addresses ?? {};
+function Addresses({ node }: { node: VisibleNode }) {
+  const { in_band, infiniband, management } = node.addresses ?? {};
   return (
     <>
       <td className={classes.address}>{in_band ?? '–'}</td>

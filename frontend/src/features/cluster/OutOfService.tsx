@@ -2,19 +2,19 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Paper } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { written } from '@/i18n/said';
+import { translateExact } from '@/i18n/translate';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './Cluster.module.css';
-import { sorted } from './picture';
+import { conditionLabel } from './labels';
+import { sorted } from './nodeMap';
 import { type ClusterSearch, changed } from './search';
-import type { SeenNode } from './shapes';
-import { conditionWords } from './words';
+import type { VisibleNode } from './types';
 
 const MOST = 8;
 
 interface Props {
-  nodes: readonly SeenNode[];
+  nodes: readonly VisibleNode[];
   search: ClusterSearch;
 }
 
@@ -47,12 +47,12 @@ export function OutOfService({ nodes, search }: Props) {
   );
 }
 
-function Out({ node }: { node: SeenNode }) {
-  const words = conditionWords(node);
+function Out({ node }: { node: VisibleNode }) {
+  const label = conditionLabel(node);
   return (
     <li>
-      <strong>{node.name}</strong> <StateChip tone={words.tone} label={words.label} />{' '}
-      <span>{written(node.reason) ?? words.means}</span>
+      <strong>{node.name}</strong> <StateChip tone={label.tone} label={label.label} />{' '}
+      <span>{translateExact(node.reason) ?? label.means}</span>
       {node.reason && node.since && (
         <span className={classes.quiet}>
           {' '}

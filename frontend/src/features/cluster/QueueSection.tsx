@@ -4,13 +4,13 @@ import { Paper, Skeleton, Table } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
 import { Term } from '@/features/glossary/Term';
-import { said } from '@/i18n/said';
+import { translate } from '@/i18n/translate';
 import { minutesAsTime } from '@/lib/time';
 import { Notice } from '@/ui/Notice';
 import classes from './Cluster.module.css';
+import { type Waits, waitingText, whereMineWait } from './labels';
 import { MyJobLink } from './MyJobLink';
-import type { ClusterQueue, PartitionQueue } from './shapes';
-import { type Waits, waitingText, whereMineWait } from './words';
+import type { ClusterQueue, PartitionQueue } from './types';
 
 interface Props {
   queue: ClusterQueue | undefined;
@@ -168,8 +168,8 @@ function MineRow({ job, places }: Waits) {
       {places.map((place) => (
         <div key={place}>{place}</div>
       ))}
-      {job.reason && <div className={classes.quiet}>{said(job.reason)}</div>}
-      {job.advice && <div className={classes.quiet}>{said(job.advice)}</div>}
+      {job.reason && <div className={classes.quiet}>{translate(job.reason)}</div>}
+      {job.advice && <div className={classes.quiet}>{translate(job.advice)}</div>}
     </li>
   );
 }

@@ -1,5 +1,5 @@
-import classes from './Picture.module.css';
-import type { Square } from './picture';
+import classes from './NodeMap.module.css';
+import type { Square } from './nodeMap';
 
 /** One GPU. What it is shows in its shape as well as in its colour. */
 export function Swatch({ square }: { square: Square }) {

@@ -1,12 +1,12 @@
 import { memo } from 'react';
-import classes from './Picture.module.css';
-import { cpuParts, squaresOf, stripesOf } from './picture';
+import { conditionLabel, nodeSentence } from './labels';
+import classes from './NodeMap.module.css';
+import { cpuParts, squaresOf, stripesOf } from './nodeMap';
 import { Swatch } from './Swatch';
-import type { SeenNode } from './shapes';
-import { conditionWords, nodeSentence } from './words';
+import type { VisibleNode } from './types';
 
 interface TileProps {
-  node: SeenNode;
+  node: VisibleNode;
   /** where the tab key stops */
   stop: boolean;
   chosen: boolean;
@@ -33,7 +33,7 @@ export const Tile = memo(function Tile({ node, stop, chosen, choose }: TileProps
         {node.gpus.length > 0 ? <Gpus node={node} /> : <Cpus node={node} />}
         {/* The name above has the word; here it is for the eye. */}
         {!node.takes_work && (
-          <span className={classes.why} data-word={conditionWords(node).label} aria-hidden="true" />
+          <span className={classes.why} data-word={conditionLabel(node).label} aria-hidden="true" />
         )}
       </button>
     </li>
@@ -61,7 +61,7 @@ export const SmallTile = memo(function SmallTile({ node, stop, chosen, choose }:
 });
 
 /** A row for each type. */
-function Gpus({ node }: { node: SeenNode }) {
+function Gpus({ node }: { node: VisibleNode }) {
   return (
     <>
       {node.gpus.map((gpus) => (
@@ -77,7 +77,7 @@ function Gpus({ node }: { node: SeenNode }) {
 }
 
 /** A node without GPUs: how much of its CPUs is free. */
-function Cpus({ node }: { node: SeenNode }) {
+function Cpus({ node }: { node: VisibleNode }) {
   return (
     <span className={classes.cpus}>
       {cpuParts(node).map(({ square, share }) => (

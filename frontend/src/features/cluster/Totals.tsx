@@ -2,13 +2,13 @@ import { t } from '@lingui/core/macro';
 import { Plural, Trans } from '@lingui/react/macro';
 import { Paper } from '@mantine/core';
 import classes from './Cluster.module.css';
-import { type Counts, countGpus, gpuTypes, SQUARES } from './picture';
+import { count, countsText, SQUARE_LABELS } from './labels';
+import { type Counts, countGpus, gpuTypes, SQUARES } from './nodeMap';
 import { Swatch } from './Swatch';
-import type { SeenNode } from './shapes';
-import { count, countsText, SQUARE_WORDS } from './words';
+import type { VisibleNode } from './types';
 
 /** All of it at a glance: the GPUs of each type, and the nodes. It explains the picture's colours. */
-export function Totals({ nodes }: { nodes: readonly SeenNode[] }) {
+export function Totals({ nodes }: { nodes: readonly VisibleNode[] }) {
   const all = countGpus(nodes);
   return (
     <Paper component="section" className={classes.totals} aria-label={t`At a glance`}>
@@ -43,7 +43,7 @@ function GpuType({ type, counts }: { type: string; counts: Counts }) {
   );
 }
 
-function NodeCounts({ nodes }: { nodes: readonly SeenNode[] }) {
+function NodeCounts({ nodes }: { nodes: readonly VisibleNode[] }) {
   const out = nodes.filter((node) => !node.takes_work).length;
   const cpus = nodes.reduce((sum, node) => sum + node.cpus, 0);
   const free = nodes.reduce((sum, node) => sum + node.cpus_free, 0);
@@ -74,7 +74,7 @@ function Legend({ all }: { all: Counts }) {
       {shown.map((square) => (
         <li key={square}>
           <Swatch square={square} />
-          {SQUARE_WORDS[square]}
+          {SQUARE_LABELS[square]}
         </li>
       ))}
     </ul>

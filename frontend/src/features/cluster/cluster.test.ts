@@ -1,31 +1,31 @@
 import { describe, expect, it } from 'vitest';
 import {
-  aheadOf,
+  conditionLabel,
+  gpusShort,
+  hardwareText,
+  memoryCell,
+  nodeSentence,
+  reservationAdvice,
+  reservationTitle,
+  waitingText,
+  whereMineWait,
+  whichNodes,
+} from './labels';
+import {
   countGpus,
   DAY,
   filtered,
   groups,
   reach,
+  reservationsOf,
   sorted,
   spanOf,
   squaresOf,
   stripesOf,
   ticks,
-} from './picture';
+} from './nodeMap';
 import { changed, isFiltered, NO_GPU, readClusterSearch, sortBy, unfiltered } from './search';
-import type { MyWaiting, NodeGpus, PartitionQueue, Reservation, SeenNode } from './shapes';
-import {
-  aheadAdvice,
-  aheadTitle,
-  conditionWords,
-  gpusShort,
-  madeText,
-  memoryCell,
-  nodeSentence,
-  waitingText,
-  whereMineWait,
-  whichNodes,
-} from './words';
+import type { MyWaiting, NodeGpus, PartitionQueue, Reservation, VisibleNode } from './types';
 
 const gpus = (over: Partial<NodeGpus> = {}): NodeGpus => ({
   type: 'v100',
@@ -38,7 +38,7 @@ const gpus = (over: Partial<NodeGpus> = {}): NodeGpus => ({
   ...over,
 });
 
-const node = (name: string, over: Partial<SeenNode> = {}): SeenNode => ({
+const node = (name: string, over: Partial<VisibleNode> = {}): VisibleNode => ({
   name,
   condition: 'partly',
   state: 'MIXED',
@@ -70,7 +70,7 @@ const drained = node('node2', {
 const plain = node('node10', { gpus: [], partitions: ['cpu'], cpus_free: 30, memory_free_gb: 100 });
 const mine = node('node1', { mine: [{ id: 'a', job_id: 7, name: 'train' }] });
 const ALL = [plain, drained, mine];
-const names = (nodes: readonly SeenNode[]): string[] => nodes.map(({ name }) => name);
+const names = (nodes: readonly VisibleNode[]): string[] => nodes.map(({ name }) => name);
 
 describe('the picture', () => {
   it('has a square for each GPU, what is alike together', () => {
@@ -82,8 +82,8 @@ describe('the picture', () => {
   it('puts nodes together that are made alike, GPUs first', () => {
     const found = groups(ALL);
     expect(found.map((group) => names(group.nodes))).toEqual([['node2', 'node1'], ['node10']]);
-    expect(madeText(found[0]?.like ?? plain)).toBe('4 v100 GPUs, 32 CPUs, 128 GB');
-    expect(madeText(plain)).toBe('no GPU, 32 CPUs, 128 GB');
+    expect(hardwareText(found[0]?.like ?? plain)).toBe('4 v100 GPUs, 32 CPUs, 128 GB');
+    expect(hardwareText(plain)).toBe('no GPU, 32 CPUs, 128 GB');
   });
 
   it('draws a small node in stripes', () => {
@@ -116,7 +116,7 @@ describe('which nodes are shown', () => {
     expect(names(filtered(ALL, search))).toEqual(expected);
   });
 
-  it('finds addresses and users where they are told', () => {
+  it('finds addresses and users where they are known', () => {
     const seen = node('n', {
       users: [{ username: 'bob', jobs: 1, gpus: 1 }],
       addresses: { in_band: '10.0.0.1', infiniband: null, management: 'n-bmc' },
@@ -164,7 +164,7 @@ describe('a node in words', () => {
   });
 
   it('knows a word for each condition', () => {
-    expect(conditionWords(drained)).toMatchObject({ label: 'Out of service', tone: 'bad' });
+    expect(conditionLabel(drained)).toMatchObject({ label: 'Out of service', tone: 'bad' });
   });
 });
 
@@ -195,7 +195,7 @@ const queue = (over: Partial<PartitionQueue> = {}): PartitionQueue => ({
 });
 
 describe('the queue', () => {
-  it('tells a job once, with its place in each partition', () => {
+  it('lists a job once, with its place in each partition', () => {
     const debug = queue({ name: 'debug', mine: [waits({ place: 1 })] });
     const held = queue({ name: 'cpu', mine: [waits({ job_id: 8, place: null })] });
     expect(whereMineWait([queue(), debug, held]).map((one) => one.places)).toEqual([
@@ -225,20 +225,24 @@ const plan = (startH: number, hours: number, over: Partial<Reservation> = {}): R
 
 describe('what is planned', () => {
   it('is named as far as it may be', () => {
-    expect(aheadTitle(plan(1, 1))).toBe('Kept for others');
-    expect(aheadTitle(plan(1, 1, { name: 'course', mine: true }))).toBe('Kept for you: course');
-    expect(aheadTitle(plan(1, 1, { name: 'works', maintenance: true }))).toBe('Maintenance works');
-    expect(aheadAdvice(plan(1, 1, { name: 'course', mine: true }), false)).toContain(
+    expect(reservationTitle(plan(1, 1))).toBe('Kept for others');
+    expect(reservationTitle(plan(1, 1, { name: 'course', mine: true }))).toBe(
+      'Kept for you: course',
+    );
+    expect(reservationTitle(plan(1, 1, { name: 'works', maintenance: true }))).toBe(
+      'Maintenance works',
+    );
+    expect(reservationAdvice(plan(1, 1, { name: 'course', mine: true }), false)).toContain(
       '--reservation=course',
     );
-    expect(aheadAdvice(plan(-1, 2), true)).toContain('until it ends');
+    expect(reservationAdvice(plan(-1, 2), true)).toContain('until it ends');
   });
 
   it('names a few nodes', () => {
     const many = Array.from({ length: 9 }, (_, at) => `n${at}`);
     expect(whichNodes(plan(1, 1, { nodes: many }))).toBe('n0, n1, n2, n3 and 5 more');
     expect(whichNodes(plan(1, 1, { nodes: many, all_nodes: true }))).toBe('all nodes');
-    expect(aheadOf(mine, [plan(1, 1), plan(2, 1, { nodes: ['other'] })])).toHaveLength(1);
+    expect(reservationsOf(mine, [plan(1, 1), plan(2, 1, { nodes: ['other'] })])).toHaveLength(1);
   });
 
   it('stands where it belongs along the time', () => {

@@ -21,7 +21,7 @@ describe('nodes', () => {
     expect(names).toEqual(['a1', 'node2', 'node10']);
   });
 
-  it('tell what is free, or why nothing is', () => {
+  it('show what is free, or why nothing is', () => {
     expect(nodeText(node('n'))).toBe('2 of 8 CPUs, 12.5 GB free');
     expect(nodeText(node('n', { state: 'DOWN*', reason: 'Not responding' }))).toBe(
       'Not responding',

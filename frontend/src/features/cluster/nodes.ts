@@ -1,11 +1,15 @@
 /** How nodes are listed. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Cluster, ClusterNode } from '@/api/types';
-import { memoryText } from '@/features/sessions/words';
-import { isUsable } from '@/features/start/check';
-import { written } from '@/i18n/said';
+import { translateExact } from '@/i18n/translate';
+import { memoryText } from '@/lib/resourceLabels';
 
-/** Whether Slurm has told anything yet since the portal started. */
+const UNUSABLE = /down|drain|fail|maint|not_respond|no_respond|power|unknown|reboot|reserv/i;
+
+/** Whether Slurm can place work on this node. */
+export const isUsable = (node: Pick<ClusterNode, 'state'>): boolean => !UNUSABLE.test(node.state);
+
+/** Whether the portal has read the cluster's state from Slurm since it started. */
 export const isKnown = (cluster: Cluster): boolean => cluster.at !== null;
 
 const BY_NAME = new Intl.Collator('en', { numeric: true });
@@ -18,7 +22,9 @@ export function inNodeOrder(nodes: readonly ClusterNode[]): ClusterNode[] {
 /** "2 of 8 CPUs and 12 GB free", or why the node is out of service. */
 export function nodeText(node: ClusterNode): string {
   if (!isUsable(node))
-    return written(node.reason) ?? t`out of service (${{ state: node.state.toLowerCase() }})`;
+    return (
+      translateExact(node.reason) ?? t`out of service (${{ state: node.state.toLowerCase() }})`
+    );
   const { cpus_free: free, cpus: total } = node;
   return t`${free} of ${total} CPUs, ${{ memory: memoryText(node.memory_free_gb) }} free`;
 }

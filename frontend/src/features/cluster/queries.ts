@@ -1,11 +1,13 @@
-/** What the cluster's page asks. Asking costs Slurm nothing: the portal tells what it saw last. */
+/**
+ * Queries of the cluster page. They cost Slurm nothing: the portal answers from its last snapshot.
+ */
 import { queryOptions, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { api, unwrap } from '@/api/client';
 import { useLive } from '@/live/store';
 
 const REFRESH_MS = 20_000;
-const AHEAD_MS = 60_000;
+const RESERVATIONS_MS = 60_000;
 /** What comes in one go is asked for once. */
 const SETTLE_MS = 400;
 const KEY = 'cluster';
@@ -24,15 +26,17 @@ export const queueQuery = queryOptions({
   staleTime: 0,
 });
 
-export const aheadQuery = queryOptions({
+export const reservationsQuery = queryOptions({
   queryKey: [KEY, 'reservations'],
   queryFn: () => unwrap(api.GET('/api/v1/cluster/reservations')),
-  refetchInterval: AHEAD_MS,
+  refetchInterval: RESERVATIONS_MS,
   staleTime: 0,
 });
 
-/** Asks for nodes and queues again as soon as the live stream tells of a change to the cluster, or
- * to anything of one's own. */
+/**
+ * Refetch nodes and queues when the live stream reports a change to the cluster or to the user's
+ * own work.
+ */
 export function useFreshCluster(): void {
   const client = useQueryClient();
   const cluster = useLive((s) => s.cluster);

@@ -6,13 +6,13 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useMemo } from 'react';
 import { sentence } from '@/api/problem';
 import type { Job } from '@/api/types';
-import { PageTitle } from '@/app/PageTitle';
+import { jobReason, jobStateLabel } from '@/features/jobs/labels';
 import { templatesQuery } from '@/features/jobs/queries';
-import { jobReason, jobStateWords } from '@/features/jobs/words';
-import { TensorboardLink } from '@/features/sessions/TensorboardLink';
-import { said, written } from '@/i18n/said';
+import { TensorboardLink } from '@/features/tensorboard/TensorboardLink';
+import { translate, translateExact } from '@/i18n/translate';
 import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
+import { PageTitle } from '@/ui/PageTitle';
 import { ScrollBox } from '@/ui/ScrollBox';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
@@ -90,7 +90,7 @@ function Runs({ runs, all }: { runs: Run[]; all: boolean }) {
   const navigate = useNavigate();
   const templates = useQuery(templatesQuery);
   const titles = useMemo(
-    () => new Map(templates.data?.map(({ name, title }) => [name, written(title)])),
+    () => new Map(templates.data?.map(({ name, title }) => [name, translateExact(title)])),
     [templates.data],
   );
   const found = useMemo(() => sections(runs, titles, all), [runs, titles, all]);
@@ -104,12 +104,12 @@ function Runs({ runs, all }: { runs: Run[]; all: boolean }) {
     <>
       <div className={classes.choices}>
         <Checkbox
-          label={t`Also what is the same in all of them`}
+          label={t`Show identical rows`}
           checked={all}
           onChange={(event) => go(ids, event.currentTarget.checked)}
         />
       </div>
-      {problem && <Notice tone="warning">{said(problem)}</Notice>}
+      {problem && <Notice tone="warning">{translate(problem)}</Notice>}
       <ScrollBox label={t`Runs side by side`} height="80vh">
         <table className={classes.table}>
           <thead>
@@ -133,7 +133,7 @@ function Runs({ runs, all }: { runs: Run[]; all: boolean }) {
             </tr>
           </thead>
           {found.map((section) => (
-            <Rows key={section.of} section={section} runs={runs} />
+            <Rows key={section.kind} section={section} runs={runs} />
           ))}
         </table>
       </ScrollBox>
@@ -153,7 +153,7 @@ function Head({ job, onLeave }: { job: Job; onLeave: (() => void) | undefined })
           {job.name}
         </Link>
         <span>
-          <StateChip {...jobStateWords(job)} />
+          <StateChip {...jobStateLabel(job)} />
         </span>
         <span className={classes.quiet}>
           <Time at={job.submitted_at} />
@@ -164,7 +164,7 @@ function Head({ job, onLeave }: { job: Job; onLeave: (() => void) | undefined })
           {onLeave && (
             <Button variant="subtle" color="gray" px="xs" onClick={onLeave}>
               <Trans>
-                Leave out<VisuallyHidden component="span"> {name}</VisuallyHidden>
+                Remove<VisuallyHidden component="span"> {name}</VisuallyHidden>
               </Trans>
             </Button>
           )}
@@ -203,8 +203,8 @@ function Rows({ section, runs }: { section: Section; runs: Run[] }) {
 /** What the table can't say by itself. */
 function Notes({ runs, found }: { runs: Run[]; found: Section[] }) {
   const arrays = runs.filter(({ job }) => job.array !== null);
-  const silent = !found.some(({ of }) => of === 'logged');
-  const same = !found.some(({ of }) => of === 'parameters');
+  const silent = !found.some(({ kind }) => kind === 'logged');
+  const same = !found.some(({ kind }) => kind === 'parameters');
   return (
     <div className={classes.notes}>
       {same && <p>{t`They were given the same parameters, or none.`}</p>}

@@ -37,7 +37,7 @@ describe('runs side by side', () => {
   const other = run(
     {
       parameters: { lr: 0.01, epochs: 3 },
-      usage: { max_rss_gb: 4, cpu_efficiency: 0.5, restarts: 0 },
+      usage: { memory_too_short: false, max_rss_gb: 4, cpu_efficiency: 0.5, restarts: 0 },
     },
     { loss: null, accuracy: 0.91234 },
   );
@@ -45,13 +45,13 @@ describe('runs side by side', () => {
   it('show what differs, and what was logged and used always', () => {
     expect(shown([one, other])).toEqual({
       Parameters: { lr: ['0.1', '0.01'], words: ['a, b', '–'] },
-      'Logged last': { loss: ['0.25', 'no number'], accuracy: ['–', '0.9123'] },
+      'Last values': { loss: ['0.25', 'no number'], accuracy: ['–', '0.9123'] },
       Used: {
         Waited: ['1 min', '1 min'],
         Ran: ['30 min', '30 min'],
         'Share of the time limit': ['50 %', '50 %'],
         'Processors busy': ['–', '50 %'],
-        'Most memory': ['–', '4 GB'],
+        'Peak memory': ['–', '4 GB'],
         'Share of the memory asked for': ['–', '25 %'],
       },
     });
@@ -61,15 +61,15 @@ describe('runs side by side', () => {
     const all = shown([one, other], true);
     expect(all.Parameters?.epochs).toEqual(['3', '3']);
     expect(all['Asked for']?.CPUs).toEqual(['4', '4']);
-    expect(all.Course?.Template).toEqual(['Keras training', 'Keras training']);
+    expect(all.Timeline?.Template).toEqual(['Keras training', 'Keras training']);
   });
 
   it('leave out what is known of none', () => {
     const waiting = run({ started_at: null, ended_at: null, exit_code: null, node: null });
     const found = shown([waiting, waiting], true);
     expect(found.Used).toBeUndefined();
-    expect(found['Logged last']).toBeUndefined();
-    expect(found.Course).not.toHaveProperty('Node');
+    expect(found['Last values']).toBeUndefined();
+    expect(found.Timeline).not.toHaveProperty('Node');
   });
 });
 

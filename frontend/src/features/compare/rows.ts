@@ -1,10 +1,10 @@
 /** What runs have in common, and in what they differ, as rows of a table. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Job, Resources } from '@/api/types';
-import { metricText, valueText } from '@/features/jobs/words';
-import { gpuText, memoryText } from '@/features/sessions/words';
-import { listed } from '@/i18n/lists';
-import { written } from '@/i18n/said';
+import { metricText, valueText } from '@/features/jobs/labels';
+import { joinWithCommas } from '@/i18n/lists';
+import { translateExact } from '@/i18n/translate';
+import { gpuText, memoryText } from '@/lib/resourceLabels';
 import { duration, minutesAsTime } from '@/lib/time';
 import type { Run } from './queries';
 
@@ -20,7 +20,7 @@ export interface Row {
 }
 
 export interface Section {
-  of: 'parameters' | 'logged' | 'used' | 'asked' | 'course';
+  kind: 'parameters' | 'logged' | 'used' | 'asked' | 'timeline';
   title: string;
   rows: Row[];
 }
@@ -30,7 +30,7 @@ function row(label: string, texts: (string | null | undefined)[], numeric = fals
   return { label, texts: shown, differs: new Set(shown).size > 1, numeric };
 }
 
-const known = ({ texts }: Row): boolean => texts.some((text) => text !== UNKNOWN);
+const hasKnownValue = ({ texts }: Row): boolean => texts.some((text) => text !== UNKNOWN);
 
 /** A number that accounting or the request may not have. */
 const some = (value: number | null | undefined, say: (value: number) => string): string | null =>
@@ -53,7 +53,7 @@ function parameters(jobs: Job[]): Row[] {
   );
 }
 
-function logged(runs: Run[]): Row[] {
+function metricRows(runs: Run[]): Row[] {
   return namesOf(runs.map(({ metrics }) => metrics)).map((name) =>
     row(
       name,
@@ -63,34 +63,36 @@ function logged(runs: Run[]): Row[] {
   );
 }
 
-function asked(jobs: Job[]): Row[] {
-  const of = (label: string, say: (asked: Resources) => string | null | undefined): Row =>
+function requestedRows(jobs: Job[]): Row[] {
+  const toRow = (label: string, say: (asked: Resources) => string | null | undefined): Row =>
     row(
       label,
       jobs.map(({ resources }) => say(resources)),
     );
   return [
-    of(t`Partition`, ({ partition }) => partition),
-    of(t`Nodes`, ({ nodes }) => some(nodes, String)),
-    of(t`GPUs`, (resources) => (resources.gpus ? gpuText(resources) : t`none`)),
-    of(t`CPUs`, ({ cpus }) => some(cpus, String)),
-    of(t`Memory`, ({ memory_gb: memory }) => some(memory, memoryText)),
-    of(t`Time limit`, ({ time_limit_minutes: minutes }) => some(minutes, minutesAsTime)),
-    of(t`Account`, ({ account }) => account),
-    of(t`QOS`, ({ qos }) => qos),
+    toRow(t`Partition`, ({ partition }) => partition),
+    toRow(t`Nodes`, ({ nodes }) => some(nodes, String)),
+    toRow(t`GPUs`, (resources) => (resources.gpus ? gpuText(resources) : t`none`)),
+    toRow(t`CPUs`, ({ cpus }) => some(cpus, String)),
+    toRow(t`Memory`, ({ memory_gb: memory }) => some(memory, memoryText)),
+    toRow(t`Time limit`, ({ time_limit_minutes: minutes }) => some(minutes, minutesAsTime)),
+    toRow(t`Account`, ({ account }) => account),
+    toRow(t`QOS`, ({ qos }) => qos),
   ];
 }
 
-function used(jobs: Job[]): Row[] {
-  const of = (label: string, say: (job: Job) => string | null): Row =>
+function usageRows(jobs: Job[]): Row[] {
+  const toRow = (label: string, say: (job: Job) => string | null): Row =>
     row(label, jobs.map(say), true);
   return [
-    of(t`Waited`, (job) => between(job.submitted_at, job.started_at)),
-    of(t`Ran`, (job) => between(job.started_at, job.ended_at)),
-    of(t`Share of the time limit`, shareOfLimit),
-    of(t`Processors busy`, ({ usage }) => some(usage?.cpu_efficiency, percent)),
-    of(t`Most memory`, ({ usage }) => some(usage?.max_rss_gb, memoryText)),
-    of(t`Share of the memory asked for`, shareOfMemory),
+    toRow(t`Waited`, (job) => between(job.submitted_at, job.started_at)),
+    toRow(t`Ran`, (job) => between(job.started_at, job.ended_at)),
+    toRow(t`Share of the time limit`, shareOfLimit),
+    toRow(t`Processors busy`, ({ usage }) => some(usage?.cpu_efficiency, percent)),
+    toRow(t`Peak memory`, ({ usage }) =>
+      usage?.memory_too_short ? t`too short to measure` : some(usage?.max_rss_gb, memoryText),
+    ),
+    toRow(t`Share of the memory asked for`, shareOfMemory),
   ];
 }
 
@@ -107,8 +109,8 @@ function shareOfMemory({ usage, resources }: Job): string | null {
   return usage?.max_rss_gb == null || !asked ? null : percent(usage.max_rss_gb / asked);
 }
 
-function course(jobs: Job[], titles: ReadonlyMap<string, string>): Row[] {
-  const nodes = ({ node, nodes }: Job): string | null => listed(nodes) || node;
+function timeline(jobs: Job[], titles: ReadonlyMap<string, string>): Row[] {
+  const nodes = ({ node, nodes }: Job): string | null => joinWithCommas(nodes) || node;
   return [
     row(
       t`Template`,
@@ -118,7 +120,7 @@ function course(jobs: Job[], titles: ReadonlyMap<string, string>): Row[] {
     ),
     row(
       t`Environment`,
-      jobs.map((job) => written(job.environment_title)),
+      jobs.map((job) => translateExact(job.environment_title)),
     ),
     row(t`Node`, jobs.map(nodes)),
     row(
@@ -136,17 +138,17 @@ export function sections(
 ): Section[] {
   const jobs = runs.map(({ job }) => job);
   const differing = (rows: Row[]): Row[] =>
-    rows.filter((one) => known(one) && (all || one.differs));
+    rows.filter((one) => hasKnownValue(one) && (all || one.differs));
   const found = [
-    { of: 'parameters', title: t`Parameters`, rows: differing(parameters(jobs)) },
-    { of: 'logged', title: t`Logged last`, rows: logged(runs).filter(known) },
+    { kind: 'parameters', title: t`Parameters`, rows: differing(parameters(jobs)) },
+    { kind: 'logged', title: t`Last values`, rows: metricRows(runs).filter(hasKnownValue) },
     {
-      of: 'used',
+      kind: 'used',
       title: t({ message: 'Used', context: 'by runs' }),
-      rows: used(jobs).filter(known),
+      rows: usageRows(jobs).filter(hasKnownValue),
     },
-    { of: 'asked', title: t`Asked for`, rows: differing(asked(jobs)) },
-    { of: 'course', title: t`Course`, rows: differing(course(jobs, titles)) },
+    { kind: 'asked', title: t`Asked for`, rows: differing(requestedRows(jobs)) },
+    { kind: 'timeline', title: t`Timeline`, rows: differing(timeline(jobs, titles)) },
   ] satisfies Section[];
   return found.filter(({ rows }) => rows.length > 0);
 }

@@ -6,7 +6,7 @@ import { NotebookCells } from './NotebookCells';
 import classes from './Preview.module.css';
 import { nameOf, readable } from './paths';
 import { imageAddress } from './queries';
-import type { At, Preview, Table } from './shapes';
+import type { At, Preview, Table } from './types';
 
 /** The beginning of a file. Whatever it is, it is shown as text or as an image, never as HTML. */
 export function Contents({ at, preview }: { at: At; preview: Preview }) {

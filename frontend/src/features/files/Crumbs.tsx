@@ -1,15 +1,15 @@
 import { t } from '@lingui/core/macro';
 import { Link, useSearch } from '@tanstack/react-router';
-import { written } from '@/i18n/said';
+import { translateExact } from '@/i18n/translate';
 import classes from './Files.module.css';
 import { readable, steps } from './paths';
 import { EXACT, goTo } from './search';
-import type { Root } from './shapes';
+import type { Root } from './types';
 
 /** The way from the root to here. */
 export function Crumbs({ root, path }: { root: Root; path: string }) {
   const search = useSearch({ from: '/member/files' });
-  const way = [{ name: written(root.title), path: '' }, ...steps(path)];
+  const way = [{ name: translateExact(root.title), path: '' }, ...steps(path)];
   return (
     <nav aria-label={t`Folder`}>
       <ol className={classes.crumbs}>

@@ -3,13 +3,13 @@ import { Trans } from '@lingui/react/macro';
 import { Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { ApiError } from '@/api/problem';
-import { said } from '@/i18n/said';
+import { translate } from '@/i18n/translate';
 import { ConfirmForm, DialogShell } from '@/ui/ConfirmDialog';
-import { complain } from '@/ui/complain';
+import { showError } from '@/ui/showError';
 import { makeFolder, move, remove } from './actions';
 import { MoveForm } from './MoveForm';
 import { folderOf, join, nameOf, nameProblem, readable, stemLength } from './paths';
-import type { Entry, Root, Roots } from './shapes';
+import type { Entry, Root, Roots } from './types';
 
 /** What a dialog is open for. */
 export type Asked =
@@ -136,11 +136,11 @@ function Forever({ root, paths, close, done }: ForeverProps) {
     done();
     const [problem] = failed;
     if (problem)
-      complain(
+      showError(
         new ApiError(
           409,
           'not-deleted',
-          t`${{ name: readable(nameOf(problem.path)) }}: ${{ reason: said(problem.error.detail) }}`,
+          t`${{ name: readable(nameOf(problem.path)) }}: ${{ reason: translate(problem.error.detail) }}`,
         ),
       );
   };

@@ -1,4 +1,4 @@
-import { type Entry, isFile, isFolder } from './shapes';
+import { type Entry, isFile, isFolder } from './types';
 
 const FOLDER = 'M3.5 6.5h6l2 2.5h9v10h-17z';
 const FILE = 'M6 3.5h8l4.5 4.5v12.5H6zM14 3.5V8h4.5';

@@ -5,20 +5,20 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { sentence } from '@/api/problem';
-import { PageTitle } from '@/app/PageTitle';
-import { useMe } from '@/features/account/useMe';
-import { said, written } from '@/i18n/said';
+import { translate, translateExact } from '@/i18n/translate';
+import { useMe } from '@/lib/useMe';
 import choice from '@/ui/ChoiceLinks.module.css';
 import { Notice } from '@/ui/Notice';
+import { PageTitle } from '@/ui/PageTitle';
 import classes from './Files.module.css';
 import { FolderView } from './FolderView';
 import { rootsQuery } from './queries';
 import { SpaceLeft } from './SpaceLeft';
 import { EXACT, goTo } from './search';
-import type { Root, Roots } from './shapes';
 import { roomOf } from './sizes';
 import { TrashView } from './TrashView';
 import { TryAgain } from './TryAgain';
+import type { Root, Roots } from './types';
 import { UnfinishedUploads } from './UnfinishedUploads';
 import { UploadList } from './UploadList';
 import { uploads } from './uploader';
@@ -71,7 +71,7 @@ function Contents({ root, roots }: { root: Root; roots: Roots }) {
   const search = useSearch({ from: '/member/files' });
   return (
     <div className={classes.stack}>
-      {root.problem && <Notice tone="warning">{said(root.problem)}</Notice>}
+      {root.problem && <Notice tone="warning">{translate(root.problem)}</Notice>}
       {roomOf(root)?.level === 'full' && (
         <Notice tone="warning">
           <Trans>Nothing more fits here. Delete something, then empty the trash.</Trans>
@@ -88,7 +88,7 @@ function Contents({ root, roots }: { root: Root; roots: Roots }) {
 
 function Places({ roots, root }: { roots: Roots; root: Root | undefined }) {
   const search = useSearch({ from: '/member/files' });
-  // the router takes every folder below for the place itself, so it is said here
+  // the router would match every folder below as well, so the exact place is compared here
   const here = (name: string, trash: boolean) => {
     const is = root?.name === name && (search.trash ?? false) === trash;
     return { 'data-here': is, ...(is ? { 'aria-current': 'page' as const } : {}) };
@@ -106,7 +106,7 @@ function Places({ roots, root }: { roots: Roots; root: Root | undefined }) {
               {...here(name, false)}
               preload={false}
             >
-              {written(title)}
+              {translateExact(title)}
             </Link>
           </li>
         ))}

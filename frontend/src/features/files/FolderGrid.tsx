@@ -11,8 +11,8 @@ import classes from './Files.module.css';
 import { readable } from './paths';
 import { EXACT, type FilesSearch, goTo, type Sort, sortBy } from './search';
 import { all, extend, moveTo, none, type Selection, toggle } from './selection';
-import { type Entry, isFolder } from './shapes';
 import { sizeText } from './sizes';
+import { type Entry, isFolder } from './types';
 import { remPx, useWindowed } from './useWindowed';
 
 const ROW_REM = 2.75;

@@ -6,7 +6,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo, useState } from 'react';
 import { sentence } from '@/api/problem';
 import { locale } from '@/i18n';
-import { written } from '@/i18n/said';
+import { translateExact } from '@/i18n/translate';
 import { Notice } from '@/ui/Notice';
 import { SearchField } from '@/ui/SearchField';
 import { Crumbs } from './Crumbs';
@@ -18,9 +18,9 @@ import { folderOf, join, nameOf, readable } from './paths';
 import { folderQuery } from './queries';
 import { type FilesSearch, goTo, showing } from './search';
 import { NOTHING, none, type Selection } from './selection';
-import { type Entry, isFolder, type Root, type Roots } from './shapes';
 import { Toolbar } from './Toolbar';
 import { TryAgain } from './TryAgain';
+import { type Entry, isFolder, type Root, type Roots } from './types';
 import { useDeleting } from './useDeleting';
 import { useDrop } from './useDrop';
 
@@ -118,7 +118,7 @@ function Listing(props: Props) {
               search={search}
               entries={entries}
               total={first?.total ?? entries.length}
-              label={path === '' ? written(root.title) : readable(nameOf(path))}
+              label={path === '' ? translateExact(root.title) : readable(nameOf(path))}
               selection={selection}
               select={select}
               more={more}

@@ -4,7 +4,7 @@ import { NativeSelect, Skeleton, Text, UnstyledButton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ApiError, sentence } from '@/api/problem';
-import { said, written } from '@/i18n/said';
+import { translate, translateExact } from '@/i18n/translate';
 import { ConfirmForm } from '@/ui/ConfirmDialog';
 import { Notice } from '@/ui/Notice';
 import { move } from './actions';
@@ -12,7 +12,7 @@ import { FileIcon } from './FileIcon';
 import classes from './Files.module.css';
 import { folderOf, isWithin, join, readable } from './paths';
 import { subfoldersQuery } from './queries';
-import { type At, type Entry, isFolder, type Roots } from './shapes';
+import { type At, type Entry, isFolder, type Roots } from './types';
 
 interface Props {
   from: At;
@@ -56,10 +56,13 @@ export function MoveForm({ from, roots, entries, close, done }: Props) {
     >
       {roots.items.length > 1 && (
         <NativeSelect
-          label={t`Place`}
+          label={t`Destination`}
           value={to.root}
           onChange={(event) => setTo({ root: event.currentTarget.value, path: '' })}
-          data={roots.items.map(({ name, title }) => ({ value: name, label: written(title) }))}
+          data={roots.items.map(({ name, title }) => ({
+            value: name,
+            label: translateExact(title),
+          }))}
         />
       )}
       <Text size="sm">
@@ -84,7 +87,7 @@ export function MoveForm({ from, roots, entries, close, done }: Props) {
 }
 
 const title = (roots: Roots, root: string): string =>
-  said(roots.items.find(({ name }) => name === root)?.title ?? root);
+  translate(roots.items.find(({ name }) => name === root)?.title ?? root);
 
 /** Says of several which one it was. */
 const named = (entry: Entry, error: unknown): unknown =>
@@ -92,7 +95,7 @@ const named = (entry: Entry, error: unknown): unknown =>
     ? new ApiError(
         error.status,
         error.slug,
-        t`${{ name: readable(entry.name) }}: ${{ reason: said(error.message) }}`,
+        t`${{ name: readable(entry.name) }}: ${{ reason: translate(error.message) }}`,
       )
     : error;
 

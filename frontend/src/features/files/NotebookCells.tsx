@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Plain } from './Contents';
 import classes from './Preview.module.css';
-import type { Cell, CellOutput, Notebook } from './shapes';
+import type { Cell, CellOutput, Notebook } from './types';
 
 /** A notebook's cells, to read. */
 export function NotebookCells({ notebook }: { notebook: Notebook }) {

@@ -13,10 +13,10 @@ import classes from './Preview.module.css';
 import { nameOf, readable } from './paths';
 import { downloadAddress, entryQuery, previewQuery } from './queries';
 import { showing } from './search';
-import { type At, type Entry, isFile } from './shapes';
 import { sizeText } from './sizes';
 import { TextEditor } from './TextEditor';
 import { TryAgain } from './TryAgain';
+import { type At, type Entry, isFile } from './types';
 import { fileDraft } from './useEditing';
 
 interface Props {
@@ -76,7 +76,7 @@ function Facts({ entry }: { entry: Entry }) {
 
 function Inside({ at, entry, maxTextBytes }: Props & { entry: Entry }) {
   const [editing, edit] = useState(useIsLeft(fileDraft(at)));
-  const looked = useQuery({
+  const query = useQuery({
     ...previewQuery(at, entry.version),
     enabled: isFile(entry) && entry.readable && !editing,
   });
@@ -93,7 +93,7 @@ function Inside({ at, entry, maxTextBytes }: Props & { entry: Entry }) {
       </p>
     );
   if (editing) return <TextEditor at={at} close={() => edit(false)} />;
-  const { data: preview, error } = looked;
+  const { data: preview, error } = query;
   const editable =
     preview !== undefined &&
     ['text', 'csv', 'empty'].includes(preview.kind) &&
@@ -112,8 +112,8 @@ function Inside({ at, entry, maxTextBytes }: Props & { entry: Entry }) {
           </Button>
         )}
       </div>
-      {error && <TryAgain error={sentence(error)} again={() => void looked.refetch()} />}
-      {looked.isPending && <Skeleton height={200} aria-label={t`Loading`} />}
+      {error && <TryAgain error={sentence(error)} again={() => void query.refetch()} />}
+      {query.isPending && <Skeleton height={200} aria-label={t`Loading`} />}
       {preview && <Contents at={at} preview={preview} />}
     </>
   );

@@ -1,9 +1,9 @@
 import { t } from '@lingui/core/macro';
 import { Progress } from '@mantine/core';
-import { written } from '@/i18n/said';
+import { translateExact } from '@/i18n/translate';
 import classes from './SpaceLeft.module.css';
-import type { Space } from './shapes';
 import { type Measure, roomOf } from './sizes';
+import type { Space } from './types';
 
 const COLORS: Record<Measure['level'], string> = {
   fine: 'tide',
@@ -15,7 +15,7 @@ const COLORS: Record<Measure['level'], string> = {
 export function SpaceLeft({ title, space }: { title: string; space: Space }) {
   const room = roomOf(space);
   if (!room) return null;
-  const place = written(title);
+  const place = translateExact(title);
   return (
     <div className={classes.room}>
       <p className={classes.text}>{room.quotaText}</p>

@@ -5,12 +5,12 @@ import { useQuery } from '@tanstack/react-query';
 import type { KeyboardEvent } from 'react';
 import { sentence } from '@/api/problem';
 import { Notice } from '@/ui/Notice';
-import { Anew, AsYouLeftIt } from '@/ui/StartOver';
+import { RestartableForm, RestoredNotice } from '@/ui/RestoredForm';
 import { readText } from './actions';
 import { Plain } from './Contents';
 import classes from './Preview.module.css';
-import type { At, FileText } from './shapes';
 import { TryAgain } from './TryAgain';
+import type { At, FileText } from './types';
 import { useEditing } from './useEditing';
 
 interface Props {
@@ -30,9 +30,9 @@ export function TextEditor({ at, close }: Props) {
   const { data: read } = asked;
   if (read)
     return (
-      <Anew>
+      <RestartableForm>
         {(startOver) => <Editor at={at} close={close} read={read} onStartOver={startOver} />}
-      </Anew>
+      </RestartableForm>
     );
   if (asked.error)
     return <TryAgain error={sentence(asked.error)} again={() => void asked.refetch()} />;
@@ -54,7 +54,7 @@ function Editor({ at, close, read, onStartOver }: EditorProps) {
   };
   return (
     <Stack gap="sm" mt="md" onKeyDown={keys}>
-      <AsYouLeftIt draft={kept} onStartOver={onStartOver} />
+      <RestoredNotice draft={kept} onStartOver={onStartOver} />
       {draft.ends === 'mixed' && (
         <Notice tone="warning">
           <Trans>
@@ -106,7 +106,7 @@ interface QuickerProps {
   keep: () => void;
 }
 
-/** Somebody saved it meanwhile: both are shown, and one is chosen. */
+/** Another user saved the file: show both versions, and let the user choose. */
 function Quicker({ theirs, busy, take, keep }: QuickerProps) {
   return (
     <div className={classes.both}>

@@ -6,7 +6,7 @@ import { Icon } from '@/ui/icons';
 import type { Asked } from './FileDialogs';
 import classes from './Files.module.css';
 import { archiveAddress, downloadAddress } from './queries';
-import { type Entry, isFile } from './shapes';
+import { type Entry, isFile } from './types';
 import { uploads } from './uploader';
 
 /** what fits into an address on its way through a proxy */

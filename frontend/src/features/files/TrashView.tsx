@@ -4,7 +4,7 @@ import { Button, Paper, Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
-import { written } from '@/i18n/said';
+import { translateExact } from '@/i18n/translate';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
@@ -15,9 +15,9 @@ import { FileIcon } from './FileIcon';
 import classes from './Files.module.css';
 import { folderOf, nameOf, readable } from './paths';
 import { trashQuery } from './queries';
-import type { Root, TrashItem } from './shapes';
 import { sizeText } from './sizes';
 import { TryAgain } from './TryAgain';
+import type { Root, TrashItem } from './types';
 
 const AT_FIRST = 200;
 
@@ -27,7 +27,7 @@ export function TrashView({ root, days }: { root: Root; days: number }) {
   const [asking, ask] = useState<readonly TrashItem[] | 'all' | null>(null);
   const { data, error } = asked;
   const items = data?.items ?? [];
-  const place = written(root.title);
+  const place = translateExact(root.title);
   return (
     <>
       <div className={classes.head}>
@@ -105,7 +105,7 @@ function Line({ root, item, forever }: { root: Root; item: TrashItem; forever: (
   const { busy, change } = useChange();
   const name = readable(nameOf(item.path));
   const folder = folderOf(item.path);
-  const place = folder === '' ? written(root.title) : readable(folder);
+  const place = folder === '' ? translateExact(root.title) : readable(folder);
   return (
     <li className={classes.line}>
       <FileIcon entry={{ kind: item.kind, target_kind: null }} />

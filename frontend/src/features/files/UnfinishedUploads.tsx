@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Paper, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useRef, useState, useSyncExternalStore } from 'react';
-import { written } from '@/i18n/said';
+import { translateExact } from '@/i18n/translate';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
@@ -11,8 +11,8 @@ import { dropUpload } from './actions';
 import classes from './Files.module.css';
 import { folderOf, nameOf, readable } from './paths';
 import { uploadsQuery } from './queries';
-import type { Roots, Upload } from './shapes';
 import { sizeText } from './sizes';
+import type { Roots, Upload } from './types';
 import { type Item, notTheSame } from './upload';
 import { uploads } from './uploader';
 
@@ -117,7 +117,7 @@ function Line({ upload, roots, drop }: LineProps) {
 function placeText({ root, path }: Upload, roots: Roots): string {
   const found = roots.items.find(({ name }) => name === root);
   if (!found) return t`Its place isn’t shown here any more.`;
-  const place = written(found.title);
+  const place = translateExact(found.title);
   const folder = readable(folderOf(path));
   return folder === '' ? t`in ${place}` : t`in ${place}, ${folder}`;
 }

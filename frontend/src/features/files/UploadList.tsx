@@ -36,7 +36,7 @@ export function UploadList() {
   );
 }
 
-const WORDS: Record<UploadState, string> = {
+const STATE_LABELS: Record<UploadState, string> = {
   waiting: t`waits for its turn`,
   beginning: t({ message: 'begins', context: 'an upload' }),
   asking: t`the name is taken`,
@@ -48,14 +48,14 @@ const WORDS: Record<UploadState, string> = {
   gone: t`given up`,
 };
 
-/** By itself, or when somebody says so: that is the difference people want to know. */
-const stateWords = ({ state, waitsForNetwork }: Item): string =>
-  state === 'paused' && waitsForNetwork ? t`goes on by itself` : WORDS[state];
+/** Whether an upload continues by itself or when the user resumes it. */
+const stateText = ({ state, waitsForNetwork }: Item): string =>
+  state === 'paused' && waitsForNetwork ? t`goes on by itself` : STATE_LABELS[state];
 
 function Line({ item }: { item: Item }) {
   const name = readable(nameOf(item.path));
   const percent = percentOf(item);
-  const words = item.state === 'sending' ? t`${percent} %` : stateWords(item);
+  const words = item.state === 'sending' ? t`${percent} %` : stateText(item);
   const reason = item.state === 'asking' ? null : item.message;
   return (
     <li className={classes.line}>
@@ -74,12 +74,12 @@ function Line({ item }: { item: Item }) {
 }
 
 function Acts({ item, name }: { item: Item; name: string }) {
-  const act = (label: string, event: Parameters<typeof uploads.tell>[1]) => (
+  const act = (label: string, event: Parameters<typeof uploads.dispatch>[1]) => (
     <Button
       variant="default"
       size="compact-sm"
       aria-label={t`${label}: ${name}`}
-      onClick={() => uploads.tell(item.key, event)}
+      onClick={() => uploads.dispatch(item.key, event)}
     >
       {label}
     </Button>

@@ -3,17 +3,17 @@ import { t } from '@lingui/core/macro';
 import type { InfiniteData } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import { ApiError } from '@/api/problem';
-import { queryClient } from '@/app/queries';
-import { said } from '@/i18n/said';
+import { translate } from '@/i18n/translate';
+import { queryClient } from '@/lib/queries';
 import { folderOf } from './paths';
 import { folderKey, ROOTS_KEY, SPACE_KEY, trashKey, UPLOADS_KEY } from './queries';
-import type { At, Entry, FolderPage, Problem, TextIn } from './shapes';
+import type { At, Entry, FolderPage, Problem, TextIn } from './types';
 
 const FEW_PAGES = 2;
 /** as many paths or ids as one request takes */
 const AT_ONCE = 200;
 
-/** Shows a folder anew. Of a list that was followed far down only the first page is asked for. */
+/** Refetch a folder. Of a list that was read far down, only the first page is refetched. */
 export function refresh(folder: At): void {
   for (const [key, data] of queryClient.getQueriesData<InfiniteData<FolderPage, string | null>>({
     queryKey: folderKey(folder),
@@ -25,11 +25,11 @@ export function refresh(folder: At): void {
       });
   }
   void queryClient.invalidateQueries({ queryKey: folderKey(folder) });
-  roomHasChanged();
+  invalidateSpace();
   void queryClient.invalidateQueries({ queryKey: trashKey(folder.root) });
 }
 
-function roomHasChanged(): void {
+function invalidateSpace(): void {
   void queryClient.invalidateQueries({ queryKey: ROOTS_KEY });
   void queryClient.invalidateQueries({ queryKey: SPACE_KEY });
 }
@@ -96,7 +96,7 @@ export async function restore(root: string, ids: readonly string[]): Promise<voi
   }
   const [first] = problems;
   if (!first) return;
-  const reason = said(first.detail);
+  const reason = translate(first.detail);
   const others = problems.length - 1;
   const whole = others > 0 ? t`${reason} (and ${others} more)` : reason;
   throw new ApiError(409, 'not-restored', whole);
@@ -111,7 +111,7 @@ export async function emptyTrash(root: string, ids: readonly string[] | null): P
     }
   } finally {
     void queryClient.invalidateQueries({ queryKey: trashKey(root) });
-    roomHasChanged();
+    invalidateSpace();
   }
 }
 
@@ -130,6 +130,6 @@ export async function dropUpload(id: string): Promise<void> {
   await unwrap(
     api.DELETE('/api/v1/files/uploads/{upload_id}', { params: { path: { upload_id: id } } }),
   );
-  roomHasChanged();
+  invalidateSpace();
   void queryClient.invalidateQueries({ queryKey: UPLOADS_KEY });
 }

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '@/api/problem';
 import { makeFolder } from './actions';
 import { found, MOST_AT_ONCE, take } from './dropped';
-import type { Entry } from './shapes';
+import type { Entry } from './types';
 import { uploads } from './uploader';
 
 vi.mock('./actions', () => ({ makeFolder: vi.fn() }));
@@ -12,14 +12,14 @@ vi.mock('./uploader', () => ({ uploads: { add: vi.fn() } }));
 function folder(name: string, ...within: unknown[]): FileSystemEntry {
   const createReader = () => {
     const left = [...within];
-    return { readEntries: (tell: (some: unknown[]) => void) => tell(left.splice(0, 2)) };
+    return { readEntries: (resolve: (some: unknown[]) => void) => resolve(left.splice(0, 2)) };
   };
   return { name, isDirectory: true, createReader } as unknown as FileSystemEntry;
 }
 
 function file(name: string): FileSystemEntry {
-  const tell = (told: (one: File) => void): void => told(new File([name], name));
-  return { name, isDirectory: false, file: tell } as unknown as FileSystemEntry;
+  const passFile = (callback: (one: File) => void): void => callback(new File([name], name));
+  return { name, isDirectory: false, file: passFile } as unknown as FileSystemEntry;
 }
 
 describe('what is dropped', () => {

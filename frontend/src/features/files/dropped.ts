@@ -1,9 +1,9 @@
-/** What somebody drops: files, and folders with all that is in them. */
+/** Files and folders dropped on the page, with everything in them. */
 import { t } from '@lingui/core/macro';
 import { ApiError } from '@/api/problem';
 import { makeFolder } from './actions';
 import { folderOf, join } from './paths';
-import type { At } from './shapes';
+import type { At } from './types';
 import { uploads } from './uploader';
 
 /** More than this is better packed into one file: each one is asked for by itself. */
@@ -18,7 +18,7 @@ export interface Found {
 const fileOf = (entry: FileSystemFileEntry): Promise<File> =>
   new Promise((resolve, reject) => entry.file(resolve, reject));
 
-/** A browser tells what is in a folder piece by piece; an empty one is the last. */
+/** A browser reports a folder's entries in batches; an empty batch is the last. */
 async function inside(entry: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
   const reader = entry.createReader();
   const all: FileSystemEntry[] = [];

@@ -10,10 +10,10 @@ import {
   stemLength,
   steps,
 } from './paths';
-import { goTo, readFilesSearch, showing, sortBy } from './search';
+import { goTo, readFilesSearch, searchForFolder, showing, sortBy } from './search';
 import { all, extend, moveTo, NOTHING, toggle } from './selection';
-import type { Space } from './shapes';
 import { roomOf, sizeText } from './sizes';
+import type { Space } from './types';
 
 describe('paths', () => {
   it('joins and parts', () => {
@@ -86,7 +86,7 @@ describe('sizes', () => {
   });
 
   it('say what of a quota is used', () => {
-    const of = (quota: Partial<NonNullable<Space['quota']>>) =>
+    const spaceWith = (quota: Partial<NonNullable<Space['quota']>>) =>
       roomOf({
         quota: {
           used_bytes: 95,
@@ -98,21 +98,21 @@ describe('sizes', () => {
         free_bytes: 900,
         total_bytes: 1000,
       });
-    expect(of({})).toMatchObject({
+    expect(spaceWith({})).toMatchObject({
       quota: null,
       quotaText: 'You use 95 bytes; no quota limits you.',
       level: 'fine',
     });
-    expect(of({ limit_bytes: 100 })).toMatchObject({
+    expect(spaceWith({ limit_bytes: 100 })).toMatchObject({
       quota: { percent: 95 },
       quotaText: 'You use 95 bytes of your 100 bytes.',
       level: 'tight',
     });
-    expect(of({ limit_bytes: 1000, used_files: 1000, limit_files: 1000 })).toMatchObject({
+    expect(spaceWith({ limit_bytes: 1000, used_files: 1000, limit_files: 1000 })).toMatchObject({
       quotaText: 'You have 1,000 of your 1,000 files.',
       level: 'full',
     });
-    expect(of({ limit_bytes: 0 })).toMatchObject({ quota: { percent: 100 }, level: 'full' });
+    expect(spaceWith({ limit_bytes: 0 })).toMatchObject({ quota: { percent: 100 }, level: 'full' });
   });
 });
 
@@ -142,6 +142,24 @@ describe('the address', () => {
     expect(sortBy({ desc: true }, 'name')).toEqual({});
     expect(sortBy({ desc: true }, 'size')).toEqual({ sort: 'size' });
     expect(sortBy({ sort: 'size' }, 'size')).toEqual({ sort: 'size', desc: true });
+  });
+});
+
+describe('a folder of the cluster', () => {
+  const roots = [
+    { name: 'home', path: '/home/alice' },
+    { name: 'data', path: '/home/alice/data' },
+  ];
+
+  it('is found below the nearest root', () => {
+    expect(searchForFolder(roots, '/home/alice/runs/a/')).toEqual({ root: 'home', path: 'runs/a' });
+    expect(searchForFolder(roots, '/home/alice/data/x')).toEqual({ root: 'data', path: 'x' });
+    expect(searchForFolder(roots, '/home/alice')).toEqual({ root: 'home' });
+  });
+
+  it('is not shown where no root has it', () => {
+    expect(searchForFolder(roots, '/home/alice2/x')).toBeNull();
+    expect(searchForFolder([], '/home/alice')).toBeNull();
   });
 });
 

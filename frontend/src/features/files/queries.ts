@@ -3,7 +3,7 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import { ApiError } from '@/api/problem';
 import type { Sort } from './search';
-import type { At } from './shapes';
+import type { At } from './types';
 
 const FILES_KEY = ['files'] as const;
 export const ROOTS_KEY = [...FILES_KEY, 'roots'] as const;
@@ -31,20 +31,20 @@ export const spaceQuery = queryOptions({
   retry: onceMore,
 });
 
-export interface Wish {
+export interface FolderOptions {
   sort: Sort;
   descending: boolean;
   hidden: boolean;
   q: string;
 }
 
-export const folderQuery = ({ root, path }: At, wish: Wish) =>
+export const folderQuery = ({ root, path }: At, options: FolderOptions) =>
   infiniteQueryOptions({
-    queryKey: [...folderKey({ root, path }), wish],
+    queryKey: [...folderKey({ root, path }), options],
     queryFn: ({ pageParam, signal }) =>
       unwrap(
         api.GET('/api/v1/files', {
-          params: { query: { root, path, ...wish, limit: PAGE, cursor: pageParam } },
+          params: { query: { root, path, ...options, limit: PAGE, cursor: pageParam } },
           signal,
         }),
       ),

@@ -45,6 +45,19 @@ export function goTo(now: FilesSearch, root: string, path: string): FilesSearch 
   };
 }
 
+/** Where Files shows this folder of the cluster; null: below none of the roots. */
+export function searchForFolder(
+  roots: readonly { name: string; path: string }[],
+  folder: string,
+): FilesSearch | null {
+  const root = roots
+    .filter(({ path }) => folder === path || folder.startsWith(`${path.replace(/\/$/, '')}/`))
+    .sort((a, b) => b.path.length - a.path.length)[0];
+  return root === undefined
+    ? null
+    : goTo({}, root.name, folder.slice(root.path.length).replace(/^\/|\/$/g, ''));
+}
+
 /** The same folder by another column; the same column again turns it round. */
 export function sortBy(now: FilesSearch, column: Sort): FilesSearch {
   const { sort, desc, ...rest } = now;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sendChunk } from './send';
 
-/** A connection that only does what it is told. */
+/** A connection controlled by the test. */
 class Played {
   static last: Played;
   upload: { onprogress?: (event: { loaded: number }) => void } = {};
@@ -44,7 +44,7 @@ describe('a chunk', () => {
     vi.unstubAllGlobals();
   });
 
-  it('tells where the next one begins', async () => {
+  it('reports where the next one begins', async () => {
     const seen: number[] = [];
     const { answer } = sendChunk('u 1', 8, new Blob(['x']), (sent) => seen.push(sent));
     expect(Played.last.open).toHaveBeenCalledWith('PUT', '/api/v1/files/uploads/u%201?offset=8');

@@ -1,4 +1,4 @@
-/** Sends one chunk. XMLHttpRequest, because only it tells how much has left. */
+/** Sends one chunk. Uses XMLHttpRequest, because fetch reports no upload progress. */
 import { t } from '@lingui/core/macro';
 import { ApiError, OFFLINE_MESSAGE, toApiError } from '@/api/problem';
 

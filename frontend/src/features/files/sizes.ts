@@ -1,7 +1,7 @@
 /** Words and shares for sizes. Sizes are bytes, shown in units of 1024 as `ls -h` and `quota` do. */
 import { t } from '@lingui/core/macro';
 import { locale } from '@/i18n';
-import type { Space } from './shapes';
+import type { Space } from './types';
 
 const UNITS = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 
@@ -28,9 +28,9 @@ export interface Measure {
 }
 
 /** The room in a place: of its whole disk, and by one's own quota. */
-export interface Room {
+export interface StorageRoom {
   disk: Measure | null;
-  /** null where no quota limits it, or nobody knows one; `quotaText` says which */
+  /** null without a quota, or if it is unknown; `quotaText` distinguishes them */
   quota: Measure | null;
   quotaText: string;
   level: Level;
@@ -40,7 +40,7 @@ const TIGHT = 90;
 const LEVELS: readonly Level[] = ['fine', 'tight', 'full'];
 
 /** null: nothing is known of it. */
-export function roomOf({ quota, free_bytes: free, total_bytes: total }: Space): Room | null {
+export function roomOf({ quota, free_bytes: free, total_bytes: total }: Space): StorageRoom | null {
   if (free === null || total === null) return null;
   const disk = total > 0 ? diskRoom(free, total) : null;
   const own = quota ? quotaRoom(quota) : null;
@@ -68,7 +68,7 @@ function quotaRoom(quota: NonNullable<Space['quota']>): Measure | null {
   const measures: Measure[] = [];
   if (mostBytes !== null)
     measures.push(
-      measured(
+      measureOf(
         bytes,
         mostBytes,
         t`You use ${{ used: sizeText(bytes) }} of your ${{ most: sizeText(mostBytes) }}.`,
@@ -76,18 +76,18 @@ function quotaRoom(quota: NonNullable<Space['quota']>): Measure | null {
     );
   if (mostFiles !== null && used_files !== null)
     measures.push(
-      measured(
+      measureOf(
         used_files,
         mostFiles,
-        t`You have ${{ used: counted(used_files) }} of your ${{ most: counted(mostFiles) }} files.`,
+        t`You have ${{ used: countText(used_files) }} of your ${{ most: countText(mostFiles) }} files.`,
       ),
     );
   return measures.toSorted((one, other) => other.percent - one.percent)[0] ?? null;
 }
 
-const counted = (count: number): string => count.toLocaleString(locale());
+const countText = (count: number): string => count.toLocaleString(locale());
 
-function measured(used: number, most: number, text: string): Measure {
+function measureOf(used: number, most: number, text: string): Measure {
   const percent = most > 0 ? Math.min(100, Math.floor((used / most) * 100)) : 100;
   return { text, percent, level: used >= most ? 'full' : percent >= TIGHT ? 'tight' : 'fine' };
 }

@@ -5,7 +5,7 @@
  * (by the person, or because nothing answers), `failed` or `gone` (cancelled). */
 
 import { t } from '@lingui/core/macro';
-import type { Upload } from './shapes';
+import type { Upload } from './types';
 
 export type UploadState =
   | 'waiting'
@@ -43,7 +43,7 @@ export interface Item {
   tries: number;
 }
 
-/** What the portal tells of an upload. */
+/** The portal's record of an upload. */
 export type Begun = Pick<
   Upload,
   'id' | 'path' | 'size_bytes' | 'offset' | 'overwrite' | 'created_at'
@@ -89,8 +89,10 @@ export function begunItem(key: number, upload: Begun, root: string): Item {
   return { ...newItem(key, root, path, sizeBytes), id, offset: offset ?? 0, overwrite };
 }
 
-/** Why this isn't the file that was begun, or null if it may be: the rest of another one would make
- * a file that nobody has ever had. */
+/**
+ * Return why this file cannot continue the upload, or null if it can: the rest of a different file
+ * would produce a corrupt mixture.
+ */
 export function notTheSame(
   upload: Begun,
   file: Pick<File, 'name' | 'size' | 'lastModified'>,

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { api } from '@/api/client';
-import { personLeaves } from '@/lib/leaving';
+import { notifyLogout } from '@/lib/onLogout';
 import { uploads } from './uploader';
 
 const browser = vi.hoisted(() => {
@@ -29,7 +29,7 @@ async function lostUpload(): Promise<void> {
 
 describe('uploads that wait for the network', () => {
   beforeEach(() => {
-    personLeaves();
+    notifyLogout();
     vi.mocked(api.POST).mockClear();
   });
 
@@ -48,13 +48,13 @@ describe('uploads that wait for the network', () => {
 
   it('are forgotten as soon as their person leaves', async () => {
     await lostUpload();
-    personLeaves();
+    notifyLogout();
     expect(uploads.snapshot()).toEqual([]);
     networkIsBack();
     expect(begun()).toBe(1);
   });
 
-  it('are not shown to somebody else', async () => {
+  it('are not shown to another user', async () => {
     await lostUpload();
     uploads.ownedBy('bob');
     expect(uploads.snapshot()).toEqual([]);

@@ -4,9 +4,9 @@ import { t } from '@lingui/core/macro';
 import { api, unwrap } from '@/api/client';
 import { lostLogin } from '@/api/lostLogin';
 import { ApiError, sentence } from '@/api/problem';
-import { queryClient } from '@/app/queries';
-import { said } from '@/i18n/said';
-import { onPersonLeaves } from '@/lib/leaving';
+import { translate } from '@/i18n/translate';
+import { onLogout } from '@/lib/onLogout';
+import { queryClient } from '@/lib/queries';
 import { dropUpload, refresh } from './actions';
 import { folderOf } from './paths';
 import { UPLOADS_KEY } from './queries';
@@ -43,7 +43,7 @@ export const uploads = {
     return () => listeners.delete(listener);
   },
   snapshot: (): readonly Item[] => items,
-  /** Whoever uses this tab now sees nothing of what somebody else had chosen before. */
+  /** Drop the uploads of a previous user of this tab. */
   ownedBy(username: string): void {
     if (owner === username) return;
     forgetAll();
@@ -67,7 +67,7 @@ export const uploads = {
     set([...items, item]);
     pump();
   },
-  tell(key: number, event: Event): void {
+  dispatch(key: number, event: Event): void {
     const before = find(key);
     if (!before) return;
     apply(key, event);
@@ -106,7 +106,7 @@ function forgetAll(): void {
   set([]);
 }
 
-onPersonLeaves(forgetAll);
+onLogout(forgetAll);
 
 /** Lets those begin whose turn it is. */
 function pump(): void {
@@ -150,7 +150,7 @@ async function begin(key: number, counts: () => boolean): Promise<void> {
   const { id, chunk_bytes: chunkBytes, offset } = upload;
   if (counts() && find(key)?.state === 'beginning')
     apply(key, { type: 'begun', id, chunkBytes, offset: offset ?? 0 });
-  // paused or cancelled while it was being begun, when nobody knew its name yet
+  // paused or cancelled while it was being created, before its id was known
   else if (item.id === null) await giveUp(id);
 }
 
@@ -208,7 +208,7 @@ function refused(key: number, error: unknown): void {
   } else if (error.slug === 'aborted') return;
   else if (error.slug === 'file-exists') {
     const replaceable = error.more.replaceable === true;
-    apply(key, { type: 'taken', replaceable, message: said(error.message) });
+    apply(key, { type: 'taken', replaceable, message: translate(error.message) });
   } else if (error.slug === 'wrong-offset') {
     // what the portal has is asked for when it begins again
     apply(key, { type: 'lost', message: sentence(error) });
@@ -216,7 +216,7 @@ function refused(key: number, error: unknown): void {
   } else if (error.status === 401) {
     apply(key, { type: 'pause', message: t`Your login has ended. Go on once you are back.` });
     void lostLogin.ask().then((again) => {
-      if (again) uploads.tell(key, { type: 'resume' });
+      if (again) uploads.dispatch(key, { type: 'resume' });
     });
   } else if (passes(error)) later(key, sentence(error));
   else {
@@ -233,13 +233,13 @@ function later(key: number, message: string): void {
   const { tries } = item;
   window.setTimeout(() => {
     const now = find(key);
-    if (now?.waitsForNetwork && now.tries === tries) uploads.tell(key, { type: 'resume' });
+    if (now?.waitsForNetwork && now.tries === tries) uploads.dispatch(key, { type: 'resume' });
   }, waitMs(tries));
 }
 
 window.addEventListener('online', () => {
   for (const { key, waitsForNetwork } of items)
-    if (waitsForNetwork) uploads.tell(key, { type: 'resume' });
+    if (waitsForNetwork) uploads.dispatch(key, { type: 'resume' });
 });
 
 /** Leaving the page would end them; the browser asks first. */

@@ -3,8 +3,8 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Group } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { ApiError } from '@/api/problem';
-import { said } from '@/i18n/said';
-import { complain } from '@/ui/complain';
+import { translate } from '@/i18n/translate';
+import { showError } from '@/ui/showError';
 import { useChange } from '@/ui/useChange';
 import { remove, restore } from './actions';
 import type { Asked } from './FileDialogs';
@@ -25,11 +25,11 @@ export function useDeleting(root: string, ask: (asked: Asked) => void, done: () 
       const trashless = failed.filter(({ error }) => error.type === NO_TRASH);
       const [other] = failed.filter(({ error }) => error.type !== NO_TRASH);
       if (other)
-        complain(
+        showError(
           new ApiError(
             409,
             'not-deleted',
-            t`${{ name: readable(other.path) }}: ${{ reason: said(other.error.detail) }}`,
+            t`${{ name: readable(other.path) }}: ${{ reason: translate(other.error.detail) }}`,
           ),
         );
       if (trashless.length > 0) ask({ what: 'forever', paths: trashless.map(({ path }) => path) });
@@ -58,7 +58,7 @@ function offerUndo(root: string, paths: readonly string[], ids: readonly string[
           size="compact-sm"
           onClick={() => {
             notifications.hide(id);
-            void restore(root, ids).catch(complain);
+            void restore(root, ids).catch(showError);
           }}
         >
           <Trans>Undo</Trans>

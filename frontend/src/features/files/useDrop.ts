@@ -1,5 +1,5 @@
 import { type DragEvent, useState } from 'react';
-import { complain } from '@/ui/complain';
+import { showError } from '@/ui/showError';
 import { found, take } from './dropped';
 
 /** What an area needs so that files and folders can be dropped on it. */
@@ -27,7 +27,7 @@ export function useDrop(root: string, path: string, writable: boolean) {
       const dropped = items.flatMap((item) => item.webkitGetAsEntry() ?? item.getAsFile() ?? []);
       found(dropped)
         .then((all) => take({ root, path }, all))
-        .catch(complain);
+        .catch(showError);
     },
   };
 }

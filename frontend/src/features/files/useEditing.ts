@@ -3,10 +3,10 @@ import { useState } from 'react';
 import { ApiError } from '@/api/problem';
 import { isLike, isOneOf, isText } from '@/lib/drafts';
 import { useDraft } from '@/lib/useFormDraft';
-import { useStay } from '@/lib/useStay';
+import { useUnsavedGuard } from '@/lib/useUnsavedGuard';
 import { readText, saveText } from './actions';
 import { forField, forFile, lineEnds } from './lines';
-import type { At, FileText, TextIn } from './shapes';
+import type { At, FileText, TextIn } from './types';
 
 /** The name of what is kept of a file while it is edited. */
 export const fileDraft = ({ root, path }: At): string => `file ${root} ${path}`;
@@ -36,7 +36,7 @@ const isDraft = isLike<Draft>({
   before: isText,
 });
 
-/** A file's text as it is being edited, and what somebody else has saved in it meanwhile. */
+/** The text of a file being edited, and the version that another user has saved since. */
 export function useEditing(at: At, read: FileText, close: () => void) {
   const { draft, setDraft, kept } = useDraft(fileDraft(at), () => begin(read), isDraft);
   const [busy, setBusy] = useState(false);
@@ -44,7 +44,7 @@ export function useEditing(at: At, read: FileText, close: () => void) {
   const [theirs, setTheirs] = useState<FileText | null>(null);
   const changed = draft.text !== draft.before;
   const question = t`What you changed in this file isn’t saved. Leave it?`;
-  useStay(changed && !busy, question, kept.drop);
+  useUnsavedGuard(changed && !busy, question, kept.drop);
   const done = (): void => {
     kept.drop();
     close();

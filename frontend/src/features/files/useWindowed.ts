@@ -17,7 +17,7 @@ export function useWindowed(
   const [range, setRange] = useState<Range>({ from: 0, to: 60 });
   useEffect(() => {
     let frame = 0;
-    const look = (): void => {
+    const measure = (): void => {
       frame = 0;
       const top = body.current?.getBoundingClientRect().top ?? 0;
       const row = remPx() * rowRem;
@@ -26,12 +26,16 @@ export function useWindowed(
       setRange((now) => (now.from === from && now.to === to ? now : { from, to }));
     };
     const soon = (): void => {
-      if (frame === 0) frame = window.requestAnimationFrame(look);
+      if (frame === 0) frame = window.requestAnimationFrame(measure);
     };
-    look();
+    measure();
     window.addEventListener('scroll', soon, { passive: true });
     window.addEventListener('resize', soon);
+    // what stands above the rows may come and go, and neither scrolls nor resizes the window
+    const layout = new ResizeObserver(soon);
+    layout.observe(document.body);
     return () => {
+      layout.disconnect();
       window.cancelAnimationFrame(frame);
       window.removeEventListener('scroll', soon);
       window.removeEventListener('resize', soon);

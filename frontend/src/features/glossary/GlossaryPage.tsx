@@ -4,9 +4,9 @@ import { Button, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useLocation } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import { PageTitle } from '@/app/PageTitle';
-import { listed } from '@/i18n/lists';
+import { joinWithCommas } from '@/i18n/lists';
 import { Notice } from '@/ui/Notice';
+import { PageTitle } from '@/ui/PageTitle';
 import { SearchField } from '@/ui/SearchField';
 import classes from './GlossaryPage.module.css';
 import { glossaryQuery } from './glossary';
@@ -14,7 +14,7 @@ import { type Entry, found } from './parse';
 
 /** All words of the pages with what they mean. */
 export function GlossaryPage() {
-  const { data: words, isError, refetch } = useQuery(glossaryQuery);
+  const { data: entries, isError, refetch } = useQuery(glossaryQuery);
   return (
     <>
       <PageTitle tab={t`Words explained`}>
@@ -30,19 +30,19 @@ export function GlossaryPage() {
           </Button>
         </Stack>
       )}
-      {!words && !isError && <Skeleton height={240} aria-label={t`Loading`} />}
-      {words && <Words words={words} />}
+      {!entries && !isError && <Skeleton height={240} aria-label={t`Loading`} />}
+      {entries && <EntryList entries={entries} />}
     </>
   );
 }
 
-function Words({ words }: { words: readonly Entry[] }) {
+function EntryList({ entries }: { entries: readonly Entry[] }) {
   const [text, setText] = useState('');
   const hash = useLocation({ select: (location) => location.hash });
   useEffect(() => {
     document.getElementById(hash)?.scrollIntoView();
   }, [hash]);
-  const entries = found(words, text);
+  const matching = found(entries, text);
   return (
     <>
       <SearchField
@@ -52,18 +52,18 @@ function Words({ words }: { words: readonly Entry[] }) {
         className={classes.search}
       />
       <div role="status">
-        {entries.length === 0 && (
+        {matching.length === 0 && (
           <Text c="dimmed">
             <Trans>No word fits. Ask your administrator, who can add it.</Trans>
           </Text>
         )}
       </div>
       <dl className={classes.words}>
-        {entries.map(({ anchor, word, also, text: explained }) => (
+        {matching.map(({ anchor, word, also, text: explained }) => (
           <div key={anchor} id={anchor} className={classes.entry} data-here={hash === anchor}>
             <dt>
               {word}
-              {also.length > 0 && <span className={classes.also}>{listed(also)}</span>}
+              {also.length > 0 && <span className={classes.also}>{joinWithCommas(also)}</span>}
             </dt>
             <dd>{explained}</dd>
           </div>

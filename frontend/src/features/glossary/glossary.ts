@@ -1,19 +1,21 @@
-/** The words of docs/glossary.md, built in, as who reads the page has them. Fetched when somebody asks,
- * and asked for anew after a failure: so no module waits for them while it is read. */
+/**
+ * The entries of docs/glossary.md in the page's language. Fetched on demand and again after a
+ * failure, so no module waits for them while it loads.
+ */
 import { queryOptions } from '@tanstack/react-query';
 import { currentLanguage, locale } from '@/i18n';
 import { type Entry, parseGlossary, translated } from './parse';
 
-async function inChinese(words: readonly Entry[]): Promise<Entry[]> {
+async function inChinese(english: readonly Entry[]): Promise<Entry[]> {
   const { default: chinese } = await import('../../../../docs/glossary.zh.md?raw');
-  const entries = translated(words, parseGlossary(chinese));
+  const entries = translated(english, parseGlossary(chinese));
   return entries.sort((a, b) => a.word.localeCompare(b.word, locale()));
 }
 
 export async function glossary(): Promise<Entry[]> {
   const { default: english } = await import('../../../../docs/glossary.md?raw');
-  const words = parseGlossary(english);
-  return currentLanguage() === 'zh' ? inChinese(words) : words;
+  const entries = parseGlossary(english);
+  return currentLanguage() === 'zh' ? inChinese(entries) : entries;
 }
 
 export const glossaryQuery = queryOptions({

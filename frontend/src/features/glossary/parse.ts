@@ -26,8 +26,8 @@ export function parseGlossary(markdown: string): Entry[] {
 
 /** The same words in another language, one by one. The English ones still find them: they are what the
  * pages ask for, and what the rest of the world says. */
-export const translated = (words: readonly Entry[], other: readonly Entry[]): Entry[] =>
-  words.map((entry, at) => {
+export const translated = (entries: readonly Entry[], other: readonly Entry[]): Entry[] =>
+  entries.map((entry, at) => {
     const { word, also, text } = other[at] ?? entry;
     const all = [...also, entry.word, ...entry.also].filter((each) => each !== word);
     return { anchor: entry.anchor, word, also: [...new Set(all)], text };

@@ -5,22 +5,22 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ApiError, sentence } from '@/api/problem';
-import { mayChange } from '@/features/account/roles';
-import { useMe } from '@/features/account/useMe';
 import { AdminFrame } from '@/features/admin/AdminFrame';
-import { Chips } from '@/features/people/Chips';
-import classes from '@/features/people/Person.module.css';
-import { PersonPick } from '@/features/people/SearchPick';
-import { can } from '@/features/people/words';
-import { said } from '@/i18n/said';
+import { can } from '@/features/directory/capabilities';
+import { UserPick } from '@/features/directory/UserPick';
+import { translate } from '@/i18n/translate';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
+import { Chips } from '@/ui/Chips';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
+import classes from '@/ui/DetailPage.module.css';
 import { Notice } from '@/ui/Notice';
 import { useChange } from '@/ui/useChange';
 import { deleteGroup, setLeader, setMember } from './actions';
+import { groupEffects, sizeText } from './labels';
 import { Members } from './Members';
 import { groupQuery } from './queries';
-import type { WholeGroup } from './shapes';
-import { meaning, sizeText } from './words';
+import type { WholeGroup } from './types';
 
 /** One group: who is in it, who leads it. */
 export function GroupPage() {
@@ -56,10 +56,10 @@ function Body({ name }: { name: string }) {
 
 function Whole({ group }: { group: WholeGroup }) {
   const admin = mayChange(useMe());
-  const why = said(group.capabilities.missing.groups);
+  const why = translate(group.capabilities.missing.groups);
   const { name, gid } = group;
   const size = sizeText(group.member_count);
-  const about = meaning(group);
+  const about = groupEffects(group);
   const changing = admin && can(group.capabilities, 'groups');
   return (
     <>
@@ -95,7 +95,7 @@ function Whole({ group }: { group: WholeGroup }) {
       <div className={classes.sides}>
         <MembersBox group={group} changing={changing} />
         <div className={classes.page}>
-          <Leaders group={group} changing={admin} />
+          <GroupManagers group={group} changing={admin} />
           {group.groups.length > 0 && (
             <Paper component="section" className={classes.box} aria-labelledby="within">
               <h2 className={classes.heading} id="within">
@@ -126,7 +126,7 @@ function MembersBox({ group, changing }: Part) {
       </h2>
       {changing && (
         <div className={classes.wide}>
-          <PersonPick
+          <UserPick
             label={t`Add a person`}
             placeholder={t`Type to find someone`}
             without={own}
@@ -149,7 +149,7 @@ function MembersBox({ group, changing }: Part) {
   );
 }
 
-function Leaders({ group, changing }: Part) {
+function GroupManagers({ group, changing }: Part) {
   const { name } = group;
   const { busy, change, withPassword } = useChange();
   return (
@@ -177,7 +177,7 @@ function Leaders({ group, changing }: Part) {
       )}
       {changing && (
         <div className={classes.wide}>
-          <PersonPick
+          <UserPick
             label={t`Make someone a leader`}
             placeholder={t`Type to find someone`}
             without={group.leaders}

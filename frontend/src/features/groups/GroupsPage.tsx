@@ -5,19 +5,19 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
-import { mayChange } from '@/features/account/roles';
-import { useMe } from '@/features/account/useMe';
 import { AdminFrame } from '@/features/admin/AdminFrame';
-import classes from '@/features/people/People.module.css';
-import { can } from '@/features/people/words';
-import { said } from '@/i18n/said';
+import { can } from '@/features/directory/capabilities';
+import { translate } from '@/i18n/translate';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
+import classes from '@/ui/AdminList.module.css';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { SearchField } from '@/ui/SearchField';
+import { groupEffects, sizeText } from './labels';
 import { NewGroupDialog } from './NewGroupDialog';
 import { groupsQuery } from './queries';
-import type { GroupRow } from './shapes';
-import { meaning, sizeText } from './words';
+import type { GroupRow } from './types';
 
 /** The directory's groups. */
 export function GroupsPage() {
@@ -52,8 +52,8 @@ function Groups() {
     useInfiniteQuery({ ...groupsQuery({ text, all }), placeholderData: (before) => before });
   const groups = data?.pages.flatMap((page) => page.items) ?? [];
   const able = data?.pages[0]?.capabilities;
-  const why = said(able?.missing.groups);
-  const incomplete = said(data?.pages.at(-1)?.incomplete);
+  const why = translate(able?.missing.groups);
+  const incomplete = translate(data?.pages.at(-1)?.incomplete);
   const leftOut = data?.pages.reduce((sum, page) => sum + page.leftOut, 0) ?? 0;
   return (
     <>
@@ -172,7 +172,9 @@ function GroupsTable({ groups, busy }: { groups: GroupRow[]; busy: boolean }) {
                 {group.gid !== null && <div className={classes.name}>{group.gid}</div>}
               </Table.Td>
               <Table.Td>{sizeText(group.member_count)}</Table.Td>
-              <Table.Td data-empty={meaning(group) === ''}>{meaning(group) || '–'}</Table.Td>
+              <Table.Td data-empty={groupEffects(group) === ''}>
+                {groupEffects(group) || '–'}
+              </Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>

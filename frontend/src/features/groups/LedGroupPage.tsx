@@ -4,15 +4,15 @@ import { Paper, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
-import { PageTitle } from '@/app/PageTitle';
-import { useMe } from '@/features/account/useMe';
 import { GroupLimits } from '@/features/limits/GroupLimits';
-import classes from '@/features/people/Person.module.css';
 import { GroupUsage } from '@/features/usage/GroupUsage';
+import { useMe } from '@/lib/useMe';
+import classes from '@/ui/DetailPage.module.css';
 import { Notice } from '@/ui/Notice';
+import { PageTitle } from '@/ui/PageTitle';
+import { sizeText } from './labels';
 import { Members } from './Members';
 import { ledGroupQuery } from './queries';
-import { sizeText } from './words';
 
 /** A group as those see it who lead it: its members, what they use, what they may. */
 export function LedGroupPage() {

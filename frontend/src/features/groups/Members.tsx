@@ -3,10 +3,10 @@ import { Trans } from '@lingui/react/macro';
 import { Button, TextInput } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useAct } from '@/features/sessions/useAct';
+import { useAction } from '@/ui/useAction';
+import { foundMembers } from './labels';
 import classes from './Members.module.css';
-import type { GroupMember } from './shapes';
-import { foundMembers } from './words';
+import type { GroupMember } from './types';
 
 interface Props {
   group: string;
@@ -78,7 +78,7 @@ interface MemberProps {
 }
 
 function Member({ group, member, links, onRemove }: MemberProps) {
-  const [busy, act] = useAct();
+  const [busy, act] = useAction();
   const { username, display_name: name } = member;
   const notes = [
     ...(member.disabled ? [t`disabled`] : []),

@@ -2,10 +2,10 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
 import { sentence } from '@/api/problem';
-import { Chips } from '@/features/people/Chips';
-import { PersonPick } from '@/features/people/SearchPick';
+import { UserPick } from '@/features/directory/UserPick';
+import { Chips } from '@/ui/Chips';
 import { Notice } from '@/ui/Notice';
-import { Anew, AsYouLeftIt } from '@/ui/StartOver';
+import { RestartableForm, RestoredNotice } from '@/ui/RestoredForm';
 import { type Draft, FIELDS, useNewGroup } from './useNewGroup';
 
 interface Props {
@@ -16,7 +16,9 @@ interface Props {
 export function NewGroupDialog({ opened, onClose }: Props) {
   return (
     <Modal opened={opened} onClose={onClose} title={t`New group`}>
-      <Anew>{(startOver) => <Form onClose={onClose} onStartOver={startOver} />}</Anew>
+      <RestartableForm>
+        {(startOver) => <Form onClose={onClose} onStartOver={startOver} />}
+      </RestartableForm>
     </Modal>
   );
 }
@@ -33,7 +35,7 @@ function Form({ onClose, onStartOver }: FormProps) {
   return (
     <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
       <Stack>
-        <AsYouLeftIt draft={kept} onStartOver={onStartOver} />
+        <RestoredNotice draft={kept} onStartOver={onStartOver} />
         {elsewhere !== null && <Notice tone="error">{sentence(elsewhere)}</Notice>}
         <TextInput
           label={t`Name`}
@@ -89,7 +91,7 @@ interface MembersProps {
 function ChosenMembers({ members, problem, onChange }: MembersProps) {
   return (
     <>
-      <PersonPick
+      <UserPick
         label={t`Members`}
         placeholder={t`Type to find someone`}
         without={members}
@@ -101,7 +103,7 @@ function ChosenMembers({ members, problem, onChange }: MembersProps) {
           label={t`Chosen members`}
           names={members}
           onRemove={async (username) => onChange(members.filter((one) => one !== username))}
-          removeLabel={(username) => t`Leave out ${username}`}
+          removeLabel={(username) => t`Remove ${username}`}
         />
       )}
     </>

@@ -1,14 +1,15 @@
 /** What administrators do to groups. Call them through `useWithPassword`. */
 import { api, unwrap } from '@/api/client';
-import { queryClient } from '@/app/queries';
-import { GROUPS_KEY, groupQuery } from './queries';
-import type { GroupRequest, WholeGroup } from './shapes';
+import { GROUPS_KEY } from '@/features/directory/groups';
+import { queryClient } from '@/lib/queries';
+import { groupQuery } from './queries';
+import type { GroupRequest, WholeGroup } from './types';
 
 const at = (group: string) => ({ params: { path: { group } } });
-const of = (group: string, username: string) => ({ params: { path: { group, username } } });
+const pathParams = (group: string, username: string) => ({ params: { path: { group, username } } });
 
 /** Who is in a group and who leads it stands on people's pages too. */
-async function askAgain(group: string): Promise<void> {
+async function invalidateGroup(group: string): Promise<void> {
   void queryClient.invalidateQueries({ queryKey: GROUPS_KEY });
   await Promise.all([
     queryClient.invalidateQueries(groupQuery(group)),
@@ -18,7 +19,7 @@ async function askAgain(group: string): Promise<void> {
 
 export async function createGroup(body: GroupRequest): Promise<WholeGroup> {
   const made = await unwrap(api.POST('/api/v1/admin/groups', { body }));
-  await askAgain(body.name);
+  await invalidateGroup(body.name);
   return made;
 }
 
@@ -29,12 +30,20 @@ export async function deleteGroup(group: string): Promise<void> {
 
 export async function setMember(group: string, username: string, isIn: boolean): Promise<void> {
   const path = '/api/v1/admin/groups/{group}/members/{username}';
-  await unwrap(isIn ? api.PUT(path, of(group, username)) : api.DELETE(path, of(group, username)));
-  await askAgain(group);
+  await unwrap(
+    isIn
+      ? api.PUT(path, pathParams(group, username))
+      : api.DELETE(path, pathParams(group, username)),
+  );
+  await invalidateGroup(group);
 }
 
 export async function setLeader(group: string, username: string, leads: boolean): Promise<void> {
   const path = '/api/v1/admin/groups/{group}/leaders/{username}';
-  await unwrap(leads ? api.PUT(path, of(group, username)) : api.DELETE(path, of(group, username)));
-  await askAgain(group);
+  await unwrap(
+    leads
+      ? api.PUT(path, pathParams(group, username))
+      : api.DELETE(path, pathParams(group, username)),
+  );
+  await invalidateGroup(group);
 }

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { GroupMember } from './shapes';
-import { foundMembers, isBare, meaning, sizeText } from './words';
+import { isBare } from '@/features/directory/groups';
+import { foundMembers, groupEffects, sizeText } from './labels';
+import type { GroupMember } from './types';
 
 const PLAIN = { member_count: 0, makes_admins: false, lets_in: false, description: null };
 
 describe('a group', () => {
   it('says what it brings', () => {
-    expect(meaning(PLAIN)).toBe('');
-    expect(meaning({ ...PLAIN, makes_admins: true, description: 'Those on call' })).toBe(
+    expect(groupEffects(PLAIN)).toBe('');
+    expect(groupEffects({ ...PLAIN, makes_admins: true, description: 'Those on call' })).toBe(
       'Its members administer the portal. Those on call',
     );
     expect(sizeText(1)).toBe('1 member');

@@ -3,15 +3,15 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Paper } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { Job } from '@/api/types';
+import { failed, jobReason, jobStateLabel, jobTime } from '@/features/jobs/labels';
 import { useJobCount } from '@/features/jobs/useJobCount';
-import { failed, jobReason, jobStateWords, jobTime } from '@/features/jobs/words';
 import { useNow } from '@/lib/useNow';
 import { isLive } from '@/live/reducer';
 import { useLive } from '@/live/store';
 import { Icon } from '@/ui/icons';
 import { StateChip } from '@/ui/StateChip';
-import { atAGlance, moreText } from './glance';
 import classes from './HomeJobs.module.css';
+import { jobsForHome, moreText } from './homeJobs';
 
 const LIVE = { state: 'live' } as const;
 
@@ -19,7 +19,7 @@ const LIVE = { state: 'live' } as const;
 export function HomeJobs() {
   const jobs = useLive((s) => s.jobs);
   if (jobs === null) return null;
-  const shown = atAGlance(jobs, Date.now());
+  const shown = jobsForHome(jobs, Date.now());
   const shownLive = shown.filter(isLive).length;
   return (
     <section aria-labelledby="your-jobs">
@@ -80,7 +80,7 @@ function JobLine({ job }: { job: Job }) {
         <span className={classes.quiet}>{jobTime(job, now)}</span>
         {reason && <span className={classes.quiet}>{reason}</span>}
       </div>
-      <StateChip {...jobStateWords(job)} />
+      <StateChip {...jobStateLabel(job)} />
       {failed(job) && (
         <Button
           component={Link}

@@ -44,7 +44,7 @@ describe('the home page', () => {
     expect(names(markup, 'a')).toContain('Change before starting: Small and quick');
   });
 
-  it('tells whoever has nothing yet what to do', async () => {
+  it('guides a user without sessions or jobs', async () => {
     const none = { items: [] };
     const nothing = { ...answers, '/setups': none, '/setups/recent': none };
     const markup = await page('/', { answers: nothing });

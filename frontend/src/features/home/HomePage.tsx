@@ -2,17 +2,17 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Skeleton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { PageTitle } from '@/app/PageTitle';
 import { ClusterPanel } from '@/features/cluster/ClusterPanel';
 import { SessionCard } from '@/features/sessions/SessionCard';
 import { isLive } from '@/live/reducer';
 import { useLive } from '@/live/store';
 import { Icon } from '@/ui/icons';
+import { PageTitle } from '@/ui/PageTitle';
 import { EarlierSessions } from './EarlierSessions';
 import { EmptyHome } from './EmptyHome';
 import { HomeJobs } from './HomeJobs';
 import classes from './HomePage.module.css';
-import { MySpace, MyUse } from './MyShare';
+import { MySpace, MyUsage } from './MyShare';
 import { StartAgain } from './StartAgain';
 
 /** One's sessions and jobs, the setups one starts with, what is free and what one may have of it. */
@@ -53,7 +53,7 @@ export function HomePage() {
         </div>
         <div className={classes.side}>
           <ClusterPanel />
-          <MyUse />
+          <MyUsage />
           <MySpace />
         </div>
       </div>

@@ -3,21 +3,40 @@ import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { useEffect } from 'react';
 import { sentence } from '@/api/problem';
 import type { components } from '@/api/schema';
 import { spaceQuery } from '@/features/files/queries';
 import { SpaceLeft } from '@/features/files/SpaceLeft';
 import { roomOf } from '@/features/files/sizes';
+import { usageText as textOfUse } from '@/features/limits/labels';
 import { myLimitsQuery } from '@/features/limits/queries';
-import { UseBars } from '@/features/limits/UseBars';
-import { bars } from '@/features/limits/use';
-import { useText as textOfUse } from '@/features/limits/words';
-import { said, written } from '@/i18n/said';
+import { UsageBars } from '@/features/limits/UsageBars';
+import { bars } from '@/features/limits/usage';
+import { translate, translateExact } from '@/i18n/translate';
+import { queryClient } from '@/lib/queries';
+import { isLive } from '@/live/reducer';
+import { useLive } from '@/live/store';
 import classes from './MyShare.module.css';
 
+/** Asks again when a session or job begins or ends, so that the figures agree with the page. */
+function useFreshUsage(): void {
+  const live = useLive(({ sessions, jobs }) =>
+    [...(sessions ?? []), ...(jobs ?? [])]
+      .filter(isLive)
+      .map(({ id, state }) => `${id} ${state}`)
+      .join(),
+  );
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is asked because of the change
+  useEffect(() => {
+    void queryClient.invalidateQueries({ queryKey: myLimitsQuery.queryKey });
+  }, [live]);
+}
+
 /** What one uses now of what one may use. */
-export function MyUse() {
+export function MyUsage() {
   const { data, error } = useQuery(myLimitsQuery);
+  useFreshUsage();
   return (
     <Paper component="section" className={classes.panel} aria-labelledby="my-use">
       <h2 className={classes.heading} id="my-use">
@@ -27,7 +46,7 @@ export function MyUse() {
         <>
           <p className={classes.now}>{textOfUse(data.use)}</p>
           {bars(data.effective, data.use).some((bar) => bar.limited) ? (
-            <UseBars effective={data.effective} use={data.use} person={data.username} plain />
+            <UsageBars effective={data.effective} use={data.use} person={data.username} plain />
           ) : (
             <p className={classes.quiet}>
               <Trans>No limits are set for you in this portal.</Trans>
@@ -54,7 +73,7 @@ export function MySpace() {
   return (
     <Paper component="section" className={classes.panel} aria-labelledby="my-space">
       <h2 className={classes.heading} id="my-space">
-        <Trans>Room for files</Trans>
+        <Trans>Storage</Trans>
       </h2>
       {data ? (
         <ul className={classes.places}>
@@ -80,13 +99,13 @@ function Place({ place }: { place: components['schemas']['RoomOut'] }) {
   const room = roomOf(place);
   return (
     <li>
-      <p className={classes.name}>{written(place.title)}</p>
+      <p className={classes.name}>{translateExact(place.title)}</p>
       {place.problem !== null || room === null ? (
         <p className={classes.quiet}>
-          {said(place.problem) ?? t`It isn’t known how much room there is.`}
+          {translate(place.problem) ?? t`It isn’t known how much room there is.`}
         </p>
       ) : (
-        <SpaceLeft title={written(place.title)} space={place} />
+        <SpaceLeft title={translateExact(place.title)} space={place} />
       )}
       {room?.level === 'full' && (
         <p className={classes.full}>

@@ -2,18 +2,18 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { useRef } from 'react';
 import { sentence } from '@/api/problem';
 import type { Session, SomeResources } from '@/api/types';
 import { startAgain } from '@/features/sessions/actions';
-import { useAct } from '@/features/sessions/useAct';
-import { resourceTexts } from '@/features/sessions/words';
-import { toStartLink } from '@/features/start/link';
+import { toStartLink } from '@/features/sessions/startLink';
 import { notSaved, recentSetupsQuery, setupsQuery, startSetup } from '@/features/start/setups';
-import { said, written } from '@/i18n/said';
+import { translate, translateExact } from '@/i18n/translate';
+import { resourceTexts } from '@/lib/resourceLabels';
 import { Icon } from '@/ui/icons';
 import { Time } from '@/ui/Time';
+import { useAction } from '@/ui/useAction';
 import classes from './StartAgain.module.css';
 
 /** So many tiles: those one has saved, then those one used last. */
@@ -49,7 +49,7 @@ export function StartAgain() {
           <Tile
             key={JSON.stringify([setup.environment, setup.resources])}
             setup={setup}
-            name={written(setup.environment_title)}
+            name={translateExact(setup.environment_title)}
             usedAt={setup.used_at}
             start={() => startAgain(setup)}
           />
@@ -80,17 +80,21 @@ interface TileProps {
 }
 
 function Tile({ setup, name, usedAt, start }: TileProps) {
-  const [busy, act] = useAct();
+  const navigate = useNavigate();
+  const [busy, act] = useAction();
   // A second click comes before the button is drawn busy.
   const started = useRef(false);
   const { environment, resources, problem } = setup;
-  const title = written(setup.environment_title);
+  const title = translateExact(setup.environment_title);
   const about = [...(name === title ? [] : [title]), ...resourceTexts(resources)];
 
   const onStart = async (): Promise<void> => {
     if (started.current) return;
     started.current = true;
-    await act(start);
+    await act(async () => {
+      const session = await start();
+      await navigate({ to: '/start-again/$name', params: { name: session.name } });
+    });
     started.current = false;
   };
 
@@ -106,7 +110,7 @@ function Tile({ setup, name, usedAt, start }: TileProps) {
             </Trans>
           </span>
         )}
-        {problem && <span className={classes.why}>{said(problem)}</span>}
+        {problem && <span className={classes.why}>{translate(problem)}</span>}
       </div>
       <div className={classes.acts}>
         {problem === null && (

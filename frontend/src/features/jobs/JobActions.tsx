@@ -4,13 +4,13 @@ import { Button, Group, Modal, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Job } from '@/api/types';
-import { TensorboardLink } from '@/features/sessions/TensorboardLink';
-import { useAct } from '@/features/sessions/useAct';
 import { ShareButton } from '@/features/tensorboard/ShareButton';
+import { TensorboardLink } from '@/features/tensorboard/TensorboardLink';
 import { isLive } from '@/live/reducer';
+import classes from '@/ui/CardList.module.css';
 import { Icon } from '@/ui/icons';
+import { useAction } from '@/ui/useAction';
 import { cancelJob, removeJob } from './actions';
-import classes from './Jobs.module.css';
 
 interface Props {
   job: Job;
@@ -33,7 +33,7 @@ export function JobActions({ job, withLog = true, shared = false, onRemoved }: P
         <TensorboardLink id={job.id} kind="jobs" variant={withLog ? 'subtle' : 'default'} />
       )}
       {!withLog && (board || shared) && (
-        <ShareButton of={{ kind: 'jobs', id: job.id }} name={job.name} />
+        <ShareButton parent={{ kind: 'jobs', id: job.id }} name={job.name} />
       )}
       {withLog && begun && <JobLogLink job={job} />}
       {again && <RunAgain id={job.id} />}
@@ -75,7 +75,7 @@ function RunAgain({ id }: { id: string }) {
 }
 
 function RemoveButton({ id, onRemoved }: { id: string; onRemoved: () => void }) {
-  const [busy, act] = useAct();
+  const [busy, act] = useAction();
   return (
     <Button
       variant="subtle"
@@ -91,7 +91,7 @@ function RemoveButton({ id, onRemoved }: { id: string; onRemoved: () => void }) 
 
 function CancelButton({ job }: { job: Job }) {
   const [asking, setAsking] = useState(false);
-  const [busy, act] = useAct();
+  const [busy, act] = useAction();
   const cancel = async (): Promise<void> => {
     await act(() => cancelJob(job.id));
     setAsking(false);

@@ -4,26 +4,26 @@ import { Button, Checkbox, Paper } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { memo, useState } from 'react';
 import type { Job } from '@/api/types';
+import { ErrorLine } from '@/features/log/ErrorLine';
 import { Facts } from '@/features/sessions/Facts';
-import { TensorboardLine } from '@/features/sessions/TensorboardLine';
-import { said } from '@/i18n/said';
+import { TensorboardLine } from '@/features/tensorboard/TensorboardLine';
+import { translate } from '@/i18n/translate';
 import { useNowAs } from '@/lib/useNow';
+import classes from '@/ui/CardList.module.css';
 import { Icon } from '@/ui/icons';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import { stopJobTensorboard } from './actions';
-import { ErrorLine } from './ErrorLine';
 import { JobActions } from './JobActions';
-import classes from './Jobs.module.css';
 import {
   arrayText,
-  askedTexts,
   failed,
   jobReason,
-  jobStateWords,
+  jobStateLabel,
   jobTime,
   nodesText,
-} from './words';
+  requestedTexts,
+} from './labels';
 
 interface Props {
   job: Job;
@@ -51,7 +51,7 @@ export const JobCard = memo(function JobCard(props: Props) {
     >
       <div className={classes.head}>
         <Checkbox
-          aria-label={t`Choose ${{ name: job.name }}`}
+          aria-label={t`Select ${{ name: job.name }}`}
           checked={chosen}
           onChange={() => onChoose(job.id)}
         />
@@ -62,7 +62,7 @@ export const JobCard = memo(function JobCard(props: Props) {
         </h2>
         <span className={classes.quiet}>{title ?? kindText(job)}</span>
         <span className={classes.chip}>
-          <StateChip {...jobStateWords(job)} />
+          <StateChip {...jobStateLabel(job)} />
         </span>
       </div>
       {job.stale_since && job.state !== 'ended' && (
@@ -75,16 +75,16 @@ export const JobCard = memo(function JobCard(props: Props) {
       {job.array && <p className={classes.line}>{arrayText(job.array)}</p>}
       {reason && (
         <p className={classes.line}>
-          {reason} {job.advice && <span className={classes.quiet}>{said(job.advice)}</span>}
+          {reason} {job.advice && <span className={classes.quiet}>{translate(job.advice)}</span>}
         </p>
       )}
-      {opened && <ErrorLine of={{ kind: 'jobs', id: job.id }} endedAt={job.ended_at} />}
+      {opened && <ErrorLine source={{ kind: 'jobs', id: job.id }} endedAt={job.ended_at} />}
       <div className={classes.foot}>
         <div className={classes.about}>
           <JobTimes job={job} />
           <Facts
             session={{ node: nodesText(job), resources: job.resources }}
-            texts={askedTexts(job)}
+            texts={requestedTexts(job)}
           />
         </div>
         {explains && !opened && (

@@ -2,11 +2,12 @@ import { t } from '@lingui/core/macro';
 import { Paper } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { JobDetail } from '@/api/types';
+import { FolderLink } from '@/features/files/FolderLink';
 import { MaybeTerm } from '@/features/glossary/Term';
-import { listed } from '@/i18n/lists';
-import { written } from '@/i18n/said';
+import { joinWithCommas } from '@/i18n/lists';
+import { translateExact } from '@/i18n/translate';
 import classes from './JobPage.module.css';
-import { askedTexts, valueText } from './words';
+import { requestedTexts, valueText } from './labels';
 
 interface Fact {
   /** the English word of the glossary that explains the label; null: it is a name of one's own */
@@ -17,7 +18,7 @@ interface Fact {
 
 function resourceFacts(job: JobDetail): Fact[] {
   const { partition, account, qos } = job.resources;
-  const asked = askedTexts(job);
+  const asked = requestedTexts(job);
   return [
     ...(asked.length > 0
       ? [{ word: 'Resources', label: t`Resources`, value: <Texts texts={asked} /> }]
@@ -29,7 +30,7 @@ function resourceFacts(job: JobDetail): Fact[] {
 }
 
 function slurmFacts(job: JobDetail): Fact[] {
-  const nodes = job.nodes.length > 0 ? listed(job.nodes) : job.node;
+  const nodes = job.nodes.length > 0 ? joinWithCommas(job.nodes) : job.node;
   return [
     ...(job.job_id === null ? [] : [{ word: 'Slurm job', label: t`Slurm job`, value: job.job_id }]),
     ...(nodes
@@ -47,14 +48,20 @@ function aboutFacts(job: JobDetail, title: string | undefined): Fact[] {
       ? [{ word: 'Template', label: t`Template`, value: title ?? job.template }]
       : []),
     ...(job.environment_title
-      ? [{ word: 'Environment', label: t`Environment`, value: written(job.environment_title) }]
+      ? [
+          {
+            word: 'Environment',
+            label: t`Environment`,
+            value: translateExact(job.environment_title),
+          },
+        ]
       : []),
     ...(job.external ? [{ word: 'Origin', label: t`Origin`, value: t`outside the portal` }] : []),
     ...(job.workdir
-      ? [{ word: 'Runs in', label: t`Runs in`, value: <code>{job.workdir}</code> }]
+      ? [{ word: 'Runs in', label: t`Runs in`, value: <FolderLink folder={job.workdir} /> }]
       : []),
     ...(job.logdir
-      ? [{ word: 'Logs to', label: t`Logs to`, value: <code>{job.logdir}</code> }]
+      ? [{ word: 'Logs to', label: t`Logs to`, value: <FolderLink folder={job.logdir} /> }]
       : []),
   ];
 }

@@ -19,7 +19,7 @@ const STATES: [group: string, choices: [value: string, label: string][]][] = [
   [
     t`Ended`,
     [
-      ['ended', t`Ended, however`],
+      ['ended', t`Ended (any result)`],
       ['completed', t`Completed`],
       ['failed', t`Failed, for any reason`],
       ['out_of_memory', t`Out of memory`],
@@ -34,7 +34,7 @@ const ORDERS: [value: string, label: string][] = [
   ['oldest', t`Oldest first`],
   ['name', t`By name, A to Z`],
   ['name_down', t`By name, Z to A`],
-  ['ended', t`Ended last first`],
+  ['ended', t`Last ended first`],
 ];
 
 interface Props {

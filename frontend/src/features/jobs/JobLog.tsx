@@ -1,25 +1,26 @@
 import { Trans } from '@lingui/react/macro';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef } from 'react';
+import type { LinePlace } from '@/features/log/ErrorLine';
 import { LogView } from '@/features/log/LogView';
-import type { Stream } from '@/features/log/source';
-import type { LinePlace } from './ErrorLine';
+import { useStream } from '@/features/log/useStream';
 import classes from './JobPage.module.css';
 
 interface Props {
   id: string;
-  /** a line that somebody wants to see */
+  /** a line to scroll to */
   shown: LinePlace | null;
 }
 
 /** The log on a job's page. */
 export function JobLog({ id, shown }: Props) {
-  const [stream, setStream] = useState<Stream>('stdout');
+  const source = { kind: 'jobs', id } as const;
+  const { stream, choose, onSilent } = useStream(source, 'stdout');
   const section = useRef<HTMLElement>(null);
   useEffect(() => {
     if (shown === null) return;
-    setStream(shown.stream);
+    choose(shown.stream);
     section.current?.scrollIntoView({ block: 'nearest' });
-  }, [shown]);
+  }, [shown, choose]);
   return (
     <section aria-labelledby="log" ref={section}>
       <h2 id="log" className={classes.heading}>
@@ -27,9 +28,10 @@ export function JobLog({ id, shown }: Props) {
       </h2>
       <LogView
         key={shown?.line}
-        of={{ kind: 'jobs', id }}
+        source={source}
         stream={stream}
-        onStream={setStream}
+        onStream={choose}
+        onSilent={onSilent}
         first="stdout"
         find={shown?.line ?? ''}
         short

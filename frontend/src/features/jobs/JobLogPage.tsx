@@ -2,15 +2,15 @@ import { t } from '@lingui/core/macro';
 import { Skeleton } from '@mantine/core';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { ApiError, sentence } from '@/api/problem';
-import { NotFoundPage } from '@/app/NotFoundPage';
-import { PageTitle } from '@/app/PageTitle';
 import logClasses from '@/features/log/LogPage.module.css';
 import { LogView } from '@/features/log/LogView';
 import type { Stream } from '@/features/log/source';
+import { NotFoundPage } from '@/ui/NotFoundPage';
 import { Notice } from '@/ui/Notice';
+import { PageTitle } from '@/ui/PageTitle';
 import { StateChip } from '@/ui/StateChip';
+import { jobStateLabel } from './labels';
 import { useJob } from './useJob';
-import { jobStateWords } from './words';
 
 /** What a job, or one task of an array, has printed. */
 export function JobLogPage() {
@@ -36,13 +36,13 @@ export function JobLogPage() {
       </Link>
       <div className={logClasses.top}>
         <PageTitle tab={title}>{title}</PageTitle>
-        {job && <StateChip {...jobStateWords(job)} />}
+        {job && <StateChip {...jobStateLabel(job)} />}
       </div>
       {error && <Notice tone="error">{sentence(error)}</Notice>}
       {!job && !error && <Skeleton height={320} radius="lg" aria-label={t`Loading`} />}
       {job && (
         <LogView
-          of={{ kind: 'jobs', id, task: whose }}
+          source={{ kind: 'jobs', id, task: whose }}
           stream={stream}
           onStream={choose}
           first="stdout"

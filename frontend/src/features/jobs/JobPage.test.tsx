@@ -32,12 +32,46 @@ describe('a job’s page', () => {
     expect(textOf(markup)).toContain('learning_rate');
   });
 
+  it('links its folder to Files', async () => {
+    const roots = { items: [{ name: 'home', path: '/cluster/home/carol' }] };
+    const job = { ...failedJob, logdir: '/cluster/home/carol/portal/runs/one' };
+    const markup = await page(FAILED, {
+      answers: { ...answers, [FAILED]: job, '/files/roots': roots },
+    });
+    expect(names(markup, 'a')).toContain('/cluster/home/carol/portal/runs/one');
+  });
+
+  it('says of an array’s task why it failed and what to do', async () => {
+    const [first, ...others] = arrayJob.array.tasks;
+    const failed = {
+      ...first,
+      outcome: 'failed',
+      reason: 'A disk was full.',
+      advice: 'Free some.',
+    };
+    const job = { ...arrayJob, array: { ...arrayJob.array, tasks: [failed, ...others] } };
+    const url = `/jobs/${arrayJob.id}`;
+    const markup = await page(url, { answers: { ...answers, [url]: job } });
+    expect(textOf(markup)).toContain('A disk was full. Free some.');
+  });
+
   it('offers to end one that runs', async () => {
     const running = { ...failedJob, state: 'running', outcome: null, ended_at: null, reason: null };
     const markup = await page(FAILED, { answers: { ...answers, [FAILED]: running } });
     expect(names(markup, 'button')).toContain('Cancel');
     expect(names(markup, 'button')).not.toContain('Remove');
     expect(textOf(markup)).not.toContain('It ended with');
+  });
+
+  it('names what would start sooner while one waits', async () => {
+    const queued = { state: 'queued', outcome: null, started_at: null, ended_at: null };
+    const other = { title: '2 GPUs instead of 4', start_at: '2026-01-01T00:00:00Z' };
+    const estimate = { start_at: null, certain: false, note: '', alternatives: [other] };
+    const url = `/jobs/${failedJob.id}`;
+    const known = { ...answers, [url]: { ...failedJob, ...queued }, '/estimates': estimate };
+    expect(textOf(await page(url, { answers: known }))).toContain('2 GPUs instead of 4 – at once');
+    const running = { ...known, [url]: { ...failedJob, ...queued, state: 'running' } };
+    expect(textOf(await page(url, { answers: running }))).not.toContain('instead of');
   });
 
   it('says so when its log can’t be read', async () => {

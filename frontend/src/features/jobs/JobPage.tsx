@@ -6,31 +6,32 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ApiError, sentence } from '@/api/problem';
 import type { JobDetail, Task } from '@/api/types';
-import { NotFoundPage } from '@/app/NotFoundPage';
-import { PageTitle } from '@/app/PageTitle';
+import { ErrorLine, type LinePlace } from '@/features/log/ErrorLine';
 import logClasses from '@/features/log/LogPage.module.css';
 import { Reason } from '@/features/sessions/Reason';
-import { TensorboardLine } from '@/features/sessions/TensorboardLine';
 import { sharedText } from '@/features/tensorboard/sharing';
-import { said } from '@/i18n/said';
+import { TensorboardLine } from '@/features/tensorboard/TensorboardLine';
+import { translate } from '@/i18n/translate';
 import { Fold } from '@/ui/Fold';
+import { NotFoundPage } from '@/ui/NotFoundPage';
 import { Notice } from '@/ui/Notice';
+import { PageTitle } from '@/ui/PageTitle';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import { stopJobTensorboard } from './actions';
-import { BoardBox } from './BoardBox';
-import { Course } from './Course';
-import { ErrorLine, type LinePlace } from './ErrorLine';
 import { JobActions } from './JobActions';
 import { JobFacts } from './JobFacts';
 import { JobLog } from './JobLog';
 import classes from './JobPage.module.css';
+import { JobUsage } from './JobUsage';
+import { failed, jobReason, jobStateLabel } from './labels';
 import { templatesQuery } from './queries';
 import { ScriptText } from './ScriptText';
+import { SoonerOptions } from './SoonerOptions';
 import { TaskTable } from './TaskTable';
-import { Used } from './Used';
+import { TensorboardBox } from './TensorboardBox';
+import { Timeline } from './Timeline';
 import { useJob } from './useJob';
-import { failed, jobReason, jobStateWords } from './words';
 
 /** Everything about one job. */
 export function JobPage() {
@@ -52,16 +53,16 @@ function Detail({ job }: { job: JobDetail }) {
       </Link>
       <div className={logClasses.top}>
         <PageTitle tab={job.name}>{job.name}</PageTitle>
-        <StateChip {...jobStateWords(job)} />
+        <StateChip {...jobStateLabel(job)} />
       </div>
       <div className={classes.page}>
         <Now job={job} onShow={setLine} />
-        <Course job={job} />
+        <Timeline job={job} />
         {job.array && <TaskTable job={job} array={job.array} />}
         {job.started_at && !job.array && <JobLog id={job.id} shown={line} />}
-        <Used job={job} />
+        <JobUsage job={job} />
         <JobFacts job={job} title={title} />
-        <BoardBox job={job} />
+        <TensorboardBox job={job} />
         {(job.source ?? job.script) && <Script text={job.script ?? job.source ?? ''} />}
       </div>
     </>
@@ -83,6 +84,7 @@ function Now({ job, onShow }: { job: JobDetail; onShow: (place: LinePlace) => vo
         </Notice>
       )}
       {reason && <Reason reason={reason} advice={job.advice} />}
+      <SoonerOptions job={job} />
       <WentWrong job={job} onShow={onShow} />
       <JobActions
         job={job}
@@ -111,14 +113,14 @@ function WentWrong({ job, onShow }: { job: JobDetail; onShow: (place: LinePlace)
   if (!failed(job) || job.started_at === null || (job.array && task === undefined)) return null;
   const endedAt = job.ended_at;
   if (task === undefined)
-    return <ErrorLine of={{ kind: 'jobs', id: job.id }} endedAt={endedAt} onShow={onShow} />;
+    return <ErrorLine source={{ kind: 'jobs', id: job.id }} endedAt={endedAt} onShow={onShow} />;
   return (
     <>
       <p className={classes.shared}>
         <Trans>The first task that failed is task {task}. It said:</Trans>
       </p>
       <ErrorLine
-        of={{ kind: 'jobs', id: job.id, task }}
+        source={{ kind: 'jobs', id: job.id, task }}
         endedAt={endedAt}
         onShow={({ stream, line }) =>
           void navigate({
@@ -135,7 +137,7 @@ function WentWrong({ job, onShow }: { job: JobDetail; onShow: (place: LinePlace)
 const failedTask = ({ state, outcome = null, node = null }: Task): boolean =>
   node !== null && failed({ state, outcome });
 
-/** The colours come only if somebody looks. */
+/** Syntax highlighting is loaded only when the script is visible. */
 function Script({ text }: { text: string }) {
   const [open, setOpen] = useState(false);
   return (
@@ -147,5 +149,5 @@ function Script({ text }: { text: string }) {
 
 function useTemplateTitle(name: string | null): string | undefined {
   const { data } = useQuery({ ...templatesQuery, enabled: name !== null });
-  return said(data?.find((template) => template.name === name)?.title);
+  return translate(data?.find((template) => template.name === name)?.title);
 }

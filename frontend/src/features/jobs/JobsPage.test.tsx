@@ -18,7 +18,7 @@ describe('the list of jobs', () => {
     const markup = await page('/jobs', FULL);
     const cards = all(markup, 'article').flatMap((one) => names(one.markup, 'h2'));
     expect(cards.sort()).toEqual(jobs.items.map(({ name }) => name).sort());
-    expect(markup).toContain('aria-label="Choose baseline"');
+    expect(markup).toContain('aria-label="Select baseline"');
   });
 
   it('offers for one that runs its end, for one that failed the reason', async () => {
@@ -44,9 +44,9 @@ describe('the list of jobs', () => {
     expect(names(markup, 'a')).toContain('Choose a template');
   });
 
-  it('tells apart that there is none like this', async () => {
+  it('distinguishes no matches from no jobs', async () => {
     const markup = await page('/jobs?q=nothing', { answers: NONE });
-    expect(textOf(markup)).toContain('No job of yours is like this.');
+    expect(textOf(markup)).toContain('No matching jobs.');
     expect(names(markup, 'a')).toContain('Show all jobs');
   });
 

@@ -4,12 +4,12 @@ import { Button, Paper, Skeleton, Stack, Text, Title, VisuallyHidden } from '@ma
 import { Link, useSearch } from '@tanstack/react-router';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { sentence } from '@/api/problem';
-import { PageTitle } from '@/app/PageTitle';
+import classes from '@/ui/CardList.module.css';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
+import { PageTitle } from '@/ui/PageTitle';
 import { JobCard } from './JobCard';
 import { JobFilters } from './JobFilters';
-import classes from './Jobs.module.css';
 import { SelectionBar } from './SelectionBar';
 import { isFiltered, type JobsSearch } from './search';
 import { isChosen, NOTHING, type Selection, turned } from './selection';
@@ -144,7 +144,7 @@ function NoneFound() {
     <Paper className={classes.empty}>
       <Stack align="flex-start" gap="sm">
         <Text>
-          <Trans>No job of yours is like this.</Trans>
+          <Trans>No matching jobs.</Trans>
         </Text>
         <Button component={Link} to="/jobs" variant="default">
           <Trans>Show all jobs</Trans>

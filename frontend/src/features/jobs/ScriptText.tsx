@@ -1,13 +1,13 @@
 import { t } from '@lingui/core/macro';
 import { CopyButton } from '@/features/log/CopyButton';
-import { ShownCode } from '@/ui/code/ShownCode';
+import { CodeBlock } from '@/ui/code/CodeBlock';
 import classes from './JobPage.module.css';
 
 /** A script to read and to copy. */
 export function ScriptText({ text, label = t`The script` }: { text: string; label?: string }) {
   return (
     <div className={classes.script}>
-      <ShownCode text={text} label={label} />
+      <CodeBlock text={text} label={label} />
       <CopyButton text={text} />
     </div>
   );

@@ -6,13 +6,13 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Job } from '@/api/types';
 import { locale } from '@/i18n';
-import { said } from '@/i18n/said';
+import { translate } from '@/i18n/translate';
 import { clock } from '@/lib/clock';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { type Act, actOnMany, type Outcome } from './bulk';
-import { doneText, questionText } from './bulkWords';
+import { doneText, questionText } from './bulkLabels';
 import classes from './SelectionBar.module.css';
 import type { JobsSearch } from './search';
 import { chosenOf, MOST_COMPARED, NOTHING, possible, type Selection } from './selection';
@@ -37,7 +37,7 @@ export function SelectionBar({ search, rows, count, selection, onSelect, onRemov
     <div className={classes.bar} data-chosen={number > 0}>
       <Checkbox
         label={number > 0 ? chosenText(number) : countText(count)}
-        aria-label={everything ? t`Choose none` : t`Choose all that are shown`}
+        aria-label={everything ? t`Select none` : t`Select all that are shown`}
         checked={everything}
         indeterminate={!everything && chosen.length > 0}
         onChange={() =>
@@ -89,8 +89,8 @@ function Acts({ search, selection, chosen, number, onSelect, onRemoved }: ActsPr
     if (asking === null) return;
     setRefused([]);
     const named = new Set(can[asking].map(({ id }) => id));
-    const of: Selection = all ? selection : { kind: 'some', ids: named };
-    const outcome = await actOnMany(asking, of, search, setDone);
+    const target: Selection = all ? selection : { kind: 'some', ids: named };
+    const outcome = await actOnMany(asking, target, search, setDone);
     notifications.show({ message: doneText(asking, outcome.done.length), autoClose: 6000 });
     setRefused(outcome.refused);
     if (asking === 'remove') onRemoved(...outcome.done);
@@ -133,7 +133,7 @@ function Acts({ search, selection, chosen, number, onSelect, onRemoved }: ActsPr
           </Button>
         )}
         <Button variant="subtle" color="gray" onClick={() => onSelect(NOTHING)}>
-          <Trans>Choose none</Trans>
+          <Trans>Select none</Trans>
         </Button>
       </div>
       {refused.length > 0 && <Refused refused={refused} chosen={chosen} />}
@@ -182,7 +182,7 @@ function Refused({ refused, chosen }: { refused: Outcome['refused']; chosen: Job
         <Trans>Some stayed as they are:</Trans>
         <ul className={classes.names}>
           {refused.slice(0, NAMED).map(({ id, message }) => (
-            <li key={id}>{t`${{ name: names.get(id) ?? id }}: ${{ why: said(message) }}`}</li>
+            <li key={id}>{t`${{ name: names.get(id) ?? id }}: ${{ why: translate(message) }}`}</li>
           ))}
         </ul>
       </Notice>

@@ -5,11 +5,12 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { JobArray, JobDetail, Task } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
+import { translate } from '@/i18n/translate';
 import { ScrollBox } from '@/ui/ScrollBox';
 import { StateChip } from '@/ui/StateChip';
 import classes from './JobPage.module.css';
-import { type Order, ordered, turned } from './order';
-import { arrayText, jobStateWords, metricText, taskColumns, valueText } from './words';
+import { arrayText, jobStateLabel, metricText, taskColumns, valueText } from './labels';
+import { type Order, ordered, reversed } from './order';
 
 /** An array's tasks: what each was given, against what came out, or has come out so far. */
 export function TaskTable({ job, array }: { job: JobDetail; array: JobArray }) {
@@ -39,7 +40,7 @@ export function TaskTable({ job, array }: { job: JobDetail; array: JobArray }) {
                   key={name}
                   name={name}
                   order={order}
-                  onTurn={() => setOrder(turned(order, name))}
+                  onTurn={() => setOrder(reversed(order, name))}
                 />
               ))}
               <Table.Th>{t`Node`}</Table.Th>
@@ -88,7 +89,12 @@ function TaskRow({ id, task, columns }: RowProps) {
     <Table.Tr>
       <Table.Th scope="row">{task.index}</Table.Th>
       <Table.Td>
-        <StateChip {...jobStateWords({ state, outcome })} />
+        <StateChip {...jobStateLabel({ state, outcome })} />
+        {task.reason && (
+          <p className={classes.taskReason}>
+            {translate(task.reason)} {translate(task.advice)}
+          </p>
+        )}
       </Table.Td>
       {columns.parameters.map((name) => (
         <Table.Td key={name}>{valueText(task.parameters?.[name])}</Table.Td>

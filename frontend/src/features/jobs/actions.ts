@@ -1,8 +1,8 @@
 /** What a job's owner can do to it. Each resolves when the portal has agreed. */
 import { api, unwrap } from '@/api/client';
 import type { JobDetail, JobRequest } from '@/api/types';
-import { queryClient } from '@/app/queries';
-import { once } from '@/lib/once';
+import { sendOnce } from '@/lib/idempotency';
+import { queryClient } from '@/lib/queries';
 import { live } from '@/live/store';
 import { jobQuery } from './queries';
 
@@ -18,7 +18,7 @@ async function sendJob(body: JobRequest, key: string): Promise<JobDetail> {
 }
 
 export function submitJob(body: JobRequest): Promise<JobDetail> {
-  return once(['job', body], () => body, sendJob);
+  return sendOnce(['job', body], () => body, sendJob);
 }
 
 const at = (id: string) => ({ params: { path: { job_id: id } } });

@@ -13,10 +13,10 @@ const answers = (...bodies: { done: string[]; left: number }[]) => {
 
 it('names just those that the portal has removed of all that match', async () => {
   const post = answers({ done: ['a', 'unseen'], left: 1 }, { done: ['b'], left: 0 });
-  const told: number[] = [];
+  const progress: number[] = [];
   const all = { kind: 'all', until: '2026-01-01T00:00:00Z' } as const;
-  const outcome = await actOnMany('remove', all, {}, (done) => told.push(done));
+  const outcome = await actOnMany('remove', all, {}, (done) => progress.push(done));
   expect(outcome).toEqual({ done: ['a', 'unseen', 'b'], refused: [] });
-  expect(told).toEqual([2, 3]);
+  expect(progress).toEqual([2, 3]);
   expect(post).toHaveBeenCalledTimes(2);
 });

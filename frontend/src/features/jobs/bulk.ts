@@ -1,7 +1,7 @@
 /** Cancels or removes several jobs, in as many requests as it takes. */
 import { api, unwrap } from '@/api/client';
 import type { components } from '@/api/schema';
-import { queryClient } from '@/app/queries';
+import { queryClient } from '@/lib/queries';
 import { live } from '@/live/store';
 import { JOBS_KEY } from './queries';
 import { type JobsSearch, toQuery } from './search';
@@ -28,7 +28,7 @@ export async function actOnMany(
   act: Act,
   selection: Selection,
   search: JobsSearch,
-  tell: (done: number) => void,
+  onProgress: (done: number) => void,
 ): Promise<Outcome> {
   const all: Outcome = { done: [], refused: [] };
   const ask = async (body: Chosen): Promise<ManyDone> => {
@@ -36,7 +36,7 @@ export async function actOnMany(
     if (act === 'remove') for (const id of answer.done) live.jobRemoved(id);
     all.done.push(...answer.done);
     all.refused.push(...answer.refused);
-    tell(all.done.length);
+    onProgress(all.done.length);
     return answer;
   };
   try {

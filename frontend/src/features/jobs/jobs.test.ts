@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import type { Job } from '@/api/types';
+import { errorLine } from '@/features/log/findError';
 import { jobAnnouncements } from '@/live/announce';
 import { toLiveEvent } from '@/live/events';
 import { initialState, reduce } from '@/live/reducer';
-import { jobRows, unplaced } from './list';
 import {
   arrayText,
-  errorLine,
   failed,
   jobReason,
-  jobStateWords,
+  jobStateLabel,
   jobTime,
   metricText,
   nodesText,
   taskColumns,
   valueText,
-} from './words';
+} from './labels';
+import { jobRows, unplaced } from './list';
 
 const job = (id: string, over: Partial<Job> = {}): Job =>
   ({
@@ -79,7 +79,7 @@ describe('jobRows', () => {
 
 describe('words', () => {
   it('call success a success, and say why of a failure', () => {
-    expect(jobStateWords({ state: 'ended', outcome: 'completed' }).tone).toBe('good');
+    expect(jobStateLabel({ state: 'ended', outcome: 'completed' }).tone).toBe('good');
     expect(failed({ state: 'ended', outcome: 'cancelled' })).toBe(false);
     expect(failed({ state: 'ended', outcome: 'timeout' })).toBe(true);
     expect(jobReason(job('a', { state: 'ended', outcome: 'timeout' }))).toMatch(/time limit/);

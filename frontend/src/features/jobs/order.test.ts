@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Task } from '@/api/types';
-import { ordered, turned } from './order';
+import { ordered, reversed } from './order';
 
 const task = (index: number, metrics: Task['metrics']): Task => ({
   index,
@@ -20,12 +20,12 @@ const indices = (tasks: readonly Task[]): number[] => tasks.map(({ index }) => i
 
 describe('the order of tasks', () => {
   it('is by number, then smallest first, then largest first, and back', () => {
-    const up = turned(null, 'loss');
+    const up = reversed(null, 'loss');
     expect(up).toEqual({ metric: 'loss', direction: 'ascending' });
-    const down = turned(up, 'loss');
+    const down = reversed(up, 'loss');
     expect(down).toEqual({ metric: 'loss', direction: 'descending' });
-    expect(turned(down, 'loss')).toBeNull();
-    expect(turned(down, 'accuracy')).toEqual({ metric: 'accuracy', direction: 'ascending' });
+    expect(reversed(down, 'loss')).toBeNull();
+    expect(reversed(down, 'accuracy')).toEqual({ metric: 'accuracy', direction: 'ascending' });
   });
 
   it('has those without a number last, whichever way', () => {

@@ -7,7 +7,7 @@ export interface Order {
 }
 
 /** What a click on a metric's heading brings: smallest first, largest first, as numbered. */
-export function turned(order: Order | null, metric: string): Order | null {
+export function reversed(order: Order | null, metric: string): Order | null {
   if (order?.metric !== metric) return { metric, direction: 'ascending' };
   return order.direction === 'ascending' ? { metric, direction: 'descending' } : null;
 }

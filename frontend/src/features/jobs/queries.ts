@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
+import { jobKey } from '@/lib/queries';
 import { type JobsSearch, toQuery } from './search';
 
 export const JOBS_KEY = ['jobs'] as const;
@@ -31,7 +32,7 @@ export const jobCountQuery = ({ order: _order, ...search }: JobsSearch) =>
 
 export const jobQuery = (id: string) =>
   queryOptions({
-    queryKey: ['job', id],
+    queryKey: jobKey(id),
     queryFn: () => unwrap(api.GET('/api/v1/jobs/{job_id}', { params: { path: { job_id: id } } })),
     staleTime: 0,
   });

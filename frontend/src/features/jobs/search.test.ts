@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Job } from '@/api/types';
-import { doneText, questionText } from './bulkWords';
+import { doneText, questionText } from './bulkLabels';
 import { isFiltered, matches, readJobsSearch, toQuery } from './search';
 import { bundles, chosenOf, isChosen, MOST_NAMED, NOTHING, possible, turned } from './selection';
 
@@ -58,7 +58,7 @@ describe('matches', () => {
     expect(matches(job({ job_id: 142 }), { q: '42' })).toBe(false);
   });
 
-  it('tells states and outcomes apart', () => {
+  it('distinguishes states and outcomes', () => {
     expect(matches(job(), { state: 'running' })).toBe(true);
     expect(matches(job({ state: 'queued' }), { state: 'running' })).toBe(false);
     expect(matches(job({ state: 'queued' }), { state: 'waiting' })).toBe(true);

@@ -9,7 +9,7 @@ const TASKS_EVERY_MS = 5000;
 /** After an end the metrics are read once more. */
 const TASKS_SETTLE_MS = 60_000;
 
-function lookAgainIn(job: JobDetail | undefined): number | false {
+function pollInterval(job: JobDetail | undefined): number | false {
   if (!job?.array) return false;
   const settled = job.ended_at !== null && Date.now() - Date.parse(job.ended_at) > TASKS_SETTLE_MS;
   return settled ? false : TASKS_EVERY_MS;
@@ -21,7 +21,7 @@ export function useJob(id: string): { job: JobDetail | undefined; error: Error |
   const live = useLiveJob(id);
   const { data, error } = useQuery({
     ...jobQuery(id),
-    refetchInterval: ({ state }) => lookAgainIn(state.data),
+    refetchInterval: ({ state }) => pollInterval(state.data),
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: each change of the job is news
   useEffect(() => {

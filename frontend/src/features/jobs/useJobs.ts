@@ -1,12 +1,12 @@
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Job } from '@/api/types';
-import { written } from '@/i18n/said';
+import { translateExact } from '@/i18n/translate';
 import { useLive } from '@/live/store';
 import { jobRows, unplaced } from './list';
 import { JOBS_KEY, jobsQuery, templatesQuery } from './queries';
 import type { JobsSearch } from './search';
-import { spaced } from './spaced';
+import { throttle } from './throttle';
 import { useJobCount } from './useJobCount';
 
 interface Jobs {
@@ -28,7 +28,7 @@ interface Jobs {
 const FEW_PAGES = 2;
 const PAUSE_MS = 5000;
 
-/** Asks for the pages again, and how many jobs there are. Meanwhile they stay as they are. */
+/** Refetch the pages and the number of jobs; the present ones stay visible until then. */
 function useAgain(pages: number): () => void {
   const client = useQueryClient();
   const read = useRef(pages);
@@ -36,7 +36,7 @@ function useAgain(pages: number): () => void {
   const reading = useMemo(() => {
     const queryKey = [...JOBS_KEY, 'pages'];
     const pause = (): number => (read.current > FEW_PAGES ? PAUSE_MS : 0);
-    return spaced(() => client.invalidateQueries({ queryKey }), pause);
+    return throttle(() => client.invalidateQueries({ queryKey }), pause);
   }, [client]);
   useEffect(() => reading.stop, [reading]);
   return useCallback(() => {
@@ -61,8 +61,8 @@ function useAskAgainWhenOthers(live: readonly Job[] | null, again: () => void): 
   }, [live, again]);
 }
 
-/** Asks where these belong, once; those for whom there is no room on the pages read so far can wait. */
-function useAskForPlaces(ids: string[], again: () => void): void {
+/** Fetch the positions of these jobs, once; jobs that fit on no loaded page can wait. */
+function useQueuePositions(ids: string[], again: () => void): void {
   const wanted = [...ids].sort().join();
   useEffect(() => {
     if (wanted !== '') again();
@@ -84,9 +84,9 @@ export function useJobs(search: JobsSearch): Jobs {
     () => jobRows(read, live ?? [], removed, search),
     [read, live, removed, search],
   );
-  useAskForPlaces(isPending ? [] : unplaced(read, live ?? [], removed, search), again);
+  useQueuePositions(isPending ? [] : unplaced(read, live ?? [], removed, search), again);
   const titles = useMemo(
-    () => new Map(templates.data?.map(({ name, title }) => [name, written(title)])),
+    () => new Map(templates.data?.map(({ name, title }) => [name, translateExact(title)])),
     [templates.data],
   );
   return {

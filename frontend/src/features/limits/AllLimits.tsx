@@ -6,18 +6,19 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { useId } from 'react';
 import { sentence } from '@/api/problem';
 import type { Limit } from '@/api/types';
-import { GroupPick, PersonPick } from '@/features/people/SearchPick';
+import { GroupPick } from '@/features/directory/GroupPick';
+import { UserPick } from '@/features/directory/UserPick';
 import { Notice } from '@/ui/Notice';
 import classes from './Limits.module.css';
+import { limitText } from './labels';
 import { limitsQuery } from './queries';
-import { SlurmTold } from './SlurmTold';
+import { SlurmSyncState } from './SlurmSyncState';
 import type { LimitsSearch } from './search';
-import { limitText } from './words';
 
 /** Every limit there is: everybody's, groups', people's. */
 export function AllLimits() {
   const { data, error } = useQuery(limitsQuery);
-  const of = (...scopes: Limit['scope'][]): Limit[] =>
+  const limitsOfScope = (...scopes: Limit['scope'][]): Limit[] =>
     data?.filter(({ scope }) => scopes.includes(scope)) ?? [];
   return (
     <>
@@ -26,11 +27,15 @@ export function AllLimits() {
       {!data && !error && <Skeleton height={260} radius="lg" aria-label={t`Loading`} />}
       {data && (
         <>
-          <Everybody limit={of('default')[0]} />
-          <Some title={t`Groups`} rows={of('member', 'group')} none={t`No group has a limit.`} />
+          <Everybody limit={limitsOfScope('default')[0]} />
+          <Some
+            title={t`Groups`}
+            rows={limitsOfScope('member', 'group')}
+            none={t`No group has a limit.`}
+          />
           <Some
             title={t`People with limits of their own`}
-            rows={of('person')}
+            rows={limitsOfScope('person')}
             none={t`Nobody has a limit of their own: the default and their groups' count.`}
           />
         </>
@@ -39,13 +44,13 @@ export function AllLimits() {
   );
 }
 
-/** To anybody's limits, whether there are any yet or not. */
+/** Open the limits of any user, whether or not there are any. */
 function Choose() {
   const navigate = useNavigate();
   const show = (search: LimitsSearch): void => void navigate({ to: '/admin/limits', search });
   return (
     <div className={classes.pick}>
-      <PersonPick
+      <UserPick
         label={t`Limits of a person`}
         placeholder={t`Part of the name`}
         onPick={(person) => show({ person })}
@@ -74,10 +79,10 @@ function Everybody({ limit }: { limit: Limit | undefined }) {
         {limit ? (
           <>
             <div>{limitText(limit)}</div>
-            {limit.slurm && <SlurmTold slurm={limit.slurm} />}
+            {limit.slurm && <SlurmSyncState slurm={limit.slurm} />}
           </>
         ) : (
-          t`There is none: whoever has no other limit may use what the cluster has.`
+          t`No default limit: everyone may use the whole cluster.`
         )}
       </Paper>
     </section>
@@ -140,7 +145,7 @@ function Row({ row }: { row: Limit }) {
         {OF[row.scope] && <div className={classes.quiet}>{OF[row.scope]}</div>}
       </Table.Td>
       <Table.Td>{limitText(row)}</Table.Td>
-      <Table.Td>{row.slurm && <SlurmTold slurm={row.slurm} />}</Table.Td>
+      <Table.Td>{row.slurm && <SlurmSyncState slurm={row.slurm} />}</Table.Td>
     </Table.Tr>
   );
 }

@@ -2,13 +2,13 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Paper, Table, Title } from '@mantine/core';
 import type { Association } from '@/api/types';
-import { said } from '@/i18n/said';
+import { translate } from '@/i18n/translate';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import classes from './Limits.module.css';
-import { associationWords, figuresText } from './words';
+import { associationStateLabel, figuresText } from './labels';
 
-/** What Slurm was told of someone, and what it has. */
+/** What the portal has applied to a user's associations, and what Slurm has. */
 export function Associations({ associations }: { associations: readonly Association[] }) {
   return (
     <section aria-labelledby="slurm">
@@ -65,8 +65,8 @@ function Row({ association: one }: { association: Association }) {
         )}
       </Table.Td>
       <Table.Td>
-        <StateChip {...associationWords(one.state)} />
-        {one.refused && <div className={classes.refused}>{said(one.refused)}</div>}
+        <StateChip {...associationStateLabel(one.state)} />
+        {one.refused && <div className={classes.refused}>{translate(one.refused)}</div>}
         {one.written_at && (
           <div className={classes.origin}>
             <Trans>

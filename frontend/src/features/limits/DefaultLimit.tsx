@@ -6,7 +6,7 @@ import { Notice } from '@/ui/Notice';
 import { LimitCard } from './LimitCard';
 import { limitsQuery } from './queries';
 
-/** What counts for everybody of whom no other limit says anything. */
+/** The limit of every user without a more specific one. */
 export function DefaultLimit() {
   const { data, error } = useQuery(limitsQuery);
   if (error) return <Notice tone="error">{sentence(error)}</Notice>;

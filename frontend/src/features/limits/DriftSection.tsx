@@ -5,29 +5,29 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { Drift } from '@/api/types';
-import { mayChange } from '@/features/account/roles';
-import { useMe } from '@/features/account/useMe';
-import { said } from '@/i18n/said';
+import { translate } from '@/i18n/translate';
+import { mayChange } from '@/lib/roles';
 import { duration } from '@/lib/time';
+import { useMe } from '@/lib/useMe';
 import { useNow } from '@/lib/useNow';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
 import classes from './Drift.module.css';
+import { placeText } from './labels';
 import { driftQuery, settleDrift } from './queries';
-import { placeText } from './words';
 
-/** What somebody changed in Slurm by hand, to mend or to accept. */
+/** Drift: associations that were changed in Slurm by hand, to restore or to accept. */
 export function DriftSection() {
   const { data, error } = useQuery(driftQuery);
-  const trouble = said(data?.trouble);
+  const trouble = translate(data?.trouble);
   const open = data?.items.filter((item) => !item.accepted) ?? [];
   const accepted = data?.items.filter((item) => item.accepted) ?? [];
   return (
     <section aria-labelledby="drift">
       <div className={classes.head}>
         <Title order={2} size="h4" id="drift">
-          <Trans>Changed in Slurm by hand</Trans>
+          <Trans>Changed outside the portal</Trans>
         </Title>
         {data && <Checked at={data.checked_at} />}
       </div>
@@ -42,7 +42,7 @@ export function DriftSection() {
         <p className={classes.quiet}>
           {data.checked_at === null
             ? t`Not known yet.`
-            : t`Slurm has what the portal told it. Nothing was changed behind its back.`}
+            : t`Slurm has what the portal applied. Nothing was changed outside the portal.`}
         </p>
       )}
       <List items={open} />
@@ -84,7 +84,7 @@ type How = 'mend' | 'accept';
 
 function Item({ item }: { item: Drift }) {
   const change = mayChange(useMe());
-  const field = said(item.field);
+  const field = translate(item.field);
   return (
     <Paper component="li" className={classes.item}>
       <div>
@@ -104,13 +104,13 @@ function Item({ item }: { item: Drift }) {
           <dt>
             <Trans>The portal told it</Trans>
           </dt>
-          <dd>{said(item.wanted)}</dd>
+          <dd>{translate(item.wanted)}</dd>
         </div>
         <div>
           <dt>
             <Trans>Slurm has</Trans>
           </dt>
-          <dd className={item.accepted ? undefined : classes.differs}>{said(item.found)}</dd>
+          <dd className={item.accepted ? undefined : classes.differs}>{translate(item.found)}</dd>
         </div>
       </dl>
       {change && (
@@ -123,16 +123,20 @@ function Item({ item }: { item: Drift }) {
   );
 }
 
-const WORDS: Record<How, { button: string; title: string; yes: string }> = {
+const DRIFT_LABELS: Record<How, { button: string; title: string; yes: string }> = {
   mend: { button: t`Mend…`, title: t`Mend it in Slurm?`, yes: t`Mend it` },
   accept: { button: t`Accept…`, title: t`Accept what Slurm has?`, yes: t`Accept it` },
 };
 
 function Settle({ how, item }: { how: How; item: Drift }) {
   const [asking, setAsking] = useState(false);
-  const { button, title, yes } = WORDS[how];
+  const { button, title, yes } = DRIFT_LABELS[how];
   const where = placeText(item);
-  const [field, wanted, found] = [said(item.field), said(item.wanted), said(item.found)];
+  const [field, wanted, found] = [
+    translate(item.field),
+    translate(item.wanted),
+    translate(item.found),
+  ];
   return (
     <>
       <Button

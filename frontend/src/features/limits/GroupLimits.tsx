@@ -6,14 +6,14 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { GroupMember, GroupLimits as Limits } from '@/api/types';
-import { said } from '@/i18n/said';
+import { translate } from '@/i18n/translate';
 import { Notice } from '@/ui/Notice';
 import { LimitForm } from './LimitForm';
 import classes from './Limits.module.css';
+import { ceilingText, leaderMaySet, limitText, sharedCounting, usageText } from './labels';
 import { groupLimitsQuery, saveMemberLimit } from './queries';
-import type { Values } from './shapes';
-import { UseBars } from './UseBars';
-import { ceilingText, leaderMaySet, limitText, sharedCounting, useText } from './words';
+import type { Values } from './types';
+import { UsageBars } from './UsageBars';
 
 interface Props {
   group: string;
@@ -50,7 +50,7 @@ function Whole({ limits }: { limits: Limits }) {
       <Title order={2} size="h4" id="together" mb="sm">
         <Trans>All members together, now</Trans>
       </Title>
-      <UseBars
+      <UsageBars
         effective={limits.together ? sharedCounting(limits.together) : {}}
         use={limits.use}
       />
@@ -128,7 +128,7 @@ function Member({ member, onEdit }: MemberProps) {
         {member.display_name || username}
         <div className={classes.quiet}>{username}</div>
       </Table.Td>
-      <Table.Td data-label={t`Uses now`}>{useText(member.use)}</Table.Td>
+      <Table.Td data-label={t`Uses now`}>{usageText(member.use)}</Table.Td>
       <Table.Td data-label={t`Own limit`}>
         {member.limit ? (
           <>
@@ -169,7 +169,7 @@ function MemberForm({ limits, member, onDone }: FormProps) {
   const { username } = member;
   const save = async (values: Values, version: number | null): Promise<void> => {
     const { slurm } = await saveMemberLimit(limits.group, username, values, version);
-    const message = said(slurm.message);
+    const message = translate(slurm.message);
     notifications.show({
       message:
         slurm.state === 'refused'

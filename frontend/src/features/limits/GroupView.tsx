@@ -7,16 +7,17 @@ import { sentence } from '@/api/problem';
 import { Notice } from '@/ui/Notice';
 import { LimitCard } from './LimitCard';
 import classes from './Limits.module.css';
+import { defaultFallbacks } from './labels';
 import { limitsQuery } from './queries';
-import type { Scope } from './shapes';
-import { defaultOtherwise } from './words';
+import type { Scope } from './types';
 
 /** Both limits of a group: of each member, and of all together. */
 export function GroupView({ group }: { group: string }) {
   const { data, error } = useQuery(limitsQuery);
   if (error && !data) return <Notice tone="error">{sentence(error)}</Notice>;
   if (!data) return <Skeleton height={320} radius="lg" aria-label={t`Loading`} />;
-  const of = (wanted: Scope) => data.find(({ scope, name }) => scope === wanted && name === group);
+  const limitOfScope = (wanted: Scope) =>
+    data.find(({ scope, name }) => scope === wanted && name === group);
   const everybody = data.find(({ scope }) => scope === 'default');
   return (
     <>
@@ -32,14 +33,14 @@ export function GroupView({ group }: { group: string }) {
         whose={{ scope: 'member', name: group }}
         title={t`Each member`}
         about={t`For each member by themselves. Whoever is in several groups has the most generous value; a person's own limit counts before it.`}
-        limit={of('member')}
-        otherwise={defaultOtherwise(everybody)}
+        limit={limitOfScope('member')}
+        otherwise={defaultFallbacks(everybody)}
       />
       <LimitCard
         whose={{ scope: 'group', name: group }}
         title={t`All members together`}
         about={t`What all members may use at one time, whoever it is. It counts beside each one's own.`}
-        limit={of('group')}
+        limit={limitOfScope('group')}
       />
     </>
   );

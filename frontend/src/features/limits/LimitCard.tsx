@@ -4,25 +4,31 @@ import { Button, Checkbox, Paper, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { type ReactNode, useId, useState } from 'react';
 import type { Limit, LimitSet } from '@/api/types';
-import { mayChange } from '@/features/account/roles';
-import { useMe } from '@/features/account/useMe';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Time } from '@/ui/Time';
-import { saysNothing } from './draft';
+import { isEmptyLimit } from './draft';
 import { LimitForm } from './LimitForm';
 import classes from './Limits.module.css';
+import { emptyText, limitText } from './labels';
 import { removeLimit, saveLimit } from './queries';
-import { SlurmTold } from './SlurmTold';
-import { type Counting, type Field, TOGETHER, type Values, type Whose } from './shapes';
-import { emptyText, limitText } from './words';
+import { SlurmSyncState } from './SlurmSyncState';
+import {
+  type EffectiveValue,
+  type Field,
+  GROUP_TOTAL_FIELDS,
+  type LimitSource,
+  type Values,
+} from './types';
 
 interface Props {
-  whose: Whose;
+  whose: LimitSource;
   title: string;
   about?: ReactNode;
   /** what is written down now */
   limit: Limit | undefined;
-  otherwise?: Partial<Record<Field, Counting | null>>;
+  otherwise?: Partial<Record<Field, EffectiveValue | null>>;
 }
 
 /** One limit: its form for those who may change it, its words for the others. */
@@ -36,7 +42,7 @@ export function LimitCard({ whose, title, about, limit, otherwise }: Props) {
   const setter = limit?.updated_by;
 
   const save = async (values: Values, version: number | null): Promise<void> => {
-    if (saysNothing(values)) {
+    if (isEmptyLimit(values)) {
       if (version !== null) await removeLimit(whose, version);
       setAnswer(null);
       notifications.show({ message: t`Saved: there is no such limit now.` });
@@ -62,13 +68,13 @@ export function LimitCard({ whose, title, about, limit, otherwise }: Props) {
           </Trans>
         </p>
       )}
-      {slurm && <SlurmTold slurm={slurm} />}
+      {slurm && <SlurmSyncState slurm={slurm} />}
       {change ? (
         <LimitForm
           whose={whose}
           before={limit ?? null}
           hint={(field) => emptyText(field, otherwise?.[field])}
-          offered={(field) => whose.scope !== 'group' || TOGETHER.includes(field)}
+          offered={(field) => whose.scope !== 'group' || GROUP_TOTAL_FIELDS.includes(field)}
           onSave={save}
         >
           {whose.scope === 'group' && (
@@ -88,7 +94,7 @@ export function LimitCard({ whose, title, about, limit, otherwise }: Props) {
 }
 
 interface RemoveProps {
-  whose: Whose;
+  whose: LimitSource;
   title: string;
   limit: Limit;
 }

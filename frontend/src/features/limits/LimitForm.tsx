@@ -1,35 +1,39 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Stack, TextInput, type TextInputProps } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { ApiError, fieldMessage, sentence } from '@/api/problem';
-import { meanwhileText } from '@/features/admin/meanwhile';
+import { editConflictText } from '@/features/admin/editConflict';
 import { clock } from '@/lib/clock';
+import { seesAdmin } from '@/lib/roles';
 import { localTime } from '@/lib/time';
 import { useDraft } from '@/lib/useFormDraft';
+import { useMe } from '@/lib/useMe';
 import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
-import { Anew, AsYouLeftIt } from '@/ui/StartOver';
+import { RestartableForm, RestoredNotice } from '@/ui/RestoredForm';
 import { useSaving } from '@/ui/useSaving';
 import { type Draft, draftOf, formErrors, isTyped, rebased, toValues } from './draft';
 import classes from './Limits.module.css';
-import { limitsChanged } from './queries';
+import { FIELDS, LABELS } from './labels';
+import { NameField } from './NameField';
+import { limitChoicesQuery, limitsChanged } from './queries';
 import {
   type Field,
   LISTS,
+  type LimitSource,
   type ListField,
   NUMBERS,
   type NumberField,
   type Values,
-  type Whose,
-} from './shapes';
-import { FIELDS, LABELS } from './words';
+} from './types';
 
 /** What is written down, and which version of it. */
 export type Written = Values & { version: number };
 
 interface Props {
-  whose: Whose;
+  whose: LimitSource;
   /** what is written down now; null if nothing is */
   before: Written | null;
   /** what stands below a field: what counts if it is left empty, or how much can be given */
@@ -67,7 +71,9 @@ const COMMON = {
 
 /** Limits of one person, group or everybody. An empty field says nothing of its own. */
 export function LimitForm(props: Props) {
-  return <Anew>{(startOver) => <Form {...props} onStartOver={startOver} />}</Anew>;
+  return (
+    <RestartableForm>{(startOver) => <Form {...props} onStartOver={startOver} />}</RestartableForm>
+  );
 }
 
 function Form({ onStartOver, ...props }: Props & { onStartOver: () => void }) {
@@ -78,7 +84,7 @@ function Form({ onStartOver, ...props }: Props & { onStartOver: () => void }) {
     setDraft: setTyped,
     kept,
   } = useDraft(`limits ${whose.scope} ${whose.name}`, () => null, isTyped);
-  // When somebody else has saved, theirs comes in where nothing was typed.
+  // When another user has saved, their values replace the untouched fields.
   const written = draftOf(before, types);
   const draft = typed === null ? written : rebased(typed.before, written, typed.now);
   const forget = (): void => {
@@ -105,7 +111,7 @@ function Form({ onStartOver, ...props }: Props & { onStartOver: () => void }) {
   return (
     <form ref={saving.form} onSubmit={(event) => void saving.submit(event)} noValidate>
       <Stack>
-        <AsYouLeftIt draft={kept} onStartOver={onStartOver} />
+        <RestoredNotice draft={kept} onStartOver={onStartOver} />
         {refusal !== null && <Refusal error={refusal} shown={Object.keys(draft.types)} />}
         <Numbers fields={NUMBERS.filter(offered)} {...part} />
         <Types types={types} {...part} />
@@ -127,7 +133,7 @@ function Form({ onStartOver, ...props }: Props & { onStartOver: () => void }) {
             </Button>
           )}
           <span className={classes.quiet}>
-            <Trans>An empty field is no limit of its own; 0 allows none at all.</Trans>
+            <Trans>Empty: no limit here. 0: not allowed.</Trans>
           </span>
         </div>
       </Stack>
@@ -142,11 +148,14 @@ interface PartProps {
   hint: (field: Field) => string;
 }
 
-interface NumbersProps extends PartProps {
+interface NumbersProps extends Omit<PartProps, 'draft' | 'set'> {
   fields: readonly NumberField[];
+  draft: Pick<Draft, 'numbers'>;
+  set: (change: Pick<Draft, 'numbers'>) => void;
 }
 
-function Numbers({ fields, draft, set, error, hint }: NumbersProps) {
+/** Those limits that are numbers. */
+export function Numbers({ fields, draft, set, error, hint }: NumbersProps) {
   return (
     <div className={classes.fields}>
       {fields.map((field) => (
@@ -173,19 +182,20 @@ interface NamesProps extends PartProps {
 }
 
 function Names({ fields, draft, set, error, hint }: NamesProps) {
+  const admin = seesAdmin(useMe());
+  const { data: choices } = useQuery({ ...limitChoicesQuery, enabled: admin && fields.length > 0 });
   if (fields.length === 0) return null;
   return (
     <div className={classes.fields}>
       {fields.map((field) => (
-        <TextInput
+        <NameField
           key={field}
           {...COMMON}
           label={FORM_LABELS[field]}
           description={hint(field) || t`Names, with commas between.`}
+          suggestions={choices?.[field] ?? []}
           value={draft.lists[field]}
-          onChange={(event) =>
-            set({ lists: { ...draft.lists, [field]: event.currentTarget.value } })
-          }
+          onChange={(value) => set({ lists: { ...draft.lists, [field]: value } })}
           error={error(field)}
         />
       ))}
@@ -230,7 +240,7 @@ function Types({ types, draft, set, error, hint }: TypesProps) {
 /** What no field says. `shown`: the GPU types that have a field. */
 function Refusal({ error, shown }: { error: unknown; shown: readonly string[] }) {
   const named = [...FIELDS, ...shown].some((name) => fieldMessage(error, name) !== undefined);
-  const meanwhile = meanwhileText(error, (at) => localTime(at, clock.now()));
-  if (named && meanwhile === null) return null;
-  return <Notice tone="error">{meanwhile ?? sentence(error)}</Notice>;
+  const conflict = editConflictText(error, (at) => localTime(at, clock.now()));
+  if (named && conflict === null) return null;
+  return <Notice tone="error">{conflict ?? sentence(error)}</Notice>;
 }

@@ -11,7 +11,7 @@ import classes from './Limits.module.css';
 import { PersonView } from './PersonView';
 import type { LimitsSearch } from './search';
 
-/** What people may use: of all, or of the one whom the address names. */
+/** The limits of all users and groups, or of the one that the address names. */
 export function LimitsPage() {
   const search = useSearch({ from: '/member/admin/limits' });
   const title = titleOf(search);

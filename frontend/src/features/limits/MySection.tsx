@@ -5,11 +5,11 @@ import { useQuery } from '@tanstack/react-query';
 import { sentence } from '@/api/problem';
 import type { PersonLimits } from '@/api/types';
 import { Notice } from '@/ui/Notice';
+import { GroupTotals } from './GroupTotals';
 import classes from './Limits.module.css';
+import { FIELDS, LABELS, originText, valueText } from './labels';
 import { myLimitsQuery } from './queries';
-import { Together } from './Together';
-import { UseBars } from './UseBars';
-import { FIELDS, LABELS, originText, valueText } from './words';
+import { UsageBars } from './UsageBars';
 
 /** What one may use, what one uses now, and whose rule that is. */
 export function MySection() {
@@ -24,12 +24,12 @@ export function MySection() {
         {!data && !error && <Skeleton height={120} aria-label={t`Loading`} />}
         {data && (
           <>
-            <UseBars effective={data.effective} use={data.use} />
+            <UsageBars effective={data.effective} use={data.use} />
             <Others limits={data} />
           </>
         )}
       </Paper>
-      {data && <Together together={data.together} />}
+      {data && <GroupTotals together={data.together} />}
     </>
   );
 }

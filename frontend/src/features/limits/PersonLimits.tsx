@@ -8,7 +8,7 @@ import { sentence } from '@/api/problem';
 import { Notice } from '@/ui/Notice';
 import classes from './Limits.module.css';
 import { personLimitsQuery } from './queries';
-import { UseBars } from './UseBars';
+import { UsageBars } from './UsageBars';
 
 /** In short, for the page of a person: what they use of what they may. */
 export function PersonLimits({ username }: { username: string }) {
@@ -26,7 +26,7 @@ export function PersonLimits({ username }: { username: string }) {
       </div>
       {error && !data && <Notice tone="error">{sentence(error)}</Notice>}
       {!data && !error && <Skeleton height={120} aria-label={t`Loading`} />}
-      {data && <UseBars effective={data.effective} use={data.use} person={username} />}
+      {data && <UsageBars effective={data.effective} use={data.use} person={username} />}
     </Paper>
   );
 }

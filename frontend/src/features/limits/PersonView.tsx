@@ -5,16 +5,16 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
 import type { PersonLimits } from '@/api/types';
-import { mayChange } from '@/features/account/roles';
-import { useMe } from '@/features/account/useMe';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
 import { Notice } from '@/ui/Notice';
 import { Associations } from './Associations';
+import { GroupTotals } from './GroupTotals';
 import { LimitCard } from './LimitCard';
 import classes from './Limits.module.css';
+import { FIELDS, fallbacksOf, LABELS, originText, valueText } from './labels';
 import { limitsQuery, personLimitsQuery } from './queries';
-import { Together } from './Together';
-import { UseBars } from './UseBars';
-import { FIELDS, LABELS, originText, otherwiseOf, valueText } from './words';
+import { UsageBars } from './UsageBars';
 
 /** One person: what they use of what they may, the limit of their own, and how Slurm has it. */
 export function PersonView({ username }: { username: string }) {
@@ -32,15 +32,15 @@ export function PersonView({ username }: { username: string }) {
         <Title order={2} size="h4" id="in-use" mb="sm">
           <Trans>In use now</Trans>
         </Title>
-        <UseBars effective={data.effective} use={data.use} person={username} />
+        <UsageBars effective={data.effective} use={data.use} person={username} />
       </Paper>
-      <Together together={data.together} />
+      <GroupTotals together={data.together} />
       <Counts limits={data} />
       <LimitCard
         whose={{ scope: 'person', name: username }}
         title={t`Own limits of ${username}`}
         limit={before}
-        otherwise={otherwiseOf(data.effective)}
+        otherwise={fallbacksOf(data.effective)}
       />
       {data.slurm && <Associations associations={data.slurm} />}
     </>

@@ -1,7 +1,7 @@
 /** The form of limits: what was typed, what is wrong with it, what the API gets. Pure. */
 import { t } from '@lingui/core/macro';
 import { isLike, isRecordOf, isText, orNull } from '@/lib/drafts';
-import { LISTS, type ListField, NUMBERS, type NumberField, type Values } from './shapes';
+import { LISTS, type ListField, NUMBERS, type NumberField, type Values } from './types';
 
 /** Everything as typed; an empty text says nothing about its field. */
 export interface Draft {
@@ -18,8 +18,8 @@ export interface Typed {
 
 const MINUTES_IN_HOUR = 60;
 
-function record<K extends string, V>(keys: readonly K[], of: (key: K) => V): Record<K, V> {
-  return Object.fromEntries(keys.map((key) => [key, of(key)])) as Record<K, V>;
+function record<K extends string, V>(keys: readonly K[], valueFor: (key: K) => V): Record<K, V> {
+  return Object.fromEntries(keys.map((key) => [key, valueFor(key)])) as Record<K, V>;
 }
 
 const isDraft = isLike<Draft>({
@@ -107,11 +107,11 @@ export function toValues(draft: Draft, before: Partial<Values> | null): Values {
 }
 
 /** Whether it says nothing at all: then there is no limit to keep. */
-export function saysNothing(values: Values): boolean {
+export function isEmptyLimit(values: Values): boolean {
   return Object.values(values).every((value) => value === null);
 }
 
-/** After somebody else saved: what was typed stays, and theirs is there where nothing was typed. */
+/** Rebase after another user saved: typed fields stay, untouched fields take the saved values. */
 export function rebased(before: Draft, now: Draft, typed: Draft): Draft {
   const part = <K extends string>(
     old: Record<K, string>,

@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { draftOf, formErrors, namesOf, rebased, saysNothing, toValues } from './draft';
-import type { Values } from './shapes';
-import { bars } from './use';
+import { draftOf, formErrors, isEmptyLimit, namesOf, rebased, toValues } from './draft';
 import {
   ceilingText,
-  defaultOtherwise,
+  defaultFallbacks,
   emptyText,
+  fallbacksOf,
   figuresText,
   leaderMaySet,
   limitText,
   originText,
-  otherwiseOf,
   placeText,
   sharedCounting,
-  useText,
+  usageText,
   valueText,
-} from './words';
+} from './labels';
+import type { Values } from './types';
+import { bars } from './usage';
 
 const NOTHING: Values = {
   gpus: null,
@@ -52,6 +52,7 @@ describe('a limit in words', () => {
     const from = { scope: 'default', name: '' } as const;
     expect(emptyText('gpus', { value: 4, from })).toBe('Empty: 4 GPUs, by default');
     expect(emptyText('gpus', null)).toBe('Empty: no limit');
+    expect(emptyText('accounts', null)).toMatch(/set in Slurm; without any, nothing/);
     expect(emptyText('gpus', undefined)).toBe('');
   });
 
@@ -63,11 +64,11 @@ describe('a limit in words', () => {
   });
 });
 
-describe('what somebody has now', () => {
-  it('is said in a few words', () => {
-    expect(useText({ gpus: 2, sessions: 1, jobs: 0, cpus: 9 })).toBe('2 GPUs, 1 session');
-    expect(useText({ gpus: 0, sessions: 0, jobs: 0 })).toBe('nothing');
-    expect(useText({ gpus: null, sessions: 0, jobs: 0 })).toBe('GPUs not known');
+describe('current usage', () => {
+  it('is described in a few words', () => {
+    expect(usageText({ gpus: 2, sessions: 1, jobs: 0, cpus: 9 })).toBe('2 GPUs, 1 session');
+    expect(usageText({ gpus: 0, sessions: 0, jobs: 0 })).toBe('nothing');
+    expect(usageText({ gpus: null, sessions: 0, jobs: 0 })).toBe('GPUs not known');
   });
 });
 
@@ -84,7 +85,7 @@ describe('what a leader may give', () => {
 });
 
 describe('what Slurm has', () => {
-  it('is told by place and in words', () => {
+  it('is described by place and in words', () => {
     expect(placeText({ account: 'research', username: 'bob', partition: '' })).toBe(
       'bob in account research',
     );
@@ -101,14 +102,14 @@ describe('what Slurm has', () => {
 
   it("counts for the fields that a person's own limit leaves empty", () => {
     const from = { scope: 'default', name: '' } as const;
-    const otherwise = otherwiseOf({
+    const otherwise = fallbacksOf({
       gpus: { otherwise: { value: 4, from } },
       jobs: { otherwise: null },
     });
     expect(otherwise.gpus).toEqual({ value: 4, from });
     expect(otherwise.jobs).toBeNull();
-    expect(defaultOtherwise({ ...NOTHING, cpus: 8 }).cpus).toEqual({ value: 8, from });
-    expect(defaultOtherwise(undefined).cpus).toBeNull();
+    expect(defaultFallbacks({ ...NOTHING, cpus: 8 }).cpus).toEqual({ value: 8, from });
+    expect(defaultFallbacks(undefined).cpus).toBeNull();
     expect(sharedCounting({ ...NOTHING, gpus: 8 })).toEqual({ gpus: { value: 8, from: null } });
   });
 });
@@ -127,7 +128,7 @@ describe('the form', () => {
     expect(Object.keys(draft.types)).toEqual(['v100', 'h100']);
     expect(draft.numbers.time_limit_minutes).toBe('1.67');
     expect(toValues(draft, limit)).toEqual(limit);
-    expect(saysNothing(toValues(draftOf(null, ['v100']), null))).toBe(true);
+    expect(isEmptyLimit(toValues(draftOf(null, ['v100']), null))).toBe(true);
   });
 
   it('keeps zero apart from nothing', () => {
@@ -147,7 +148,7 @@ describe('the form', () => {
     expect(namesOf(' ')).toEqual([]);
   });
 
-  it('keeps what was typed when somebody else has saved, and takes the rest from them', () => {
+  it('keeps what was typed when another user has saved, and takes the rest from them', () => {
     const before = draftOf(limit, ['v100']);
     const typed = draftOf({ ...limit, gpus: 8 }, ['v100']);
     const theirs = draftOf({ ...limit, gpus: 2, cpus: 16, gpus_by_type: { a100: 3 } }, ['v100']);
@@ -182,10 +183,10 @@ describe('use against limits', () => {
     );
     expect(found.map(({ label, text, share, full }) => [label, text, share, full])).toEqual([
       ['GPUs', '2 of 4', 0.5, false],
-      ['CPUs', '3, no limit', null, false],
-      ['Memory', '0 GB, no limit', null, false],
+      ['CPUs', '3 in use, no limit', null, false],
+      ['Memory', '0 GB in use, no limit', null, false],
       ['Sessions', '0 of 0', 1, true],
-      ['Jobs', '7, no limit', null, false],
+      ['Jobs', '7 in use, no limit', null, false],
     ]);
   });
 
@@ -202,8 +203,8 @@ describe('use against limits', () => {
     );
     expect(found.find(({ key }) => key === 'cpus')?.text).toBe('not known, no limit');
     expect(found.slice(0, 3).map(({ label, text }) => `${label} ${text}`)).toEqual([
-      'GPUs 1, no limit',
-      'a100 GPUs 1, no limit',
+      'GPUs 1 in use, no limit',
+      'a100 GPUs 1 in use, no limit',
       'v100 GPUs 0 of 2',
     ]);
   });

@@ -1,10 +1,10 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { LimitSet } from '@/api/types';
-import { queryClient } from '@/app/queries';
-import type { Values, Whose } from './shapes';
+import { queryClient } from '@/lib/queries';
+import type { LimitSource, Values } from './types';
 
-/** What Slurm has been told follows within seconds; what is used changes all the time. */
+/** Limits reach Slurm within seconds; usage changes all the time. */
 const REFRESH_MS = 10_000;
 
 export const limitsQuery = queryOptions({
@@ -22,6 +22,13 @@ export const personLimitsQuery = (username: string) =>
     refetchInterval: REFRESH_MS,
     staleTime: 0,
   });
+
+/** Names that fields can have. */
+export const limitChoicesQuery = queryOptions({
+  queryKey: ['admin', 'limits', 'choices'],
+  queryFn: () => unwrap(api.GET('/api/v1/admin/limits/choices')),
+  staleTime: 30_000,
+});
 
 export const driftQuery = queryOptions({
   queryKey: ['admin', 'drift'],
@@ -59,7 +66,7 @@ export async function limitsChanged(): Promise<void> {
 /** `version` of what was read; null where nothing was written down yet. `createAccount`: for a group
  * together, make Slurm's account of it where there is none. */
 export async function saveLimit(
-  whose: Whose,
+  whose: LimitSource,
   values: Values,
   version: number | null,
   createAccount: boolean,
@@ -78,8 +85,8 @@ export async function saveLimit(
   return saved;
 }
 
-/** `version` of what was seen: what somebody has changed since stays. */
-export async function removeLimit(whose: Whose, version: number): Promise<void> {
+/** `version` is that of the limit as seen; a newer version is not overwritten. */
+export async function removeLimit(whose: LimitSource, version: number): Promise<void> {
   const query = { version };
   if (whose.scope === 'default')
     await unwrap(api.DELETE('/api/v1/admin/limits/default', { params: { query } }));

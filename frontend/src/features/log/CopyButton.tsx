@@ -5,7 +5,7 @@ import { copyText } from '@/lib/copy';
 import { Icon } from '@/ui/icons';
 
 const SHOWN_MS = 2000;
-const WORDS = { idle: t`Copy`, copied: t`Copied`, failed: t`Could not copy` } as const;
+const LABELS = { idle: t`Copy`, copied: t`Copied`, failed: t`Could not copy` } as const;
 
 interface Props {
   /** or what makes it, where that takes a while */
@@ -14,7 +14,7 @@ interface Props {
 }
 
 export function CopyButton({ text, disabled = text === '' }: Props) {
-  const [state, setState] = useState<keyof typeof WORDS>('idle');
+  const [state, setState] = useState<keyof typeof LABELS>('idle');
   useEffect(() => {
     if (state === 'idle') return;
     const timer = window.setTimeout(() => setState('idle'), SHOWN_MS);
@@ -31,7 +31,7 @@ export function CopyButton({ text, disabled = text === '' }: Props) {
       leftSection={<Icon name={state === 'copied' ? 'check' : 'copy'} />}
       onClick={() => void copy()}
     >
-      <span aria-live="polite">{WORDS[state]}</span>
+      <span aria-live="polite">{LABELS[state]}</span>
     </Button>
   );
 }

@@ -3,8 +3,8 @@ import { ActionIcon, TextInput } from '@mantine/core';
 import type { KeyboardEvent } from 'react';
 import { Icon } from '@/ui/icons';
 import classes from './LogPage.module.css';
+import { foundText } from './labels';
 import type { Finder } from './useFind';
-import { foundText } from './words';
 
 /** Looks for words in a log; Enter goes to the one before, as reading begins at the end. */
 export function FindBar({ finder, partly }: { finder: Finder; partly: boolean }) {

@@ -32,7 +32,7 @@ export const LogBlock = memo(function LogBlock({ block, last, found, current }: 
         ? lines.map((pieces) => pieces[0]?.text ?? '').join('\n') + end
         : lines.map((pieces, line) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a line has no other name than its place
-            <Line key={line} pieces={pieces} found={of(found, line)} current={current}>
+            <Line key={line} pieces={pieces} found={foundInLine(found, line)} current={current}>
               {line + 1 < lines.length ? '\n' : end}
             </Line>
           ))}
@@ -43,7 +43,7 @@ export const LogBlock = memo(function LogBlock({ block, last, found, current }: 
 const isBare = (pieces: readonly Piece[]): boolean =>
   pieces.length === 0 || (pieces.length === 1 && classOf((pieces[0] as Piece).style) === undefined);
 
-const of = (found: readonly Found[], line: number): Found[] =>
+const foundInLine = (found: readonly Found[], line: number): Found[] =>
   found.filter((one) => one.line === line);
 
 interface LineProps {
@@ -68,8 +68,9 @@ function Line({ pieces, found, current, children }: LineProps) {
 
 function Shown({ piece, current }: { piece: MarkedPiece; current: Found | null }) {
   const { text, style, found } = piece;
-  const look = classOf(style);
-  if (found === null) return look === undefined ? text : <span className={look}>{text}</span>;
+  const className = classOf(style);
+  if (found === null)
+    return className === undefined ? text : <span className={className}>{text}</span>;
   const now = isSame(found, current);
   return (
     <mark className={now ? classes.current : classes.found} data-current={now || undefined}>
@@ -78,7 +79,7 @@ function Shown({ piece, current }: { piece: MarkedPiece; current: Found | null }
   );
 }
 
-/** Places are found anew with each line that comes. */
+/** Matches are searched again with each new line. */
 function isSame(one: Found, other: Found | null): boolean {
   return (
     other !== null && one.key === other.key && one.line === other.line && one.start === other.start

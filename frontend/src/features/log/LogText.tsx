@@ -15,7 +15,7 @@ interface Props {
   doc: LogDoc;
   /** what a screen reader calls it */
   label: string;
-  /** what is said of an empty one */
+  /** the text shown for an empty log */
   empty: string;
   found: readonly Found[];
   /** of those found, the one to look at */
@@ -70,7 +70,7 @@ export function LogText({ doc, label, empty, found, current, wrap, short }: Prop
   const onScroll = (): void => {
     const now = box.current;
     if (now === null) return;
-    // Only who goes up leaves the end; that it moves away is no wish of the reader's.
+    // Only scrolling up leaves the end; growth of the log must not.
     if (isNearEnd(now)) setAlong(true);
     else if (now.scrollTop < top.current) setAlong(false);
     top.current = now.scrollTop;

@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Checkbox, SegmentedControl } from '@mantine/core';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { sizeText } from '@/features/files/sizes';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
@@ -10,22 +10,25 @@ import { plainText } from './doc';
 import { FindBar } from './FindBar';
 import classes from './LogPage.module.css';
 import { LogText } from './LogText';
-import { downloadUrl, type LogOf, type Stream } from './source';
+import { emptyText, stateText } from './labels';
+import { downloadUrl, type LogSource, type Stream } from './source';
 import { useFind } from './useFind';
 import { type Log, useLog } from './useLog';
-import { stateText } from './words';
+import { isSilent } from './useStream';
 
 const STREAMS: { value: Stream; label: string }[] = [
   { value: 'stdout', label: t`Output` },
-  { value: 'stderr', label: t`Messages` },
+  { value: 'stderr', label: t`Errors (stderr)` },
 ];
 
 interface Props {
-  of: LogOf;
+  source: LogSource;
   stream: Stream;
   onStream: (stream: Stream) => void;
   /** which of the two comes first */
   first: Stream;
+  /** nothing was printed there, and nothing will be */
+  onSilent?: () => void;
   /** what to look for at once */
   find?: string;
   /** on a page that shows more than the log */
@@ -33,8 +36,13 @@ interface Props {
 }
 
 /** What was printed, followed while it is being written. */
-export function LogView({ of, stream, onStream, first, find = '', short = false }: Props) {
-  const log = useLog(of, stream);
+export function LogView(props: Props) {
+  const { source, stream, onStream, onSilent, first, find = '', short = false } = props;
+  const log = useLog(source, stream);
+  const silent = isSilent(log);
+  useEffect(() => {
+    if (silent) onSilent?.();
+  }, [silent, onSilent]);
   const finder = useFind(log.doc, find);
   const [wrap, setWrap] = useState(true);
   return (
@@ -50,7 +58,7 @@ export function LogView({ of, stream, onStream, first, find = '', short = false 
           <CopyButton text={() => plainText(log.doc)} disabled={log.doc.characters === 0} />
           <Button
             component="a"
-            href={downloadUrl(of, stream)}
+            href={downloadUrl(source, stream)}
             download
             variant="default"
             leftSection={<Icon name="download" />}
@@ -63,7 +71,7 @@ export function LogView({ of, stream, onStream, first, find = '', short = false 
         <FindBar finder={finder} partly={log.before !== 0} />
         <Checkbox
           className={classes.wrap}
-          label={t`Break long lines`}
+          label={t`Wrap lines`}
           checked={wrap}
           onChange={(event) => setWrap(event.currentTarget.checked)}
         />
@@ -72,15 +80,15 @@ export function LogView({ of, stream, onStream, first, find = '', short = false 
       <Earlier log={log} />
       <LogText
         doc={log.doc}
-        label={stream === 'stdout' ? t`Output` : t`Messages`}
-        empty={log.state === 'loading' ? t`Reading…` : t`Nothing printed yet.`}
+        label={stream === 'stdout' ? t`Output` : t`Errors (stderr)`}
+        empty={emptyText(log)}
         found={finder.finding.found}
         current={finder.current}
         wrap={wrap}
         short={short}
       />
       <p className={classes.note} role="status">
-        {stateText(log)}
+        {silent ? '' : stateText(log)}
       </p>
     </>
   );

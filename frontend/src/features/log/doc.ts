@@ -1,6 +1,6 @@
 /**
- * A log's text in blocks of lines. What comes changes the last block only, what is read from before
- * adds blocks in front, so that a page draws anew no more than that, however long the log is. Pure.
+ * A log's text in blocks of lines. New output changes only the last block, earlier output adds
+ * blocks in front, so a page redraws little, however long the log is. Pure.
  */
 import { type Piece, PLAIN, paintLine, type Style } from '@/lib/ansi';
 

@@ -1,5 +1,5 @@
 /** What a log has before what is shown of it. */
-import { type LogOf, readLog, type Stream } from './source';
+import { type LogSource, readLog, type Stream } from './source';
 
 /** What the portal sends at most at once. */
 const PIECE_BYTES = 128 * 1024;
@@ -18,7 +18,7 @@ export function wholeCharacters(text: string): { text: string; dropped: number }
 
 /** The text that ends at byte `end`, and the byte at which it begins. */
 export async function earlierPiece(
-  of: LogOf,
+  source: LogSource,
   stream: Stream,
   end: number,
 ): Promise<{ text: string; offset: number }> {
@@ -26,7 +26,7 @@ export async function earlierPiece(
   let text = '';
   // The portal may send less at once than was asked for.
   for (let at = offset; at < end; ) {
-    const piece = await readLog(of, stream, at, end - at);
+    const piece = await readLog(source, stream, at, end - at);
     if (piece.next_offset <= at) break;
     text += piece.text;
     at = piece.next_offset;

@@ -2,7 +2,7 @@
 import type { Piece } from '@/lib/ansi';
 import { type Block, type LogDoc, painted } from './doc';
 
-/** More are counted by nobody. */
+/** More matches are not counted. */
 export const MOST_FOUND = 2000;
 
 export interface Found {
@@ -26,7 +26,8 @@ const textOf = (pieces: readonly Piece[]): string => pieces.map(({ text }) => te
 /** Where a line has it, small or capital letters; not overlapping. */
 function inLine(line: string, wanted: string): { start: number; end: number }[] {
   const [hay, needle] = [line.toLowerCase(), wanted.toLowerCase()];
-  // Few letters change their length with their case: then places can't be told, so compare as it is.
+  // A few letters change their length with their case; positions would shift, so compare case-
+  // sensitively.
   const [where, what] = hay.length === line.length ? [hay, needle] : [line, wanted];
   const found: { start: number; end: number }[] = [];
   for (let at = where.indexOf(what); at >= 0; at = where.indexOf(what, at + what.length))

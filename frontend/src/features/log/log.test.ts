@@ -3,8 +3,8 @@ import { PLAIN, paintLine } from '@/lib/ansi';
 import { append, BLOCK_LINES, EMPTY, type LogDoc, painted, plainText, prepend, trim } from './doc';
 import { wholeCharacters } from './earlier';
 import { find, MOST_FOUND, marked } from './find';
+import { foundText, stateText } from './labels';
 import { downloadUrl, followUrl } from './source';
-import { foundText, stateText } from './words';
 
 const ESC = '\u001b';
 
@@ -17,7 +17,7 @@ describe('colours of a line', () => {
       marks.join(' '),
     ]);
 
-  it('are names, which end where they are told to', () => {
+  it('are names, which end at their end codes', () => {
     expect(names(`a${ESC}[1;31mb${ESC}[22mc${ESC}[0md`)).toEqual([
       ['a', null, null, ''],
       ['b', 'red', null, 'bold'],
@@ -167,8 +167,10 @@ describe('words and addresses', () => {
   });
 
   it('name the task of an array', () => {
-    const of = { kind: 'jobs', id: 'a b', task: 3 } as const;
-    expect(downloadUrl(of, 'stderr')).toBe('/api/v1/jobs/a%20b/log/download?stream=stderr&task=3');
+    const source = { kind: 'jobs', id: 'a b', task: 3 } as const;
+    expect(downloadUrl(source, 'stderr')).toBe(
+      '/api/v1/jobs/a%20b/log/download?stream=stderr&task=3',
+    );
     expect(followUrl({ kind: 'sessions', id: 'x' }, 'stdout', 7)).toBe(
       '/api/v1/sessions/x/log/follow?stream=stdout&offset=7',
     );

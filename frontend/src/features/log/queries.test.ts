@@ -12,16 +12,16 @@ describe('the end of an ended log', () => {
     expect(againMs(nothing, ENDED, afterEnd(60))).toBe(false);
   });
 
-  it('is read once when something stands there, or nobody knows when it ended', () => {
+  it('is read once when it is not empty, or its end is unknown', () => {
     expect(againMs({ stream: 'stderr', text: 'Killed' }, ENDED, afterEnd(1))).toBe(false);
     expect(againMs(undefined, ENDED, afterEnd(1))).toBe(false);
     expect(againMs(nothing, null, afterEnd(1))).toBe(false);
   });
 
   it('belongs to one run', () => {
-    const of = { kind: 'jobs', id: 'j1' } as const;
-    const { queryKey } = logTailQuery(of, ENDED);
-    expect(queryKey).toEqual(logTailQuery({ ...of }, ENDED).queryKey);
-    expect(queryKey).not.toEqual(logTailQuery(of, '2030-01-01T12:09:00Z').queryKey);
+    const source = { kind: 'jobs', id: 'j1' } as const;
+    const { queryKey } = logTailQuery(source, ENDED);
+    expect(queryKey).toEqual(logTailQuery({ ...source }, ENDED).queryKey);
+    expect(queryKey).not.toEqual(logTailQuery(source, '2030-01-01T12:09:00Z').queryKey);
   });
 });

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { clock } from '@/lib/clock';
-import { type LogOf, readLog, type Stream } from './source';
+import { type LogSource, readLog, type Stream } from './source';
 
 const TAIL_BYTES = 16_384;
 /** For so long after the end a slow file system may not show yet what was printed. */
@@ -24,15 +24,17 @@ export function againMs(
   return late && isEmpty(tail) ? AGAIN_MS : false;
 }
 
-/** The end of an ended log: what was said to stderr, or else to stdout. `endedAt` tells its run from
- * an earlier one, for a job that was put back into the queue. */
-export const logTailQuery = (of: LogOf, endedAt: string | null) =>
+/**
+ * Fetch the end of a finished log: stderr, or stdout if that is empty. `endedAt` distinguishes this
+ * run from an earlier one of a requeued job.
+ */
+export const logTailQuery = (source: LogSource, endedAt: string | null) =>
   queryOptions({
-    queryKey: ['log-tail', of, endedAt],
+    queryKey: ['log-tail', source, endedAt],
     queryFn: async (): Promise<LogTail> => {
-      const { text } = await readLog(of, 'stderr', -TAIL_BYTES);
+      const { text } = await readLog(source, 'stderr', -TAIL_BYTES);
       if (text.trim() !== '') return { stream: 'stderr', text };
-      return { stream: 'stdout', text: (await readLog(of, 'stdout', -TAIL_BYTES)).text };
+      return { stream: 'stdout', text: (await readLog(source, 'stdout', -TAIL_BYTES)).text };
     },
     staleTime: ({ state }) => (isEmpty(state.data) ? 0 : Number.POSITIVE_INFINITY),
     refetchInterval: ({ state }) => againMs(state.data, endedAt, clock.now()),

@@ -4,7 +4,7 @@ import type { LogPiece } from '@/api/types';
 
 export type Stream = 'stdout' | 'stderr';
 
-export interface LogOf {
+export interface LogSource {
   kind: 'sessions' | 'jobs';
   id: string;
   /** of an array: whose */
@@ -12,7 +12,12 @@ export interface LogOf {
 }
 
 /** A piece of it, of `limit` bytes at most; a negative offset counts from the end. */
-export function readLog({ kind, id, task }: LogOf, stream: Stream, offset: number, limit?: number) {
+export function readLog(
+  { kind, id, task }: LogSource,
+  stream: Stream,
+  offset: number,
+  limit?: number,
+) {
   const query = { stream, offset, ...(limit === undefined ? {} : { limit }) };
   const request =
     kind === 'sessions'
@@ -25,18 +30,19 @@ export function readLog({ kind, id, task }: LogOf, stream: Stream, offset: numbe
   return unwrap<LogPiece>(request);
 }
 
-const address = ({ kind, id }: LogOf): string => `/api/v1/${kind}/${encodeURIComponent(id)}/log`;
+const address = ({ kind, id }: LogSource): string =>
+  `/api/v1/${kind}/${encodeURIComponent(id)}/log`;
 
-function queryOf({ task }: LogOf, stream: Stream, more: Record<string, string> = {}): string {
+function queryOf({ task }: LogSource, stream: Stream, more: Record<string, string> = {}): string {
   const query = new URLSearchParams({ stream, ...more });
   if (task !== undefined) query.set('task', String(task));
   return query.toString();
 }
 
 /** Where the rest of it comes from as it is written. */
-export const followUrl = (of: LogOf, stream: Stream, offset: number): string =>
-  `${address(of)}/follow?${queryOf(of, stream, { offset: String(offset) })}`;
+export const followUrl = (source: LogSource, stream: Stream, offset: number): string =>
+  `${address(source)}/follow?${queryOf(source, stream, { offset: String(offset) })}`;
 
 /** Where all of it can be saved from. */
-export const downloadUrl = (of: LogOf, stream: Stream): string =>
-  `${address(of)}/download?${queryOf(of, stream)}`;
+export const downloadUrl = (source: LogSource, stream: Stream): string =>
+  `${address(source)}/download?${queryOf(source, stream)}`;

@@ -26,7 +26,7 @@ export function useFind(doc: LogDoc, initial: string): Finder {
   const { found } = finding;
   const some = found.length > 0;
   // Lines that come later don't take the reader away from what was found first.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only what is looked for begins anew
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only a new search text starts over
   useEffect(() => setChosen(found.at(-1) ?? null), [wanted, some]);
   const at = chosen === null ? -1 : found.findIndex((one) => isAt(one, chosen));
   return {

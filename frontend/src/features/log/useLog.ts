@@ -4,7 +4,7 @@ import type { LogPiece } from '@/api/types';
 import { retryDelay } from '@/live/events';
 import { append, EMPTY, type LogDoc, prepend, trim } from './doc';
 import { earlierPiece } from './earlier';
-import { followUrl, type LogOf, readLog, type Stream } from './source';
+import { followUrl, type LogSource, readLog, type Stream } from './source';
 
 /** How much of a long log's end is shown at first, and kept at most. */
 const FIRST_BYTES = 64 * 1024;
@@ -40,9 +40,13 @@ function withPiece(log: LogState, piece: LogPiece, skipped: boolean): LogState {
 }
 
 /** Reads the end of a log, then follows it. Returns what stops it. */
-function follow(of: LogOf, stream: Stream, show: (change: (s: LogState) => LogState) => void) {
+function follow(
+  source: LogSource,
+  stream: Stream,
+  show: (change: (s: LogState) => LogState) => void,
+) {
   let offset: number | null = null;
-  let source: EventSource | null = null;
+  let events: EventSource | null = null;
   let timer: number | undefined;
   let attempt = 0;
   let stopped = false;
@@ -59,15 +63,15 @@ function follow(of: LogOf, stream: Stream, show: (change: (s: LogState) => LogSt
   };
 
   const listen = (): void => {
-    source = new EventSource(followUrl(of, stream, offset ?? 0));
-    source.addEventListener('log', (message: MessageEvent<string>) => {
+    events = new EventSource(followUrl(source, stream, offset ?? 0));
+    events.addEventListener('log', (message: MessageEvent<string>) => {
       attempt = 0;
       const piece = JSON.parse(message.data) as LogPiece;
       add(piece);
-      if (piece.end) source?.close();
+      if (piece.end) events?.close();
     });
-    source.onerror = () => {
-      source?.close();
+    events.onerror = () => {
+      events?.close();
       show((s) => ({ ...s, state: 'broken' }));
       again(listen);
     };
@@ -75,7 +79,7 @@ function follow(of: LogOf, stream: Stream, show: (change: (s: LogState) => LogSt
 
   const begin = async (): Promise<void> => {
     try {
-      const first = await readLog(of, stream, -FIRST_BYTES);
+      const first = await readLog(source, stream, -FIRST_BYTES);
       if (stopped) return;
       attempt = 0;
       add(first);
@@ -92,12 +96,12 @@ function follow(of: LogOf, stream: Stream, show: (change: (s: LogState) => LogSt
   return () => {
     stopped = true;
     window.clearTimeout(timer);
-    source?.close();
+    events?.close();
   };
 }
 
 /** A log, followed as long as the page is open. */
-export function useLog({ kind, id, task }: LogOf, stream: Stream): Log {
+export function useLog({ kind, id, task }: LogSource, stream: Stream): Log {
   const [log, setLog] = useState(NOTHING);
   const [reading, setReading] = useState(false);
   const shown = useRef(0);
@@ -116,7 +120,7 @@ export function useLog({ kind, id, task }: LogOf, stream: Stream): Log {
       const change = await earlierPiece({ kind, id, task }, stream, before).then(
         ({ text, offset }) =>
           (s: LogState): LogState =>
-            // Unless it was cut meanwhile, for it has grown too long.
+            // Unless the log was truncated since, because it had grown too long.
             s.before === before ? { ...s, doc: prepend(s.doc, text), before: offset } : s,
         (error: unknown) =>
           (s: LogState): LogState => ({ ...s, error: sentence(error) }),

@@ -5,8 +5,8 @@ import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { api, unwrap } from '@/api/client';
 import { ApiError } from '@/api/problem';
 import type { LoggedIn } from '@/api/types';
-import { CodeField } from '@/features/account/CodeField';
-import { codeRefusal } from '@/features/account/secondFactor';
+import { CodeField } from './CodeField';
+import { codeRefusal } from './secondFactor';
 
 interface Props {
   onDone: (found: LoggedIn) => void;
@@ -17,7 +17,7 @@ interface Props {
 }
 
 /** The second step of a login: a code of the app, or a recovery code. */
-export function CodeStep({ onDone, onBack, back = t`Log in as somebody else` }: Props) {
+export function CodeStep({ onDone, onBack, back = t`Log in as another user` }: Props) {
   const [code, setCode] = useState('');
   const [refusal, setRefusal] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
@@ -32,7 +32,7 @@ export function CodeStep({ onDone, onBack, back = t`Log in as somebody else` }: 
       onDone(await unwrap(api.POST('/api/v1/login/second-factor', { body: { code } })));
     } catch (reason) {
       if (reason instanceof ApiError && reason.slug === 'login-required')
-        return onBack(t`That took longer than five minutes. Please log in again.`);
+        return onBack(t`You took longer than five minutes. Log in again.`);
       setRefusal(codeRefusal(reason));
       field.current?.select();
     } finally {
@@ -44,12 +44,12 @@ export function CodeStep({ onDone, onBack, back = t`Log in as somebody else` }: 
     <form onSubmit={(event) => void submit(event)} noValidate>
       <Stack gap="md">
         <Text size="sm">
-          <Trans>Your password is right. Now the code that your authenticator app shows.</Trans>
+          <Trans>Enter the code from your authenticator app.</Trans>
         </Text>
         <CodeField
           ref={field}
           label={t({ message: 'Code', context: 'of the app' })}
-          description={t`Without your phone, one of your recovery codes.`}
+          description={t`Without your phone, use one of your recovery codes.`}
           value={code}
           onChange={setCode}
           error={refusal}

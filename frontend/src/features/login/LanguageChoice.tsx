@@ -2,24 +2,27 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Text, UnstyledButton } from '@mantine/core';
 import { useState } from 'react';
-import { currentLanguage, speakNext } from '@/i18n';
-import { keepBeforeLogin, keepsChoices } from '@/i18n/kept';
+import { changeLanguage, currentLanguage } from '@/i18n';
 import { LANGUAGES, type Language, NAMES, tagOf } from '@/i18n/language';
+import { canStoreLanguage, storeLanguageBeforeLogin } from '@/i18n/storedLanguage';
 import classes from './LoginPage.module.css';
 
 interface Props {
-  /** before the page is loaded anew */
+  /** before the page is reloaded */
   onLeave: () => void;
 }
 
-/** For whoever can't read the page as it is; once logged in, the choice of their account counts. */
+/**
+ * For users who cannot read the page's language; after the login, the preference of the account
+ * applies.
+ */
 export function LanguageChoice({ onLeave }: Props) {
-  const [keeps] = useState(keepsChoices);
+  const [keeps] = useState(canStoreLanguage);
   const choose = (language: Language): void => {
     // the portal keeps it after the login, unless it already keeps another choice of theirs
-    keepBeforeLogin(language);
+    storeLanguageBeforeLogin(language);
     if (language !== currentLanguage()) onLeave();
-    speakNext(language);
+    changeLanguage(language);
   };
   if (!keeps)
     return (

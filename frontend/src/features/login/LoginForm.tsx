@@ -127,7 +127,7 @@ export function LoginForm({ onUser, why = null, username: only, name, onName }: 
         </Button>
         {only === undefined && (
           <Text size="sm" c="dimmed">
-            <Trans>Use the name and password you have in your organisation's directory.</Trans>
+            <Trans>Use your user name and password from your organization's directory.</Trans>
           </Text>
         )}
       </Stack>

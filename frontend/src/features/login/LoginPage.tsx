@@ -4,17 +4,19 @@ import { Paper, Text, Title } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import type { LoggedIn } from '@/api/types';
-import { meQuery, queryClient } from '@/app/queries';
-import { newsOf, tellTabs } from '@/features/account/otherTabs';
 import { PublicAnnouncements } from '@/features/announcements/PublicAnnouncements';
 import { tabStorage } from '@/lib/drafts';
-import { needsFullLoad, safeNext } from '@/lib/next';
+import { navigation } from '@/lib/navigation';
+import { needsFullLoad, safeNext } from '@/lib/nextPath';
+import { rememberLogin } from '@/lib/ownLogin';
+import { meQuery, queryClient } from '@/lib/queries';
 import { Logo } from '@/ui/Logo';
 import { CodeStep } from './CodeStep';
 import { LanguageChoice } from './LanguageChoice';
 import { type Given, LoginForm } from './LoginForm';
 import classes from './LoginPage.module.css';
 import { NewPasswordStep } from './NewPasswordStep';
+import { broadcastLogin, toLoginEvent } from './otherTabs';
 import { keepName, takeName } from './typedName';
 
 type Step = { due: 'login' } | { due: 'code' } | { due: 'password'; given: Given };
@@ -22,23 +24,27 @@ type Step = { due: 'login' } | { due: 'code' } | { due: 'password'; given: Given
 const FIRST: Step = { due: 'login' };
 
 export function LoginPage() {
-  const { next } = useSearch({ from: '/login' });
+  const { next, replaced } = useSearch({ from: '/login' });
   const navigate = useNavigate();
   const [step, setStep] = useState<Step>(FIRST);
-  const [why, setWhy] = useState<string | null>(null);
+  const [why, setWhy] = useState<string | null>(
+    replaced
+      ? t`This browser was logged in by something other than the portal's own pages, and that login was ended. Check the address, then log in again.`
+      : null,
+  );
   const [name, setName] = useState(() => takeName(tabStorage()));
   const typed = useRef(name);
 
   useEffect(() => {
     document.title = `${t`Log in`} · Data Scientist Portal`;
     // While the name is being typed, the next page may come.
-    void import('@/app/MemberLayout');
-    void import('@/features/home/HomePage');
+    navigation().preloadHome();
   }, []);
 
   const enter = (found: LoggedIn, given?: Given): void => {
     const { second_factor, second_factor_was_reset } = found;
-    tellTabs(newsOf(found));
+    rememberLogin(found.login_id);
+    broadcastLogin(toLoginEvent(found));
     if (found.password_change_required) {
       // The one-time password is asked for again with the new one: kept here, and nowhere else.
       setStep(given ? { due: 'password', given } : FIRST);

@@ -70,8 +70,8 @@ export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
           </Title>
           <Text size="sm">
             <Trans>
-              Yours was good for this one login. The new one is for the portal, ssh and everything
-              else that asks your organisation's directory.
+              Your one-time password worked once. The new password is for the portal, ssh and
+              everything else that uses your organization's directory.
             </Trans>
           </Text>
         </div>
@@ -108,7 +108,7 @@ export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
         </Button>
         <Text size="sm">
           <Anchor component="button" type="button" onClick={() => onBack(null)}>
-            <Trans>Log in as somebody else</Trans>
+            <Trans>Log in as another user</Trans>
           </Anchor>
         </Text>
       </Stack>
@@ -116,13 +116,12 @@ export function NewPasswordStep({ username, current, onDone, onBack }: Props) {
   );
 }
 
-/** Why one has to begin again: the half login is over, or the password has changed meanwhile. */
+/** Return why the login has to start over: it has expired, or the password has changed since. */
 function whyAgain(reason: unknown): string | null {
   if (!(reason instanceof ApiError)) return null;
-  if (reason.slug === 'login-required')
-    return t`That took longer than five minutes. Please log in again.`;
+  if (reason.slug === 'login-required') return t`You took longer than five minutes. Log in again.`;
   if (reason.slug !== 'wrong-credentials') return null;
   return fieldMessage(reason, 'current_password')
-    ? t`This password doesn’t work any more. Please log in with the present one.`
+    ? t`This password no longer works. Log in with your current one.`
     : sentence(reason);
 }

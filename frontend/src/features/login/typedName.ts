@@ -1,5 +1,7 @@
-/** The user name typed at the login, over a page that is loaded anew for another language. Never the
- * password. Pure but for the storage it is given. */
+/**
+ * The username typed at the login, kept while the page reloads in another language. Never the
+ * password. Pure but for the given storage.
+ */
 
 type Keeper = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 

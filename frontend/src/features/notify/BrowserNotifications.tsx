@@ -1,18 +1,23 @@
 import { useQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
-import { preferencesQuery } from '@/features/account/preferences';
-import { useMe } from '@/features/account/useMe';
+import { preferencesQuery } from '@/features/preferences/preferences';
 import { clock } from '@/lib/clock';
+import { useMe } from '@/lib/useMe';
 import { useLive } from '@/live/store';
-import { show, untold, useStanding } from './browser';
-import { happened, type News, nextWarning, short } from './news';
+import { filterUnshown, showNotification, useNotifyState } from './browser';
+import {
+  expiryNotifications,
+  newNotifications,
+  nextWarning,
+  type UserNotification,
+} from './notifications';
 
 const lockOf = (username: string): string => `portal-notifications ${username}`;
 /** The longest that a browser's timer can wait. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** Of all tabs of a person in a browser one tells: the one that holds the lock, until it closes. */
+/** One tab of a user's browser notifies: the one that holds the lock, until it closes. */
 function useLeads(wanted: boolean, username: string): boolean {
   const [leads, setLeads] = useState(false);
   useEffect(() => {
@@ -34,10 +39,10 @@ function useLeads(wanted: boolean, username: string): boolean {
   return wanted && leads;
 }
 
-/** Tells what happens by the browser's own notifications, where someone has turned them on. */
+/** Shows events as browser notifications, if the user has turned them on. */
 export function BrowserNotifications() {
   const { username } = useMe();
-  const on = useStanding(username) === 'on';
+  const on = useNotifyState(username) === 'on';
   const leads = useLeads(on, username);
   const { data: preferences } = useQuery({ ...preferencesQuery, enabled: on });
   const wanted = preferences?.notify.browser;
@@ -47,26 +52,29 @@ export function BrowserNotifications() {
   const before = useRef({ sessions, jobs });
   const first = useRef<number | null>(null);
   /** goes up when the next warning is due */
-  const [look, setLook] = useState(0);
+  const [round, setRound] = useState(0);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `look` only says to look again
   useEffect(() => {
     const picture = { sessions, jobs };
     const now = clock.now();
     if (jobs !== null) first.current ??= now;
-    const news = happened(before.current, picture, first.current ?? now);
+    const news = newNotifications(before.current, picture, first.current ?? now);
     before.current = picture;
     if (!leads || wanted === undefined) return;
-    const tell = ({ to, ...one }: News): boolean => show(one, () => router.history.push(to));
-    for (const one of untold([...news, ...short(picture, now)].filter(({ kind }) => wanted[kind])))
-      tell(one);
+    const notify = ({ to, ...one }: UserNotification): boolean =>
+      showNotification(one, () => router.history.push(to));
+    for (const one of filterUnshown(
+      [...news, ...expiryNotifications(picture, now)].filter(({ kind }) => wanted[kind]),
+    ))
+      notify(one);
     const next = nextWarning(picture, now);
     if (next === null) return;
     const timer = window.setTimeout(
-      () => setLook((n) => n + 1),
+      () => setRound((n) => n + 1),
       Math.min(LONGEST_MS, next - now + 1),
     );
     return () => window.clearTimeout(timer);
-  }, [sessions, jobs, leads, wanted, look, router]);
+  }, [sessions, jobs, leads, wanted, round, router]);
   return null;
 }

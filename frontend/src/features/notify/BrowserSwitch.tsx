@@ -2,15 +2,15 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
-import { useMe } from '@/features/account/useMe';
+import { useMe } from '@/lib/useMe';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
-import { show, turnOff, turnOn, useStanding } from './browser';
+import { showNotification, turnOff, turnOn, useNotifyState } from './browser';
 
-/** Whether this very browser tells, and the button that asks for its permission. */
+/** Whether this browser shows notifications, and the button that asks for permission. */
 export function BrowserSwitch() {
   const { username } = useMe();
-  const standing = useStanding(username);
+  const standing = useNotifyState(username);
   const [silent, setSilent] = useState(false);
 
   const begin = async (): Promise<void> => {
@@ -20,11 +20,11 @@ export function BrowserSwitch() {
       title: t`The portal tells you here`,
       body: t`You see this for as long as one of its pages is open.`,
     };
-    setSilent(!show(first, () => undefined));
+    setSilent(!showNotification(first, () => undefined));
   };
 
   if (standing === 'impossible' || standing === 'forgetful')
-    return <Text size="sm">{whyNone(standing)}</Text>;
+    return <Text size="sm">{unavailableReason(standing)}</Text>;
   if (standing === 'refused')
     return (
       <Notice tone="info">
@@ -64,7 +64,7 @@ export function BrowserSwitch() {
   );
 }
 
-function whyNone(standing: 'impossible' | 'forgetful'): string {
+function unavailableReason(standing: 'impossible' | 'forgetful'): string {
   if (standing === 'forgetful')
     return t`This browser keeps nothing for this site, so it can't remember whom to tell.`;
   return window.isSecureContext

@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Checkbox, Stack } from '@mantine/core';
-import type { Kind } from './news';
-import type { Told } from './useTold';
+import type { Kind } from './notifications';
+import type { KindChoices } from './useNotifySettings';
 
 const LABELS: Record<Kind, readonly [label: string, description: string]> = {
   session_started: [t`A session is ready`, t`So that you needn’t watch it wait for its GPUs.`],
@@ -14,13 +14,13 @@ const LABELS: Record<Kind, readonly [label: string, description: string]> = {
 const KINDS = Object.keys(LABELS) as Kind[];
 
 interface Props {
-  told: Told;
+  choices: KindChoices;
   onChange: (kind: Kind, on: boolean) => void;
   disabled?: boolean;
 }
 
-/** Of what one is told in one way. */
-export function KindBoxes({ told, onChange, disabled = false }: Props) {
+/** Checkboxes for the events of one channel. */
+export function KindBoxes({ choices, onChange, disabled = false }: Props) {
   return (
     <Stack gap="sm" mt="md">
       {KINDS.map((kind) => (
@@ -28,7 +28,7 @@ export function KindBoxes({ told, onChange, disabled = false }: Props) {
           key={kind}
           label={LABELS[kind][0]}
           description={LABELS[kind][1]}
-          checked={told[kind]}
+          checked={choices[kind]}
           disabled={disabled}
           onChange={(event) => onChange(kind, event.currentTarget.checked)}
         />

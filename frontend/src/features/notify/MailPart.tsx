@@ -6,21 +6,21 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { MyMail } from '@/api/types';
-import { said } from '@/i18n/said';
+import { translate } from '@/i18n/translate';
 import { Notice } from '@/ui/Notice';
 import { Time } from '@/ui/Time';
 import { KindBoxes } from './KindBoxes';
-import type { Kind } from './news';
+import type { Kind } from './notifications';
 import { mailQuery, sendTestMail } from './queries';
-import type { Told } from './useTold';
+import type { KindChoices } from './useNotifySettings';
 
 interface Props {
-  told: Told;
+  choices: KindChoices;
   onChange: (kind: Kind, on: boolean) => void;
 }
 
 /** E-mails: whether there are any, where they go, and of what. */
-export function MailPart({ told, onChange }: Props) {
+export function MailPart({ choices, onChange }: Props) {
   const { data, error } = useQuery(mailQuery);
   if (error && !data) return <Notice tone="error">{sentence(error)}</Notice>;
   if (!data) return <Skeleton height={100} aria-label={t`Loading`} />;
@@ -43,7 +43,7 @@ export function MailPart({ told, onChange }: Props) {
   return (
     <>
       <Trial mail={data} address={data.address} />
-      <KindBoxes told={told} onChange={onChange} />
+      <KindBoxes choices={choices} onChange={onChange} />
       <Text size="sm" c="dimmed" mt="md">
         <Trans>What happens within the same minute comes in one e-mail.</Trans>
       </Text>
@@ -54,7 +54,7 @@ export function MailPart({ told, onChange }: Props) {
 /** Where they go, what became of the last, and one to try. */
 function Trial({ mail, address }: { mail: MyMail; address: string }) {
   const [busy, setBusy] = useState(false);
-  const problem = said(mail.problem);
+  const problem = translate(mail.problem);
   const [refusal, setRefusal] = useState<string | null>(null);
 
   const send = async (): Promise<void> => {

@@ -2,17 +2,17 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Paper, Skeleton, Title, VisuallyHidden } from '@mantine/core';
 import { sentence } from '@/api/problem';
-import classes from '@/features/account/Account.module.css';
+import classes from '@/ui/AccountSection.module.css';
 import { Notice } from '@/ui/Notice';
 import { BrowserSwitch } from './BrowserSwitch';
 import { KindBoxes } from './KindBoxes';
 import { MailPart } from './MailPart';
-import { useTold } from './useTold';
+import { useNotifySettings } from './useNotifySettings';
 
-/** What one is told, and how. Each mark counts at once, in all browsers. */
+/** The user's notification settings. Each change applies at once, in all browsers. */
 export function NotificationsSection() {
-  const { told, error, set, saved } = useTold();
-  if (error && !told) return <Notice tone="error">{sentence(error)}</Notice>;
+  const { choices, error, set, saved } = useNotifySettings();
+  if (error && !choices) return <Notice tone="error">{sentence(error)}</Notice>;
   return (
     <>
       <Paper className={classes.section} component="section" aria-labelledby="told-browser">
@@ -20,8 +20,8 @@ export function NotificationsSection() {
           <Trans>In the browser</Trans>
         </Title>
         <BrowserSwitch />
-        {told ? (
-          <KindBoxes told={told.browser} onChange={(kind, on) => set('browser', kind, on)} />
+        {choices ? (
+          <KindBoxes choices={choices.browser} onChange={(kind, on) => set('browser', kind, on)} />
         ) : (
           <Skeleton height={120} mt="md" aria-label={t`Loading`} />
         )}
@@ -30,8 +30,8 @@ export function NotificationsSection() {
         <Title order={2} size="h4" id="told-email" mb="sm">
           <Trans>By e-mail</Trans>
         </Title>
-        {told ? (
-          <MailPart told={told.email} onChange={(kind, on) => set('email', kind, on)} />
+        {choices ? (
+          <MailPart choices={choices.email} onChange={(kind, on) => set('email', kind, on)} />
         ) : (
           <Skeleton height={120} aria-label={t`Loading`} />
         )}

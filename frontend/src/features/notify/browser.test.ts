@@ -2,11 +2,11 @@ import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { storage } from '@/testing/storage';
-import { type Standing, turnOn, untold, useStanding } from './browser';
-import type { News } from './news';
+import { filterUnshown, type NotifyState, turnOn, useNotifyState } from './browser';
+import type { UserNotification } from './notifications';
 
-const Told = () => useStanding('alice');
-const standing = (): string => renderToStaticMarkup(createElement(Told));
+const StateProbe = () => useNotifyState('alice');
+const standing = (): string => renderToStaticMarkup(createElement(StateProbe));
 
 /** A page that could show notifications, as far as `window` lets it. */
 function browser(permission: string, window: object): void {
@@ -15,7 +15,7 @@ function browser(permission: string, window: object): void {
   vi.stubGlobal('window', Object.create(able, Object.getOwnPropertyDescriptors(window)));
 }
 
-describe('whether a browser tells', () => {
+describe('whether a browser notifies', () => {
   let kept: ReturnType<typeof storage>;
   beforeEach(() => {
     kept = storage();
@@ -24,7 +24,7 @@ describe('whether a browser tells', () => {
   });
   afterEach(() => vi.unstubAllGlobals());
 
-  it.each<[Standing, string, object]>([
+  it.each<[NotifyState, string, object]>([
     ['impossible', 'granted', { isSecureContext: false }],
     ['refused', 'denied', {}],
     ['off', 'granted', {}],
@@ -33,7 +33,7 @@ describe('whether a browser tells', () => {
     expect(standing()).toBe(expected);
   });
 
-  it('is said by the switch of its person', () => {
+  it('follows the switch of its user', () => {
     kept.setItem('portal-notify alice', 'on');
     browser('granted', { localStorage: kept });
     expect(standing()).toBe('on');
@@ -65,17 +65,17 @@ describe('whether a browser tells', () => {
   });
 });
 
-describe('what is still to be told', () => {
+describe('notifications still to be shown', () => {
   afterEach(() => vi.unstubAllGlobals());
-  const one = { key: 'job 7 ended' } as News;
+  const one = { key: 'job 7 ended' } as UserNotification;
 
   it.each([
     ['kept by the browser', Number.POSITIVE_INFINITY],
     ['kept by this tab where storage is full', 1],
-  ])('is told once, %s', (_, room) => {
+  ])('is shown once, %s', (_, room) => {
     vi.stubGlobal('localStorage', storage(room));
     const key = `${one.key} ${room}`;
-    expect(untold([{ ...one, key }])).toHaveLength(1);
-    expect(untold([{ ...one, key }])).toEqual([]);
+    expect(filterUnshown([{ ...one, key }])).toHaveLength(1);
+    expect(filterUnshown([{ ...one, key }])).toEqual([]);
   });
 });

@@ -1,21 +1,21 @@
-/** Whether this browser shows notifications, and showing one. What was told is remembered in the
- * browser, so that neither another tab nor a reload tells it again. */
+/** Whether this browser shows notifications, and showing one. Shown notifications are recorded in
+ * its storage, so neither another tab nor a reload repeats them. */
 import { useSyncExternalStore } from 'react';
-import type { News } from './news';
+import type { UserNotification } from './notifications';
 
-/** `impossible`: this browser, or this address, knows none. `forgetful`: its storage is switched off or
- * full, so that nobody could know who wants to be told, and what of. `refused`: someone has told the
- * browser to allow none here, and only its own settings can change that. */
-export type Standing = 'impossible' | 'forgetful' | 'refused' | 'off' | 'on';
+/** `impossible`: this browser or address has no notifications. `forgetful`: its storage is off or
+ * full, so choices and shown notifications cannot be saved. `refused`: the user has blocked them in
+ * the browser, and only its own settings can change that. */
+export type NotifyState = 'impossible' | 'forgetful' | 'refused' | 'off' | 'on';
 
-const SWITCH = 'portal-notify';
-const TOLD = 'portal-told';
+const SWITCH_KEY = 'portal-notify';
+const SHOWN_KEY = 'portal-told';
 const MOST_REMEMBERED = 300;
 const listeners = new Set<() => void>();
 /** the switch was turned on, and there was no room for it */
 let noRoom = false;
-/** what this tab has told, where there was no room for it */
-let toldHere: readonly string[] = [];
+/** what this tab has shown, if storage was full */
+let shownHere: readonly string[] = [];
 
 function remembers(): boolean {
   try {
@@ -38,9 +38,9 @@ function keep(name: string, value: string): boolean {
 const possible = (): boolean =>
   'Notification' in window && window.isSecureContext && 'locks' in navigator;
 
-const switchOf = (username: string): string => `${SWITCH} ${username}`;
+const switchOf = (username: string): string => `${SWITCH_KEY} ${username}`;
 
-function standing(username: string): Standing {
+function notifyState(username: string): NotifyState {
   if (!possible()) return 'impossible';
   if (!remembers()) return 'forgetful';
   if (Notification.permission === 'denied') return 'refused';
@@ -53,7 +53,7 @@ function changed(): void {
   for (const listener of listeners) listener();
 }
 
-/** The browser's own settings may change at any moment; it tells pages that ask. */
+/** The browser's permission may change at any time; the Permissions API reports changes. */
 async function followPermission(): Promise<PermissionStatus | null> {
   if (!('permissions' in navigator)) return null;
   try {
@@ -76,8 +76,8 @@ function subscribe(listener: () => void): () => void {
 }
 
 /** How it is for this person in this browser, in every tab at once. */
-export function useStanding(username: string): Standing {
-  const now = (): Standing => standing(username);
+export function useNotifyState(username: string): NotifyState {
+  const now = (): NotifyState => notifyState(username);
   return useSyncExternalStore(subscribe, now, now);
 }
 
@@ -96,7 +96,10 @@ export function turnOff(username: string): void {
 }
 
 /** Shows it; false where the browser can't (Chrome on Android shows none for a mere page). */
-export function show({ key, title, body }: Omit<News, 'to' | 'kind'>, open: () => void): boolean {
+export function showNotification(
+  { key, title, body }: Omit<UserNotification, 'to' | 'kind'>,
+  open: () => void,
+): boolean {
   try {
     const shown = new Notification(title, { body, tag: key });
     shown.onclick = () => {
@@ -110,23 +113,26 @@ export function show({ key, title, body }: Omit<News, 'to' | 'kind'>, open: () =
   }
 }
 
-/** Those that this browser hasn't told yet; from now on it has. Where its storage is full, this tab. */
-export function untold(news: readonly News[]): News[] {
+/**
+ * Return the notifications that this browser has not shown yet and record them as shown. If storage
+ * is full, only this tab remembers.
+ */
+export function filterUnshown(news: readonly UserNotification[]): UserNotification[] {
   if (news.length === 0) return [];
-  const told = [...new Set([...readTold(), ...toldHere])];
-  const fresh = news.filter(({ key }) => !told.includes(key));
+  const shown = [...new Set([...readShown(), ...shownHere])];
+  const fresh = news.filter(({ key }) => !shown.includes(key));
   if (fresh.length > 0) {
-    const all = [...told, ...fresh.map(({ key }) => key)].slice(-MOST_REMEMBERED);
-    toldHere = keep(TOLD, JSON.stringify(all)) ? [] : all;
+    const all = [...shown, ...fresh.map(({ key }) => key)].slice(-MOST_REMEMBERED);
+    shownHere = keep(SHOWN_KEY, JSON.stringify(all)) ? [] : all;
   }
   return fresh;
 }
 
-function readTold(): string[] {
+function readShown(): string[] {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(TOLD) ?? '[]');
+    const kept: unknown = JSON.parse(localStorage.getItem(SHOWN_KEY) ?? '[]');
     return Array.isArray(kept) ? kept.filter((key) => typeof key === 'string') : [];
   } catch {
-    return []; // somebody else's text under this name
+    return []; // another program's value under this key
   }
 }

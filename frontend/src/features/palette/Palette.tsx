@@ -4,21 +4,27 @@ import { Modal, useMantineColorScheme, VisuallyHidden } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useId, useMemo, useState } from 'react';
-import { router } from '@/app/router';
 import { logOut } from '@/features/account/logOut';
-import { seesAdmin } from '@/features/account/roles';
-import { useMe } from '@/features/account/useMe';
-import { peopleFoundQuery } from '@/features/people/queries';
+import { peopleFoundQuery } from '@/features/directory/queries';
+import { navigation } from '@/lib/navigation';
+import { seesAdmin } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
 import { useLive } from '@/live/store';
 import { Icon } from '@/ui/icons';
-import { allCommands, type Command, matching, ofPerson, searches } from './commands';
-import { show } from './opened';
+import { allCommands, type Command, matching, searches, userCommand } from './commands';
+import { openDialog } from './openDialog';
 import classes from './Palette.module.css';
 
 /** One field that finds every page, session, job and act. */
 export function Palette({ opened }: { opened: boolean }) {
   return (
-    <Modal.Root opened={opened} onClose={() => show(null)} yOffset="8vh" size="lg" centered={false}>
+    <Modal.Root
+      opened={opened}
+      onClose={() => openDialog(null)}
+      yOffset="8vh"
+      size="lg"
+      centered={false}
+    >
       <Modal.Overlay />
       <Modal.Content>
         <Modal.Body className={classes.body ?? ''}>
@@ -44,12 +50,12 @@ function useFound(text: string): Command[] {
   const all = useMemo(() => allCommands({ me, sessions, jobs }), [me, sessions, jobs]);
   const [typed] = useDebouncedValue(text.trim(), TYPED_MS);
   const asksPeople = seesAdmin(me) && typed.length >= ENOUGH_TYPED;
-  // Nobody waits for this: whoever isn't found at once is found on the page of people.
+  // A slow search is no problem: the page of users finds the rest.
   const { data: people } = useQuery({ ...peopleFoundQuery(typed), enabled: asksPeople });
   return useMemo(
     () => [
       ...matching(all, text),
-      ...(asksPeople && typed === text.trim() ? (people ?? []).map(ofPerson) : []),
+      ...(asksPeople && typed === text.trim() ? (people ?? []).map(userCommand) : []),
       ...searches(me, text),
     ],
     [all, text, asksPeople, typed, people, me],
@@ -59,10 +65,10 @@ function useFound(text: string): Command[] {
 function useDo(): (command: Command) => void {
   const { setColorScheme } = useMantineColorScheme();
   return ({ does }) => {
-    show(null);
-    if (does.kind === 'page') void router.navigate({ href: does.href });
+    openDialog(null);
+    if (does.kind === 'page') void navigation().router.navigate({ href: does.href });
     else if (does.kind === 'tab') window.open(does.href, '_blank', 'noopener');
-    else if (does.act === 'shortcuts') show('shortcuts');
+    else if (does.act === 'shortcuts') openDialog('shortcuts');
     else if (does.act === 'log-out') void logOut();
     else setColorScheme(does.act);
   };

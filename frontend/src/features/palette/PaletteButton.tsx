@@ -1,18 +1,18 @@
 import { t } from '@lingui/core/macro';
 import { UnstyledButton } from '@mantine/core';
 import { Icon } from '@/ui/icons';
-import { show } from './opened';
+import { openDialog } from './openDialog';
 import classes from './PaletteButton.module.css';
 import { PALETTE_KEYS } from './paletteKeys';
 
-/** Opens the palette, for those who don't know its keys, and tells them. */
+/** Opens the palette and shows its keys. */
 export function PaletteButton() {
   return (
     <UnstyledButton
       className={classes.button}
       aria-label={t`Find anything: ${PALETTE_KEYS}`}
       title={t`Find a page, a session, a job or an action`}
-      onClick={() => show('palette')}
+      onClick={() => openDialog('palette')}
     >
       <Icon name="search" />
       <kbd className={classes.keys}>{PALETTE_KEYS}</kbd>

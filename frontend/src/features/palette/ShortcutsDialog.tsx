@@ -4,25 +4,25 @@ import { Checkbox, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { DialogShell } from '@/ui/ConfirmDialog';
 import { SHORTCUTS } from './keys';
-import { letSingleKeysCount, show, singleKeysCount } from './opened';
+import { areSingleKeysOn, openDialog, setSingleKeys } from './openDialog';
 import { PALETTE_KEYS } from './paletteKeys';
 import classes from './Shortcuts.module.css';
 
 /** Which keys lead where, and whether they do. */
 export function Shortcuts({ opened }: { opened: boolean }) {
   return (
-    <DialogShell title={t`Keyboard shortcuts`} opened={opened} onClose={() => show(null)}>
+    <DialogShell title={t`Keyboard shortcuts`} opened={opened} onClose={() => openDialog(null)}>
       <Inside />
     </DialogShell>
   );
 }
 
 function Inside() {
-  const [on, setOn] = useState(singleKeysCount);
+  const [on, setOn] = useState(areSingleKeysOn);
   const [forgets, setForgets] = useState(false);
   const change = (count: boolean): void => {
-    setForgets(!letSingleKeysCount(count));
-    setOn(singleKeysCount());
+    setForgets(!setSingleKeys(count));
+    setOn(areSingleKeysOn());
   };
   return (
     <Stack>

@@ -1,12 +1,12 @@
 /** What the palette offers, and which of it a text finds. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Job, Me, Session } from '@/api/types';
-import { seesAdmin } from '@/features/account/roles';
 import { SECTIONS } from '@/features/account/sections';
 import { ADMIN_PARTS } from '@/features/admin/nav';
-import { jobStateWords } from '@/features/jobs/words';
-import { stateWords } from '@/features/sessions/words';
-import { written } from '@/i18n/said';
+import { jobStateLabel } from '@/features/jobs/labels';
+import { stateLabel } from '@/features/sessions/labels';
+import { translateExact } from '@/i18n/translate';
+import { seesAdmin } from '@/lib/roles';
 import { isLive } from '@/live/reducer';
 
 export type Act = 'shortcuts' | 'light' | 'dark' | 'auto' | 'log-out';
@@ -24,15 +24,15 @@ export interface Command {
   /** what kind of thing it is, or how it is with it */
   detail: string;
   /** other words that people may look for it by; in other languages than English, English ones too */
-  words?: string;
+  keywords?: string;
   does: Doing;
 }
 
-const page = (href: string, title: string, words = '', detail = t`Page`): Command => ({
+const page = (href: string, title: string, keywords = '', detail = t`Page`): Command => ({
   id: href,
   title,
   detail,
-  words,
+  keywords,
   does: { kind: 'page', href },
 });
 
@@ -52,11 +52,11 @@ const PAGES: readonly Command[] = [
   page('/glossary', t`Words explained`, t`glossary help what is meaning terms`),
 ];
 
-const act = (what: Act, title: string, words = ''): Command => ({
+const act = (what: Act, title: string, keywords = ''): Command => ({
   id: what,
   title,
   detail: t`Action`,
-  words,
+  keywords,
   does: { kind: 'act', act: what },
 });
 
@@ -79,27 +79,27 @@ const ledGroups = (me: Me): Command[] =>
     page(`/groups/${encodeURIComponent(group)}`, t`Group ${group}`, t`lead members limits`),
   );
 
-function ofSession(session: Session): Command[] {
+function sessionCommands(session: Session): Command[] {
   const { id, name, url, environment_title } = session;
-  const words = `${written(environment_title)} ${t`session notebook`} ${session.node ?? ''}`;
-  const state = stateWords(session).label;
-  const own = page(`/sessions/${id}`, name, words, t`Session, ${state}`);
+  const keywords = `${translateExact(environment_title)} ${t`session notebook`} ${session.node ?? ''}`;
+  const state = stateLabel(session).label;
+  const own = page(`/sessions/${id}`, name, keywords, t`Session, ${state}`);
   if (session.state !== 'running' || url === null) return [own];
   const lab: Command = {
     id: `${id} lab`,
     title: t`Open JupyterLab of ${name}`,
     detail: t`Opens a tab`,
-    words,
+    keywords,
     does: { kind: 'tab', href: url },
   };
   return [lab, own];
 }
 
-function ofJob({ id, name, template, job_id, node, ...job }: Job): Command {
-  const state = jobStateWords(job).label;
+function jobCommand({ id, name, template, job_id, node, ...job }: Job): Command {
+  const state = jobStateLabel(job).label;
   const kind = template === null ? t`job script` : t`job ${template}`;
-  const words = `${kind} ${job_id ?? ''} ${node ?? ''}`;
-  return page(`/jobs/${id}`, name, words, t`Job, ${state}`);
+  const keywords = `${kind} ${job_id ?? ''} ${node ?? ''}`;
+  return page(`/jobs/${id}`, name, keywords, t`Job, ${state}`);
 }
 
 interface Known {
@@ -113,13 +113,13 @@ export function allCommands({ me, sessions, jobs }: Known): Command[] {
   const live = (sessions ?? []).filter(isLive);
   const ended = (sessions ?? []).filter((session) => !isLive(session));
   return [
-    ...live.flatMap(ofSession),
+    ...live.flatMap(sessionCommands),
     ...PAGES,
     ...ledGroups(me),
     ...adminPages(me),
     ...ACTS,
-    ...(jobs ?? []).map(ofJob),
-    ...ended.flatMap(ofSession),
+    ...(jobs ?? []).map(jobCommand),
+    ...ended.flatMap(sessionCommands),
   ];
 }
 
@@ -133,7 +133,7 @@ const plain = (text: string): string => text.normalize('NFKD').replace(/\p{M}/gu
 /** How well the words fit, less is better; null when one of them isn't there at all. */
 function misfit(command: Command, wanted: readonly string[]): number | null {
   const title = plain(command.title);
-  const all = `${title} ${plain(command.detail)} ${plain(command.words ?? '')}`;
+  const all = `${title} ${plain(command.detail)} ${plain(command.keywords ?? '')}`;
   let worst = 0;
   for (const word of wanted) {
     const at = title.indexOf(word);
@@ -177,5 +177,5 @@ interface Found {
   display_name: string;
 }
 
-export const ofPerson = ({ username, display_name }: Found): Command =>
+export const userCommand = ({ username, display_name }: Found): Command =>
   page(`/admin/people/${encodeURIComponent(username)}`, display_name, username, username);

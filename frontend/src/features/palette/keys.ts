@@ -1,7 +1,7 @@
 /** Keys that lead somewhere from every page. Pure: what was pressed comes in, what to do goes out. */
 import { t } from '@lingui/core/macro';
 
-export type Wish =
+export type ShortcutAction =
   | { kind: 'page'; href: string }
   | { kind: 'palette' }
   | { kind: 'shortcuts' }
@@ -12,18 +12,18 @@ export interface Shortcut {
   /** pressed one after the other */
   keys: readonly string[];
   title: string;
-  wish: Wish;
+  action: ShortcutAction;
 }
 
 const to = (key: string, title: string, href: string): Shortcut => ({
   keys: ['g', key],
   title,
-  wish: { kind: 'page', href },
+  action: { kind: 'page', href },
 });
 
 export const SHORTCUTS: readonly Shortcut[] = [
-  { keys: ['?'], title: t`Show these shortcuts`, wish: { kind: 'shortcuts' } },
-  { keys: ['/'], title: t`To the page's search field`, wish: { kind: 'search' } },
+  { keys: ['?'], title: t`Show these shortcuts`, action: { kind: 'shortcuts' } },
+  { keys: ['/'], title: t`To the page's search field`, action: { kind: 'search' } },
   to('h', t`Home`, '/'),
   to('s', t`Start a session`, '/start'),
   to('j', t`Jobs`, '/jobs'),
@@ -44,13 +44,17 @@ export interface Pressed {
 export const NOTHING_PRESSED: Pressed = { first: null, atMs: 0 };
 
 /** What a key pressed `atMs` means after those before it. */
-export function press(before: Pressed, key: string, atMs: number): [Pressed, Wish | null] {
+export function press(
+  before: Pressed,
+  key: string,
+  atMs: number,
+): [Pressed, ShortcutAction | null] {
   const first = before.first !== null && atMs - before.atMs <= TOGETHER_MS ? before.first : null;
   const wanted = first === null ? [key] : [first, key];
   const exact = SHORTCUTS.find(
     ({ keys }) => keys.length === wanted.length && keys.every((k, i) => k === wanted[i]),
   );
-  if (exact) return [NOTHING_PRESSED, exact.wish];
+  if (exact) return [NOTHING_PRESSED, exact.action];
   const begins = SHORTCUTS.some(({ keys }) => keys.length > 1 && keys[0] === key);
   return [begins ? { first: key, atMs } : NOTHING_PRESSED, null];
 }

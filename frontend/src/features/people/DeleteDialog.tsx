@@ -2,12 +2,12 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
+import { can } from '@/features/directory/capabilities';
 import { ConfirmForm, DialogShell } from '@/ui/ConfirmDialog';
 import { deletePerson } from './actions';
 import { Choices } from './Choices';
 import { type JobsPolicy, JobsPolicyChoice } from './JobsPolicyChoice';
-import type { Person } from './shapes';
-import { can } from './words';
+import type { Person } from './types';
 
 interface Props {
   person: Person;
@@ -34,7 +34,7 @@ function filesChoices(person: Person) {
       title: t`Keep the files`,
       about: t`The home directory stays as it is; its number belongs to nobody then.`,
     },
-    choice('archive', t`Put them away`, t`The site’s own command puts the home directory away.`),
+    choice('archive', t`Archive them`, t`The site’s own command puts the home directory away.`),
     choice(
       'delete',
       t`Delete the files`,
@@ -43,7 +43,7 @@ function filesChoices(person: Person) {
   ] as const;
 }
 
-/** Asks what becomes of files and jobs, and for the user name, typed, before somebody is deleted. */
+/** Asks what to do with files and jobs, and for the typed username, before a user is deleted. */
 export function DeleteDialog({ person, opened, onClose }: Props) {
   const { username } = person;
   return (

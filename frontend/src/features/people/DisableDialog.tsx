@@ -2,12 +2,12 @@ import { t } from '@lingui/core/macro';
 import { Plural, Trans } from '@lingui/react/macro';
 import { Text, Textarea } from '@mantine/core';
 import { useState } from 'react';
-import { said } from '@/i18n/said';
+import { can } from '@/features/directory/capabilities';
+import { translate } from '@/i18n/translate';
 import { ConfirmForm, DialogShell } from '@/ui/ConfirmDialog';
 import { disablePerson } from './actions';
 import { type JobsPolicy, JobsPolicyChoice } from './JobsPolicyChoice';
-import type { Person } from './shapes';
-import { can } from './words';
+import type { Person } from './types';
 
 interface Props {
   person: Person;
@@ -15,7 +15,7 @@ interface Props {
   onClose: () => void;
 }
 
-const MOST_WORDS = 500;
+const MAX_REASON_LENGTH = 500;
 
 /** Asks why and what becomes of the jobs, and says what happens at once. */
 export function DisableDialog({ person, opened, onClose }: Props) {
@@ -33,7 +33,7 @@ function Body({ person, onClose }: Omit<Props, 'opened'>) {
   const { username } = person;
   const { sessions } = person.live;
   const directory = can(person.capabilities, 'disable');
-  const reason = said(person.capabilities.missing.disable);
+  const reason = translate(person.capabilities.missing.disable);
   return (
     <ConfirmForm
       onClose={onClose}
@@ -75,11 +75,11 @@ function Body({ person, onClose }: Omit<Props, 'opened'>) {
       )}
       <JobsPolicyChoice value={jobs} onChange={setJobs} jobs={person.live.jobs} />
       <Textarea
-        label={t`Why, for whoever looks next`}
+        label={t`Reason`}
         description={t`Administrators and viewers see it; it stays in the audit.`}
         value={why}
         onChange={(event) => setWhy(event.currentTarget.value)}
-        maxLength={MOST_WORDS}
+        maxLength={MAX_REASON_LENGTH}
         rows={2}
         data-autofocus
       />

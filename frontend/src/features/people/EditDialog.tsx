@@ -2,13 +2,13 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
 import { sentence } from '@/api/problem';
+import { nameOf } from '@/features/directory/names';
 import { Notice } from '@/ui/Notice';
-import { Anew, AsYouLeftIt } from '@/ui/StartOver';
+import { RestartableForm, RestoredNotice } from '@/ui/RestoredForm';
 import classes from './EditDialog.module.css';
 import { FIELDS, type Field, LABELS } from './edit';
-import type { Person } from './shapes';
+import type { Person } from './types';
 import { useEditForm } from './useEditForm';
-import { nameOf } from './words';
 
 interface Props {
   person: Person;
@@ -21,9 +21,9 @@ export function EditDialog({ person, opened, onClose }: Props) {
   const name = nameOf(person);
   return (
     <Modal opened={opened} onClose={onClose} title={t`Edit ${name}`} size="lg">
-      <Anew>
+      <RestartableForm>
         {(startOver) => <EditForm person={person} onClose={onClose} onStartOver={startOver} />}
-      </Anew>
+      </RestartableForm>
     </Modal>
   );
 }
@@ -38,17 +38,17 @@ interface FormProps extends Omit<Props, 'opened'> {
 }
 
 function EditForm({ person, onClose, onStartOver }: FormProps) {
-  const { editing, kept, told, set, settle, saving, done } = useEditForm(person, onClose);
+  const { editing, kept, message, set, settle, saving, done } = useEditForm(person, onClose);
   const { form, busy, error: problem, submit } = saving;
-  const elsewhere = told === null ? saving.elsewhere(FIELDS) : null;
+  const elsewhere = message === null ? saving.elsewhere(FIELDS) : null;
   const { draft, conflicts } = editing;
   return (
     <form ref={form} onSubmit={(event) => void submit(event)} noValidate>
       <Stack>
-        <AsYouLeftIt draft={kept} onStartOver={onStartOver} />
-        {told && (
+        <RestoredNotice draft={kept} onStartOver={onStartOver} />
+        {message && (
           <Notice tone="warning" urgent>
-            {told}
+            {message}
           </Notice>
         )}
         {elsewhere !== null && <Notice tone="error">{sentence(elsewhere)}</Notice>}
@@ -81,7 +81,7 @@ function EditForm({ person, onClose, onStartOver }: FormProps) {
 interface FieldProps {
   field: Field;
   value: string;
-  /** what somebody else has made of it meanwhile */
+  /** the value that another user has saved since */
   theirs: string | undefined;
   problem: string | undefined;
   onChange: (value: string) => void;

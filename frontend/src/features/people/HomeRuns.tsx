@@ -1,17 +1,17 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Paper } from '@mantine/core';
-import { mayChange } from '@/features/account/roles';
-import { useMe } from '@/features/account/useMe';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
+import classes from '@/ui/DetailPage.module.css';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import { useChange } from '@/ui/useChange';
 import { makeHome } from './actions';
-import classes from './Person.module.css';
-import type { HomeRun, Person } from './shapes';
-import { homeTask, homeWords, isLiveRun, isManaged } from './words';
+import { homeRunLabel, homeTask, isLiveRun, isManaged } from './labels';
+import type { HomeRun, Person } from './types';
 
-/** What the site's own command did with the home directory, and what it said. */
+/** Runs of the site's home directory command, with their output. */
 export function HomeRuns({ person }: { person: Person }) {
   const me = useMe();
   const { busy, change } = useChange();
@@ -54,7 +54,7 @@ function Run({ run }: { run: HomeRun }) {
   return (
     <li className={classes.run}>
       <div className={classes.runHead}>
-        <StateChip {...homeWords(run)} />
+        <StateChip {...homeRunLabel(run)} />
         <span>{homeTask(run)}</span>
         <span className={classes.quiet}>
           <Time at={run.ended_at ?? run.created_at} />
@@ -64,7 +64,7 @@ function Run({ run }: { run: HomeRun }) {
       {run.output !== '' && !isLiveRun(run) && (
         <details open={run.state === 'failed'}>
           <summary>
-            <Trans>What it said</Trans>
+            <Trans>Output</Trans>
           </summary>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it */}
           <pre className={classes.output} tabIndex={0}>

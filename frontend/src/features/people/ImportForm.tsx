@@ -5,20 +5,20 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { fieldMessage, sentence } from '@/api/problem';
-import { useWithPassword } from '@/features/account/reauth';
-import { said } from '@/i18n/said';
+import { translate } from '@/i18n/translate';
 import { download } from '@/lib/download';
 import { isText } from '@/lib/drafts';
+import { useWithPassword } from '@/lib/reauth';
 import { useDraft } from '@/lib/useFormDraft';
-import { Cancelled } from '@/ui/complain';
 import { Notice } from '@/ui/Notice';
-import { AsYouLeftIt } from '@/ui/StartOver';
+import { RestoredNotice } from '@/ui/RestoredForm';
+import { Cancelled } from '@/ui/showError';
 import { TEMPLATE, textProblem } from './csv';
 import classes from './Import.module.css';
 import { ImportProgress } from './ImportProgress';
 import { ImportReport } from './ImportReport';
 import { importQuery, startImport } from './imports';
-import type { PeopleImport } from './shapes';
+import type { PeopleImport } from './types';
 
 /** A file, what would come of it, and the button that makes it so. */
 export function ImportForm({ onStartOver }: { onStartOver: () => void }) {
@@ -70,12 +70,12 @@ export function ImportForm({ onStartOver }: { onStartOver: () => void }) {
           void start(true);
         }}
       >
-        <AsYouLeftIt draft={kept} onStartOver={onStartOver} />
+        <RestoredNotice draft={kept} onStartOver={onStartOver} />
         <Choosing onText={change} />
         <Textarea
           ref={field}
           label={t`The file’s lines`}
-          description={t`The first line names the columns; only username and surname are needed. Several groups stand in one cell, with “;” between them.`}
+          description={t`The first line names the columns; only username and surname are needed. Several groups stand in one cell, with “;” between them. An empty login_group or slurm_account is the default, “-” is none.`}
           placeholder={TEMPLATE}
           classNames={{ input: classes.lines }}
           value={text}
@@ -155,7 +155,7 @@ function Found({ run, creating, onCreate }: { run: PeopleImport } & Omit<Checked
       <h2 id="found" className={classes.heading} ref={heading} tabIndex={-1}>
         <Trans>What would come of it</Trans>
       </h2>
-      {run.problem && <Notice tone="error">{said(run.problem)}</Notice>}
+      {run.problem && <Notice tone="error">{translate(run.problem)}</Notice>}
       <ImportReport run={run}>
         {created > 0 && run.state === 'done' && (
           <div className={classes.create}>

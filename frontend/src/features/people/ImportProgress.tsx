@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Progress } from '@mantine/core';
 import classes from './Import.module.css';
-import type { PeopleImport } from './shapes';
+import type { PeopleImport } from './types';
 
 /** How far an import, or its dry run, is. */
 export function ImportProgress({ run }: { run: PeopleImport }) {

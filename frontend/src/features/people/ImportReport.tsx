@@ -2,14 +2,15 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Paper, Table } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import type { StateWords } from '@/features/sessions/words';
-import { said } from '@/i18n/said';
+import { translate } from '@/i18n/translate';
+import type { StateLabel } from '@/ui/StateChip';
 import { StateChip } from '@/ui/StateChip';
 import { reportText, shownRows, type Which } from './csv';
 import classes from './Import.module.css';
-import type { ImportLine, PeopleImport } from './shapes';
+import { roleText } from './labels';
+import type { ImportLine, PeopleImport } from './types';
 
-const RESULTS: Record<ImportLine['result'], StateWords> = {
+const RESULTS: Record<ImportLine['result'], StateLabel> = {
   error: { label: t`Mistake`, tone: 'bad' },
   exists: { label: t`Exists already`, tone: 'quiet' },
   would_create: { label: t`Would be created`, tone: 'good' },
@@ -83,26 +84,62 @@ function Lines({ rows }: { rows: ImportLine[] }) {
               <Trans>Result</Trans>
             </Table.Th>
             <Table.Th>
-              <Trans>Why</Trans>
+              <Trans>Login group</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans>Slurm account</Trans>
+            </Table.Th>
+            <Table.Th>
+              <Trans>Notes</Trans>
             </Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
           {rows.map((row) => (
-            <Table.Tr key={`${row.line} ${row.field ?? ''} ${row.message ?? ''}`}>
+            <Table.Tr key={row.line}>
               <Table.Td className={classes.number}>{row.line}</Table.Td>
               <Table.Td className={classes.name}>{row.username || '–'}</Table.Td>
               <Table.Td>
                 <StateChip {...RESULTS[row.result]} />
               </Table.Td>
-              <Table.Td data-empty={!row.message}>
-                {row.field && <code className={classes.field}>{row.field}</code>}{' '}
-                {said(row.message)}
+              <Table.Td data-empty={row.login_group === null} data-says={t`Login group:`}>
+                {row.login_group ?? '–'}
+              </Table.Td>
+              <Table.Td data-empty={row.slurm_account === null} data-says={t`Slurm account:`}>
+                {row.slurm_account ?? '–'}
+              </Table.Td>
+              <Table.Td data-empty={!hasNotes(row)}>
+                <Notes row={row} />
               </Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>
       </Table>
     </Paper>
+  );
+}
+
+const isCreated = ({ result }: ImportLine): boolean =>
+  result === 'created' || result === 'would_create';
+
+const hasNotes = (row: ImportLine): boolean =>
+  row.findings.length > 0 || (isCreated(row) && row.role !== 'user');
+
+/** All that is wrong in a line; of who is fine, what the groups make of them if that is special. */
+function Notes({ row }: { row: ImportLine }) {
+  return (
+    <div className={classes.notes}>
+      {row.findings.map(({ field, message }) => (
+        <div key={`${field} ${message}`}>
+          {field && <code className={classes.field}>{field}</code>} {translate(message)}
+        </div>
+      ))}
+      {isCreated(row) && row.role === null && (
+        <StateChip tone="waiting" label={t`Can’t log in: in no login group`} />
+      )}
+      {isCreated(row) && row.role !== null && row.role !== 'user' && (
+        <StateChip tone="bad" label={roleText(row.role, true)} />
+      )}
+    </div>
   );
 }

@@ -5,10 +5,11 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { ApiError, sentence } from '@/api/problem';
-import { mayChange } from '@/features/account/roles';
-import { useMe } from '@/features/account/useMe';
-import { said } from '@/i18n/said';
+import { PEOPLE_KEY } from '@/features/directory/queries';
+import { translate } from '@/i18n/translate';
 import { download } from '@/lib/download';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
 import { Notice } from '@/ui/Notice';
 import { useChange } from '@/ui/useChange';
 import { passwordsFile } from './csv';
@@ -16,8 +17,7 @@ import classes from './Import.module.css';
 import { ImportProgress } from './ImportProgress';
 import { ImportReport } from './ImportReport';
 import { importQuery, takePasswords } from './imports';
-import { PEOPLE_KEY } from './queries';
-import type { FirstPassword, PeopleImport } from './shapes';
+import type { FirstPassword, PeopleImport } from './types';
 
 /** An import that creates people: how far it is, what came of it, and the passwords, once. */
 export function ImportRun({ id }: { id: string }) {
@@ -57,7 +57,7 @@ export function ImportRun({ id }: { id: string }) {
 function Ended({ run }: { run: PeopleImport }) {
   return (
     <>
-      {run.problem && <Notice tone="error">{said(run.problem)}</Notice>}
+      {run.problem && <Notice tone="error">{translate(run.problem)}</Notice>}
       <Passwords run={run} />
       <ImportReport run={run} />
     </>

@@ -10,7 +10,7 @@ interface Props {
   jobs: number;
 }
 
-/** What becomes of somebody's batch jobs. */
+/** What to do with a user's batch jobs. */
 export function JobsPolicyChoice({ value, onChange, jobs }: Props) {
   return (
     <Choices

@@ -1,11 +1,11 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { useSearch } from '@tanstack/react-router';
-import { mayChange } from '@/features/account/roles';
-import { useMe } from '@/features/account/useMe';
 import { AdminFrame } from '@/features/admin/AdminFrame';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
 import { Notice } from '@/ui/Notice';
-import { Anew } from '@/ui/StartOver';
+import { RestartableForm } from '@/ui/RestoredForm';
 import { ImportForm } from './ImportForm';
 import { ImportRun } from './ImportRun';
 
@@ -23,7 +23,7 @@ function Body() {
   const { import: id } = useSearch({ from: '/member/admin/new/people' });
   if (id !== undefined) return <ImportRun key={id} id={id} />;
   return mayChange(me) ? (
-    <Anew>{(startOver) => <ImportForm onStartOver={startOver} />}</Anew>
+    <RestartableForm>{(startOver) => <ImportForm onStartOver={startOver} />}</RestartableForm>
   ) : (
     <Notice tone="info">
       <Trans>Only administrators can import people. You may look at them.</Trans>

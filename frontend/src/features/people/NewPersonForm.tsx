@@ -1,15 +1,20 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { Button, Group, Paper, TextInput } from '@mantine/core';
+import { Button, Group, Paper, Skeleton, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { FormEvent } from 'react';
 import { sentence } from '@/api/problem';
+import { GroupPick } from '@/features/directory/GroupPick';
+import { NUMBERS } from '@/features/limits/types';
+import { Chips } from '@/ui/Chips';
 import { Notice } from '@/ui/Notice';
-import { AsYouLeftIt } from '@/ui/StartOver';
-import { Chips } from './Chips';
+import { RestoredNotice } from '@/ui/RestoredForm';
 import classes from './NewPerson.module.css';
-import { RARE, TEXTS, type TextField, usernameOf } from './newPerson';
-import { GroupPick } from './SearchPick';
+import { NewPersonAccess, NewPersonLimits } from './NewPersonAccess';
+import { homeOf, RARE, TEXTS, type TextField, usernameOf } from './newPerson';
+import { newUserQuery } from './queries';
+import type { NewUserDefaults } from './types';
 import { type Made, useNewPerson } from './useNewPerson';
 
 interface Props {
@@ -21,7 +26,7 @@ const LABELS: Record<TextField, string> = {
   given_name: t`Given name`,
   surname: t`Surname`,
   username: t`User name`,
-  email: t`Mail, optional`,
+  email: t`Email, optional`,
   display_name: t`Shown as`,
   uid: t`Number (uid)`,
   gid: t`Primary group (gid)`,
@@ -34,22 +39,33 @@ const HINTS: Partial<Record<TextField, string>> = {
   display_name: t`Both names together, if empty.`,
   uid: t`The next free one, if empty.`,
   gid: t`A group of their own or the site’s, if empty.`,
-  home: t`As the settings say, if empty.`,
   shell: t`As the settings say, if empty.`,
 };
 
-export function NewPersonForm({ onMade, onStartOver }: Props) {
-  const { draft, set, kept, saving } = useNewPerson(onMade);
+/** A new user, with the settings' defaults filled in. */
+export function NewPersonForm(props: Props) {
+  const { data, error } = useQuery(newUserQuery);
+  if (data) return <Form {...props} defaults={data} />;
+  if (error) return <Notice tone="error">{sentence(error)}</Notice>;
+  return <Skeleton height={480} radius="lg" aria-label={t`Loading`} />;
+}
+
+const ACCESS = ['groups', 'login_group', 'slurm_account', ...NUMBERS.map((one) => `limits.${one}`)];
+
+function Form({ onMade, onStartOver, defaults }: Props & { defaults: NewUserDefaults }) {
+  const { draft, set, kept, saving } = useNewPerson(defaults, onMade);
   const { form, busy, error: problem, submit } = saving;
-  const elsewhere = saving.elsewhere([...TEXTS, 'groups']);
+  const elsewhere = saving.elsewhere([...TEXTS, ...ACCESS]);
+  const values = { ...draft, username: usernameOf(draft), home: homeOf(draft, defaults) };
+  const hints = { ...HINTS, home: homeHint(defaults) };
   const rare = RARE.some((field) => problem(field) !== undefined);
   const field = (name: TextField) => (
     <TextInput
       key={name}
       label={LABELS[name]}
-      description={HINTS[name]}
+      description={hints[name]}
       inputWrapperOrder={['label', 'input', 'error', 'description']}
-      value={name === 'username' ? usernameOf(draft) : draft[name]}
+      value={values[name]}
       onChange={(event) => set({ [name]: event.currentTarget.value })}
       error={problem(name)}
       autoComplete="off"
@@ -67,7 +83,7 @@ export function NewPersonForm({ onMade, onStartOver }: Props) {
       aria-label={t`New person`}
       onSubmit={(event: FormEvent) => void submit(event)}
     >
-      <AsYouLeftIt draft={kept} onStartOver={onStartOver} />
+      <RestoredNotice draft={kept} onStartOver={onStartOver} />
       {elsewhere !== null && <Notice tone="error">{sentence(elsewhere)}</Notice>}
       <div className={classes.fields}>
         {field('given_name')}
@@ -75,14 +91,17 @@ export function NewPersonForm({ onMade, onStartOver }: Props) {
         {field('username')}
         {field('email')}
       </div>
+      <NewPersonAccess draft={draft} set={set} defaults={defaults} problem={problem} />
       <ChosenGroups
         groups={draft.groups}
         problem={problem('groups')}
         onChange={(groups) => set({ groups })}
       />
+      <div className={classes.fields}>{field('home')}</div>
+      <NewPersonLimits draft={draft} set={set} defaults={defaults} problem={problem} />
       <details className={classes.more} open={rare || undefined}>
         <summary>
-          <Trans>Numbers, home directory and shell</Trans>
+          <Trans>Numbers and shell</Trans>
         </summary>
         <div className={classes.fields}>{RARE.map(field)}</div>
       </details>
@@ -98,6 +117,11 @@ export function NewPersonForm({ onMade, onStartOver }: Props) {
   );
 }
 
+const homeHint = ({ makes_home: makes }: NewUserDefaults): string =>
+  makes
+    ? t`Created automatically.`
+    : t`Written to the directory; the portal has no command that makes it.`;
+
 interface GroupsProps {
   groups: string[];
   problem: string | undefined;
@@ -108,8 +132,8 @@ function ChosenGroups({ groups, problem, onChange }: GroupsProps) {
   return (
     <div className={classes.groups}>
       <GroupPick
-        label={t`Groups, optional`}
-        description={t`What they may use follows from these.`}
+        label={t`More groups, optional`}
+        description={t`Limits and file access can follow from these.`}
         placeholder={t`Type to find one`}
         without={groups}
         error={problem}
@@ -120,7 +144,7 @@ function ChosenGroups({ groups, problem, onChange }: GroupsProps) {
           label={t`Chosen groups`}
           names={groups}
           onRemove={async (name) => onChange(groups.filter((other) => other !== name))}
-          removeLabel={(name) => t`Leave out ${name}`}
+          removeLabel={(name) => t`Remove ${name}`}
         />
       )}
     </div>

@@ -3,24 +3,24 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Group, Paper, Stack } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
-import { mayChange } from '@/features/account/roles';
-import { useMe } from '@/features/account/useMe';
 import { AdminFrame } from '@/features/admin/AdminFrame';
-import { listed } from '@/i18n/lists';
+import { nameOf } from '@/features/directory/names';
+import { joinWithCommas } from '@/i18n/lists';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
+import classes from '@/ui/DetailPage.module.css';
 import { Notice } from '@/ui/Notice';
-import { Anew } from '@/ui/StartOver';
+import { RestartableForm } from '@/ui/RestoredForm';
 import { NewPersonForm } from './NewPersonForm';
 import { PasswordBox } from './PasswordBox';
-import classes from './Person.module.css';
-import type { OneTimePassword, Person } from './shapes';
-import { nameOf } from './words';
+import type { OneTimePassword, Person } from './types';
 
 interface Made {
   person: Person;
   password: OneTimePassword;
 }
 
-/** Somebody joins. */
+/** The page that creates a user. */
 export function NewPersonPage() {
   return (
     <AdminFrame tab={t`New person`} title={t`New person`}>
@@ -41,7 +41,9 @@ function Body() {
   return made ? (
     <Welcome made={made} onAnother={() => setMade(null)} />
   ) : (
-    <Anew>{(startOver) => <NewPersonForm onMade={setMade} onStartOver={startOver} />}</Anew>
+    <RestartableForm>
+      {(startOver) => <NewPersonForm onMade={setMade} onStartOver={startOver} />}
+    </RestartableForm>
   );
 }
 
@@ -80,7 +82,7 @@ function Welcome({ made, onAnother }: { made: Made; onAnother: () => void }) {
 
 function MadeText({ person: { username, uid, groups: all } }: { person: Person }) {
   const number = uid ?? '–';
-  const groups = listed(all ?? []);
+  const groups = joinWithCommas(all ?? []);
   return groups === '' ? (
     <Trans>
       The user name is <strong>{username}</strong>, the number {number}. The one-time password:

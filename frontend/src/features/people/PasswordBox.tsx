@@ -3,7 +3,7 @@ import { Text } from '@mantine/core';
 import { CopyButton } from '@/features/log/CopyButton';
 import { Notice } from '@/ui/Notice';
 import classes from './PasswordBox.module.css';
-import type { OneTimePassword } from './shapes';
+import type { OneTimePassword } from './types';
 
 interface Props {
   username: string;

@@ -3,12 +3,12 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
-import { useWithPassword } from '@/features/account/reauth';
-import { Cancelled } from '@/ui/complain';
+import { useWithPassword } from '@/lib/reauth';
 import { Notice } from '@/ui/Notice';
+import { Cancelled } from '@/ui/showError';
 import { resetPassword } from './actions';
 import { PasswordBox } from './PasswordBox';
-import type { OneTimePassword, Person } from './shapes';
+import type { OneTimePassword, Person } from './types';
 
 interface Props {
   person: Person;

@@ -4,20 +4,21 @@ import { Button, Paper, Skeleton } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
-import { mayChange } from '@/features/account/roles';
-import { useMe } from '@/features/account/useMe';
 import { AdminFrame } from '@/features/admin/AdminFrame';
-import { said } from '@/i18n/said';
+import { can } from '@/features/directory/capabilities';
+import { translate } from '@/i18n/translate';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
+import classes from '@/ui/AdminList.module.css';
 import choice from '@/ui/ChoiceLinks.module.css';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
 import { SearchField } from '@/ui/SearchField';
-import { Absences } from './Absences';
 import { FILTERS } from './filters';
-import classes from './People.module.css';
+import { noMatchText, peopleText } from './labels';
+import { MissingCapabilities } from './MissingCapabilities';
 import { PeopleTable } from './PeopleTable';
 import { type PeopleSearch, peopleQuery } from './queries';
-import { can, nobodyWords, peopleText } from './words';
 
 /** Everyone in the directory and everyone the portal remembers, for administrators. */
 export function PeoplePage() {
@@ -62,17 +63,17 @@ function People() {
   return (
     <>
       {first && !first.directory_problem && mayChange(me) && (
-        <Absences capabilities={first.capabilities} />
+        <MissingCapabilities capabilities={first.capabilities} />
       )}
       <Filters search={search} />
       <div className={classes.stack}>
         {error && <Notice tone="error">{sentence(error)}</Notice>}
         {first?.directory_problem && (
-          <Notice tone="warning">{said(first.directory_problem)}</Notice>
+          <Notice tone="warning">{translate(first.directory_problem)}</Notice>
         )}
-        {last?.incomplete && <Notice tone="warning">{said(last.incomplete)}</Notice>}
+        {last?.incomplete && <Notice tone="warning">{translate(last.incomplete)}</Notice>}
         {isPending && !error && <Skeleton height={320} radius="lg" aria-label={t`Loading`} />}
-        {data && people.length === 0 && <Nobody search={search} />}
+        {data && people.length === 0 && <NoMatch search={search} />}
         {people.length > 0 && <PeopleTable people={people} busy={isPlaceholderData} />}
       </div>
       <div className={classes.foot}>
@@ -136,13 +137,13 @@ function Filters({ search }: { search: PeopleSearch }) {
   );
 }
 
-function Nobody({ search }: { search: PeopleSearch }) {
+function NoMatch({ search }: { search: PeopleSearch }) {
   const { text } = search;
   return (
     <Paper className={classes.empty}>
       <span>
         {text === ''
-          ? nobodyWords(search.state)
+          ? noMatchText(search.state)
           : t`Nobody’s name, user name or mail has “${text}” in it.`}
       </span>
       {(text !== '' || search.state !== 'all') && (

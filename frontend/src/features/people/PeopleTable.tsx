@@ -2,11 +2,12 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Paper, Table } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import { loginOf, nameOf } from '@/features/directory/names';
+import classes from '@/ui/AdminList.module.css';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
-import classes from './People.module.css';
-import type { PersonRow } from './shapes';
-import { loginOf, nameOf, personWords, roleText } from './words';
+import { roleText, userStateLabel } from './labels';
+import type { PersonRow } from './types';
 
 interface Props {
   people: PersonRow[];
@@ -30,7 +31,7 @@ export function PeopleTable({ people, busy }: Props) {
               <Trans>Role</Trans>
             </Table.Th>
             <Table.Th>
-              <Trans>Mail</Trans>
+              <Trans>Email</Trans>
             </Table.Th>
             <Table.Th>
               <Trans>Last login</Trans>
@@ -66,9 +67,9 @@ function Row({ row }: { row: PersonRow }) {
         </div>
       </Table.Td>
       <Table.Td>
-        <StateChip {...personWords(row)} />
+        <StateChip {...userStateLabel(row)} />
       </Table.Td>
-      <Table.Td data-empty={plain}>{plain ? '–' : roleText(row.role)}</Table.Td>
+      <Table.Td data-empty={plain}>{plain ? '–' : roleText(row.role, row.admitted)}</Table.Td>
       <Table.Td data-empty={!row.email}>
         <span className={classes.above}>{row.email || '–'}</span>
       </Table.Td>

@@ -1,18 +1,18 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Text } from '@mantine/core';
-import { useEffect, useRef, useState } from 'react';
-import { useMe } from '@/features/account/useMe';
+import { useEffect, useRef } from 'react';
+import { useMe } from '@/lib/useMe';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
+import classes from '@/ui/DetailPage.module.css';
 import { focusPageIfLost } from '@/ui/focus';
 import { enablePerson, lockPerson, unlockPerson } from './actions';
 import { DeleteDialog } from './DeleteDialog';
 import { DisableDialog } from './DisableDialog';
 import { EditDialog } from './EditDialog';
+import { type Act, actsFor } from './labels';
 import { PasswordReset } from './PasswordReset';
-import classes from './Person.module.css';
-import type { Person } from './shapes';
-import { type Act, actsFor } from './words';
+import type { Person } from './types';
 
 const LABELS: Record<Act, string> = {
   edit: t`Edit…`,
@@ -24,10 +24,16 @@ const LABELS: Record<Act, string> = {
   delete: t`Delete…`,
 };
 
+interface ActionsProps {
+  person: Person;
+  /** which dialog is open */
+  dialog: Act | null;
+  setDialog: (act: Act | null) => void;
+}
+
 /** What an administrator may do about someone just now: what can't be done has no button. */
-export function PersonActions({ person }: { person: Person }) {
+export function PersonActions({ person, dialog, setDialog }: ActionsProps) {
   const me = useMe();
-  const [dialog, setDialog] = useState<Act | null>(null);
   const acts = actsFor(person, me.username);
   useFocusKept(acts.join(' '));
   if (acts.length === 0) return null;

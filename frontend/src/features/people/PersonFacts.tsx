@@ -2,11 +2,11 @@ import { plural, t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Paper } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { listed } from '@/i18n/lists';
+import { joinWithCommas } from '@/i18n/lists';
+import classes from '@/ui/DetailPage.module.css';
 import { Time } from '@/ui/Time';
-import classes from './Person.module.css';
-import type { Person } from './shapes';
-import { passwordText } from './words';
+import { passwordText } from './labels';
+import type { Person } from './types';
 
 interface Fact {
   label: string;
@@ -23,18 +23,24 @@ function directoryFacts(person: Person): Fact[] {
     ...(person.display_name && person.display_name !== names
       ? [{ label: t`Shown as`, value: person.display_name }]
       : []),
-    { label: t`Mail`, value: person.email || '–' },
+    { label: t`Email`, value: person.email || '–' },
     { label: t`Number (uid)`, value: person.uid ?? '–' },
-    { label: t`Primary group`, value: person.gid ?? '–' },
+    { label: t`Primary group`, value: primaryGroup(person) },
     { label: t`Home directory`, value: person.home ? <code>{person.home}</code> : '–' },
     { label: t`Login shell`, value: person.shell ? <code>{person.shell}</code> : '–' },
     { label: t`Password`, value: passwordText(person) },
   ];
 }
 
+/** "physics (20066)"; a number that no group has stands alone. */
+function primaryGroup({ gid, primary_group: name }: Person): string {
+  if (gid === null) return '–';
+  return name === null ? t`${gid}, which no group has` : `${name} (${gid})`;
+}
+
 function portalFacts(person: Person): Fact[] {
   const { sessions, jobs } = person.live;
-  const running = listed([
+  const running = joinWithCommas([
     ...(sessions > 0 ? [plural(sessions, { one: '# session', other: '# sessions' })] : []),
     ...(jobs > 0 ? [plural(jobs, { one: '# job', other: '# jobs' })] : []),
   ]);

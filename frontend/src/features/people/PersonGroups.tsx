@@ -1,15 +1,16 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Paper } from '@mantine/core';
-import { mayChange } from '@/features/account/roles';
-import { useMe } from '@/features/account/useMe';
+import { can } from '@/features/directory/capabilities';
+import { GroupPick } from '@/features/directory/GroupPick';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
+import { Chips } from '@/ui/Chips';
+import classes from '@/ui/DetailPage.module.css';
 import { useChange } from '@/ui/useChange';
 import { addToGroup, removeFromGroup } from './actions';
-import { Chips } from './Chips';
-import classes from './Person.module.css';
-import { GroupPick } from './SearchPick';
-import type { Person } from './shapes';
-import { can, isManaged } from './words';
+import { isManaged } from './labels';
+import type { Person } from './types';
 
 /** The groups of the directory someone is in, and the way into and out of them. */
 export function PersonGroups({ person }: { person: Person }) {

@@ -3,26 +3,29 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Paper, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
 import { ApiError, sentence } from '@/api/problem';
-import { mayChange } from '@/features/account/roles';
-import { useMe } from '@/features/account/useMe';
 import { AdminFrame } from '@/features/admin/AdminFrame';
+import { loginOf, nameOf } from '@/features/directory/names';
 import { PersonLimits } from '@/features/limits/PersonLimits';
-import { said } from '@/i18n/said';
+import { translate } from '@/i18n/translate';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
+import classes from '@/ui/DetailPage.module.css';
 import { Notice } from '@/ui/Notice';
 import { StateChip } from '@/ui/StateChip';
-import { Absences } from './Absences';
-import { Closing } from './Closing';
+import { DeprovisionState } from './DeprovisionState';
 import { HomeRuns } from './HomeRuns';
-import classes from './Person.module.css';
+import { type Act, isLeaving, userStateLabel } from './labels';
+import { MissingCapabilities } from './MissingCapabilities';
 import { PersonActions } from './PersonActions';
 import { DirectoryFacts, PortalFacts } from './PersonFacts';
 import { PersonGroups } from './PersonGroups';
 import { PersonRole } from './PersonRole';
 import { personQuery } from './queries';
+import { ReadinessBox } from './ReadinessBox';
 import { SecondFactorBox } from './SecondFactorBox';
-import type { Person } from './shapes';
-import { isLeaving, loginOf, nameOf, personWords } from './words';
+import type { Person } from './types';
 
 /** Everything about one person, and what an administrator does for them. */
 export function PersonPage() {
@@ -46,7 +49,7 @@ function Body({ username }: { username: string }) {
     return data && isLeaving(data) ? (
       <Deleted username={loginOf(data)} />
     ) : (
-      <Nobody username={username} />
+      <UnknownUser username={username} />
     );
   return (
     <div className={classes.page}>
@@ -57,7 +60,7 @@ function Body({ username }: { username: string }) {
   );
 }
 
-/** The portal keeps what somebody did under another name, so that theirs is free again. */
+/** A deleted user's records move to another name, so the username is free again. */
 function Deleted({ username }: { username: string }) {
   return (
     <Paper className={classes.box} role="status">
@@ -83,7 +86,7 @@ function Deleted({ username }: { username: string }) {
   );
 }
 
-function Nobody({ username }: { username: string }) {
+function UnknownUser({ username }: { username: string }) {
   return (
     <Paper className={classes.box}>
       <p className={classes.line}>
@@ -102,12 +105,13 @@ const BEING_DELETED = { label: t`Being deleted`, tone: 'busy' } as const;
 
 function Whole({ person }: { person: Person }) {
   const admin = mayChange(useMe());
+  const [dialog, setDialog] = useState<Act | null>(null);
   const { username } = person;
   const isBeingDeleted = isLeaving(person) && person.deleted_at === null;
   return (
     <>
       <div className={classes.head}>
-        <StateChip {...(isBeingDeleted ? BEING_DELETED : personWords(person))} />
+        <StateChip {...(isBeingDeleted ? BEING_DELETED : userStateLabel(person))} />
         <code className={classes.username}>{loginOf(person)}</code>
         <nav className={classes.links} aria-label={t`More about ${username}`}>
           {!isLeaving(person) && (
@@ -123,11 +127,16 @@ function Whole({ person }: { person: Person }) {
           </Link>
         </nav>
       </div>
-      {admin && <PersonActions person={person} />}
-      {person.directory_problem && <Notice tone="warning">{said(person.directory_problem)}</Notice>}
-      {person.unmanaged && <Notice tone="info">{said(person.unmanaged)}</Notice>}
-      <Closing person={person} />
-      {admin && !person.directory_problem && <Absences capabilities={person.capabilities} />}
+      {admin && <PersonActions person={person} dialog={dialog} setDialog={setDialog} />}
+      {person.directory_problem && (
+        <Notice tone="warning">{translate(person.directory_problem)}</Notice>
+      )}
+      {person.unmanaged && <Notice tone="info">{translate(person.unmanaged)}</Notice>}
+      <DeprovisionState person={person} />
+      {!isLeaving(person) && <ReadinessBox person={person} onAct={setDialog} />}
+      {admin && !person.directory_problem && (
+        <MissingCapabilities capabilities={person.capabilities} />
+      )}
       <div className={classes.columns}>
         <div className={classes.column}>
           <DirectoryFacts person={person} />

@@ -1,17 +1,17 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { NativeSelect, Paper } from '@mantine/core';
-import { mayChange } from '@/features/account/roles';
-import { useMe } from '@/features/account/useMe';
+import { GroupPick } from '@/features/directory/GroupPick';
 import { setLeader } from '@/features/groups/actions';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
+import { Chips } from '@/ui/Chips';
+import classes from '@/ui/DetailPage.module.css';
 import { Time } from '@/ui/Time';
 import { useChange } from '@/ui/useChange';
 import { grantRole } from './actions';
-import { Chips } from './Chips';
-import classes from './Person.module.css';
-import { GroupPick } from './SearchPick';
-import type { Person } from './shapes';
-import { isLeaving, roleReason, roleText } from './words';
+import { isLeaving, roleReason, roleText } from './labels';
+import type { Person } from './types';
 
 const GRANTS = [
   { value: 'none', label: t`None` },
@@ -24,7 +24,7 @@ export function PersonRole({ person }: { person: Person }) {
   const me = useMe();
   const { busy, change, withPassword } = useChange();
   const { username, leads } = person;
-  const [role, reason] = [roleText(person.role), roleReason(person)];
+  const [role, reason] = [roleText(person.role, person.admitted), roleReason(person)];
   const changing = mayChange(me) && !isLeaving(person) && !person.unmanaged;
   return (
     <Paper component="section" className={classes.box} aria-labelledby="role">
@@ -59,15 +59,15 @@ export function PersonRole({ person }: { person: Person }) {
         />
       )}
       <h3 className={classes.subheading}>
-        <Trans>Leads</Trans>
+        <Trans>Manages these groups</Trans>
       </h3>
       {leads.length === 0 ? (
         <p className={classes.quiet}>
-          <Trans>No group. A group's leader sees what its members use and sets their limits.</Trans>
+          <Trans>No group. A group manager sees its members' usage and sets their limits.</Trans>
         </p>
       ) : (
         <Chips
-          label={t`Groups that ${username} leads`}
+          label={t`Groups that ${username} manages`}
           names={leads}
           to="group"
           onRemove={

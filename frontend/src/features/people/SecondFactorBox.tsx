@@ -2,13 +2,13 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Paper, Text } from '@mantine/core';
 import { useState } from 'react';
-import { mayChange } from '@/features/account/roles';
-import { useMe } from '@/features/account/useMe';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
+import classes from '@/ui/DetailPage.module.css';
 import { resetSecondFactor } from './actions';
-import classes from './Person.module.css';
-import type { Person } from './shapes';
-import { isLeaving } from './words';
+import { isLeaving } from './labels';
+import type { Person } from './types';
 
 /** Whether a login needs a code besides, and the way back in for who has lost it. */
 export function SecondFactorBox({ person }: { person: Person }) {

@@ -1,10 +1,11 @@
 /** What administrators do to people. Each is refused with `password-required` from time to time:
  * call them through `useWithPassword`. */
 import { api, unwrap } from '@/api/client';
-import { queryClient } from '@/app/queries';
+import { PEOPLE_KEY } from '@/features/directory/queries';
+import { queryClient } from '@/lib/queries';
 import type { Changes } from './edit';
-import { PEOPLE_KEY, personQuery } from './queries';
-import type { NewPerson, OneTimePassword, Person } from './shapes';
+import { personQuery } from './queries';
+import type { NewPerson, OneTimePassword, Person } from './types';
 
 const at = (username: string) => ({ params: { path: { username } } });
 
@@ -66,7 +67,7 @@ export const deletePerson = async (
 ): Promise<Person> =>
   answered(await unwrap(api.DELETE('/api/v1/admin/users/{username}', { ...at(username), body })));
 
-/** Says that whom the directory gives this number is who had the name before. */
+/** Confirm that the user with this uid in the directory is the one who had the name before. */
 export const confirmNumber = async (username: string, uid: number): Promise<Person> =>
   answered(
     await unwrap(
@@ -113,5 +114,15 @@ export const removeFromGroup = async (username: string, name: string): Promise<P
   answered(
     await unwrap(
       api.DELETE('/api/v1/admin/users/{username}/groups/{name}', inGroup(username, name)),
+    ),
+  );
+
+/** Lets someone submit under one of Slurm's accounts, beside those they have. */
+export const giveAccount = async (username: string, account: string): Promise<Person> =>
+  answered(
+    await unwrap(
+      api.PUT('/api/v1/admin/users/{username}/accounts/{account}', {
+        params: { path: { username, account } },
+      }),
     ),
   );

@@ -1,15 +1,28 @@
 import { describe, expect, it } from 'vitest';
 import { MOST_BYTES, passwordsFile, reportText, shownRows, TEMPLATE, textProblem } from './csv';
-import { draftErrors, EMPTY, requestOf, usernameOf } from './newPerson';
-import type { ImportLine } from './shapes';
+import { draftErrors, EMPTY, homeOf, requestOf, usernameOf } from './newPerson';
+import type { ImportLine, NewUserDefaults } from './types';
 
-const row = (line: number, result: ImportLine['result'], message: string | null = null) => ({
+const row = (line: number, result: ImportLine['result']): ImportLine => ({
   line,
   username: `p${line}`,
   result,
-  message,
-  field: null,
+  findings: [],
+  login_group: 'users',
+  slurm_account: null,
+  groups: ['users'],
+  role: 'user',
 });
+
+const DEFAULTS: NewUserDefaults = {
+  login_groups: ['users', 'guests'],
+  login_group: 'users',
+  accounts: ['research'],
+  slurm_account: 'research',
+  home_template: '/home/{username}',
+  makes_home: true,
+  limits: {},
+};
 
 describe('a file of people', () => {
   it('is looked at before it is sent', () => {
@@ -54,19 +67,35 @@ describe('a new person', () => {
 
   it('leaves to the settings what is left empty', () => {
     const draft = { ...EMPTY, given_name: ' Ada ', surname: 'Lovelace', uid: ' 20500 ' };
-    expect(requestOf(draft)).toEqual({
+    expect(requestOf(draft, DEFAULTS)).toEqual({
       username: 'alovelace',
       given_name: 'Ada',
       surname: 'Lovelace',
       display_name: '',
       groups: [],
+      login_group: 'users',
+      slurm_account: 'research',
+      limits: {},
       uid: 20500,
     });
+    expect(homeOf(draft, DEFAULTS)).toBe('/home/alovelace');
     expect(draftErrors(draft)).toEqual({});
     expect(Object.keys(draftErrors({ ...EMPTY, gid: 'x' }))).toEqual([
       'surname',
       'username',
       'gid',
     ]);
+  });
+
+  it('can have another group, no account, and limits of their own', () => {
+    const limits = { gpus: '2', time_limit_minutes: '1.5', cpus: ' ' };
+    const chosen = { login_group: 'guests', slurm_account: '', home: '/home/x', limits };
+    expect(requestOf({ ...EMPTY, surname: 'X', ...chosen }, DEFAULTS)).toMatchObject({
+      login_group: 'guests',
+      slurm_account: null,
+      home: '/home/x',
+      limits: { gpus: 2, time_limit_minutes: 90 },
+    });
+    expect(draftErrors({ ...EMPTY, limits: { gpus: 'two' } })).toHaveProperty('limits.gpus');
   });
 });

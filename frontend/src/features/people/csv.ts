@@ -1,14 +1,14 @@
 /** Files of people: the template, what a report says, and the passwords afterwards. Pure. */
 import { plural, t } from '@lingui/core/macro';
 
-import type { FirstPassword, ImportLine, PeopleImport } from './shapes';
+import type { FirstPassword, ImportLine, PeopleImport } from './types';
 
 /** The longest request the portal reads is one MiB; a little stays for what is around the text. */
 export const MOST_BYTES = 1024 * 1024 - 1000;
 
 export const TEMPLATE = [
-  'username,given_name,surname,email,groups,uid,gid,home,shell,display_name',
-  'alovelace,Ada,Lovelace,ada@example.org,physics;teaching,,,,,',
+  'username,given_name,surname,email,groups,login_group,slurm_account,uid,gid,home,shell,display_name',
+  'alovelace,Ada,Lovelace,ada@example.org,physics;teaching,,,,,,,',
   '',
 ].join('\n');
 

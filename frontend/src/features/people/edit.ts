@@ -1,7 +1,7 @@
-/** Editing a person while others may do the same: what was changed, by whom, and what to keep. Pure. */
+/** Concurrent editing of a user: what was changed, by which user, and what to keep. Pure. */
 import { t } from '@lingui/core/macro';
 import { isLike, isNumber, isRecordOf, isText, orNull } from '@/lib/drafts';
-import type { Person } from './shapes';
+import type { Person } from './types';
 
 export const FIELDS = [
   'given_name',
@@ -22,7 +22,7 @@ export const LABELS: Record<Field, string> = {
   given_name: t`Given name`,
   surname: t`Surname`,
   display_name: t`Shown as`,
-  email: t`Mail`,
+  email: t`Email`,
   gid: t`Group number`,
   home: t`Home directory`,
   shell: t`Login shell`,
@@ -54,10 +54,10 @@ export function formErrors(draft: Draft): Partial<Record<Field, string>> {
 
 /** What the form holds. */
 export interface Editing {
-  /** what it began with: the page behind it may be brought up to date meanwhile */
+  /** the values at the start; the page behind it may refresh since */
   base: Base;
   draft: Draft;
-  /** of what somebody else changed too, their values */
+  /** fields that another user changed too, with their values */
   conflicts: Partial<Draft>;
 }
 
@@ -107,7 +107,7 @@ export interface Merged {
   taken: Field[];
 }
 
-/** After somebody else saved: nothing typed is lost, and nothing of theirs is undone unasked. */
+/** Merge after another user saved: keep what was typed, and undo none of their changes unasked. */
 export function merge(base: Base, draft: Draft, theirs: Base): Merged {
   const [before, now] = [draftOf(base), draftOf(theirs)];
   const mine = new Set(changedFields(before, draft));

@@ -1,9 +1,9 @@
 /** Imports of people: started, followed, their passwords fetched. */
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
-import { queryClient } from '@/app/queries';
-import { PEOPLE_KEY } from './queries';
-import type { FirstPassword, PeopleImport } from './shapes';
+import { PEOPLE_KEY } from '@/features/directory/queries';
+import { queryClient } from '@/lib/queries';
+import type { FirstPassword, PeopleImport } from './types';
 
 const FOLLOW_MS = 1000;
 

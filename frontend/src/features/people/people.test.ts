@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
+import { can } from '@/features/directory/capabilities';
 import { changes, draftOf, formErrors, merge } from './edit';
 import { asFilter } from './filters';
-import type { Person, PersonRow } from './shapes';
-import { suggestedUsername } from './suggest';
 import {
-  absences,
   actsFor,
-  can,
-  hasOtherNumber,
-  isClosing,
+  hasChangedUid,
+  isDeprovisioning,
   isLeaving,
-  personWords,
+  missingCapabilities,
   roleReason,
-} from './words';
+  userStateLabel,
+} from './labels';
+import { suggestedUsername } from './suggest';
+import type { Check, Person, PersonRow } from './types';
 
 const ROW: PersonRow = {
   username: 'ada',
@@ -28,21 +28,33 @@ const ROW: PersonRow = {
   must_change_password: false,
   in_directory: true,
   known: true,
+  admitted: true,
   last_login_at: '2026-11-22T05:00:00Z',
   user_id: 'u1',
   missing_since: null,
   deleted_at: null,
 };
 
+const YES: Check = { answer: 'yes', reason: '', fix: null, choices: [] };
+
 describe('the state of a person', () => {
+  it('says that they are in no group that may log in', () => {
+    const outside = { ...ROW, admitted: false, must_change_password: true };
+    expect(userStateLabel(outside).label).toBe('Can’t log in');
+    const user = { role: 'user', directory_role: null, granted_role: null } as const;
+    expect(roleReason({ ...user, granted_by: null, admitted: false })).toMatch(/can’t log in/);
+  });
+
   it('is the one that matters most', () => {
-    expect(personWords(ROW).label).toBe('Active');
-    expect(personWords({ ...ROW, locked: true, must_change_password: true }).label).toBe('Locked');
-    expect(personWords({ ...ROW, locked: true, disabled: true }).label).toBe('Disabled');
-    expect(personWords({ ...ROW, in_directory: false }).label).toBe('Gone from the directory');
-    expect(personWords({ ...ROW, disabled: true, deleted_at: '2026-11-22T05:00:00Z' }).label).toBe(
-      'Deleted',
+    expect(userStateLabel(ROW).label).toBe('Active');
+    expect(userStateLabel({ ...ROW, locked: true, must_change_password: true }).label).toBe(
+      'Locked',
     );
+    expect(userStateLabel({ ...ROW, locked: true, disabled: true }).label).toBe('Disabled');
+    expect(userStateLabel({ ...ROW, in_directory: false }).label).toBe('Gone from the directory');
+    expect(
+      userStateLabel({ ...ROW, disabled: true, deleted_at: '2026-11-22T05:00:00Z' }).label,
+    ).toBe('Deleted');
   });
 
   it('is asked for by a filter that exists', () => {
@@ -53,7 +65,7 @@ describe('the state of a person', () => {
 });
 
 describe('a role', () => {
-  const granted = { granted_role: null, granted_by: null } as const;
+  const granted = { granted_role: null, granted_by: null, admitted: true } as const;
   it('says where it comes from', () => {
     expect(roleReason({ role: 'admin', directory_role: 'admin', ...granted })).toMatch(/directory/);
     expect(
@@ -62,6 +74,7 @@ describe('a role', () => {
         directory_role: 'user',
         granted_role: 'viewer',
         granted_by: 'carol',
+        admitted: true,
       }),
     ).toBe('Given here by carol.');
     expect(
@@ -70,6 +83,7 @@ describe('a role', () => {
         directory_role: 'admin',
         granted_role: 'admin',
         granted_by: 'carol',
+        admitted: true,
       }),
     ).toMatch(/directory.*given here by carol/);
   });
@@ -78,23 +92,25 @@ describe('a role', () => {
 describe('what a directory can’t do', () => {
   it('is one line for each reason', () => {
     const missing = { create: 'It is read-only.', edit: 'It is read-only.', lock: 'No policy.' };
-    expect(absences({ missing })).toEqual([
+    expect(missingCapabilities({ missing })).toEqual([
       { what: 'create people or edit people', why: 'It is read-only.' },
       { what: 'lock people', why: 'No policy.' },
     ]);
     expect(can({ missing }, 'edit')).toBe(false);
     expect(can({ missing }, 'groups')).toBe(true);
-    expect(absences({ missing: {} })).toEqual([]);
+    expect(missingCapabilities({ missing: {} })).toEqual([]);
   });
 });
 
-describe('what can be done about somebody', () => {
+describe('actions for a user', () => {
   const person: Person = {
     ...ROW,
     groups: ['physics'],
     given_name: 'Ada',
     surname: 'Lovelace',
     gid: 30000,
+    primary_group: 'physics',
+    readiness: { login: YES, session: YES, home: YES },
     home: '/home/ada',
     shell: '/bin/bash',
     leads: [],
@@ -151,14 +167,14 @@ describe('what can be done about somebody', () => {
   it('waits for what is still being done', () => {
     expect(isLeaving(person)).toBe(false);
     expect(isLeaving({ deleted_at: null, directory_wants: 'deleted' })).toBe(true);
-    expect(isClosing(person)).toBe(false);
-    expect(isClosing({ closing: ['1 session is being ended.'] })).toBe(true);
+    expect(isDeprovisioning(person)).toBe(false);
+    expect(isDeprovisioning({ closing: ['1 session is being ended.'] })).toBe(true);
   });
 
-  it('tells another number by the same name', () => {
-    expect(hasOtherNumber(person)).toBe(false);
-    expect(hasOtherNumber({ ...person, uid: 20011 })).toBe(true);
-    expect(hasOtherNumber({ ...person, uid: 20011, directory_problem: 'It is silent.' })).toBe(
+  it('detects another uid with the same name', () => {
+    expect(hasChangedUid(person)).toBe(false);
+    expect(hasChangedUid({ ...person, uid: 20011 })).toBe(true);
+    expect(hasChangedUid({ ...person, uid: 20011, directory_problem: 'It is silent.' })).toBe(
       false,
     );
   });
@@ -201,7 +217,7 @@ describe('an edit', () => {
     expect(formErrors({ ...draft, gid: '3k' })).toEqual({ gid: 'Enter a number.' });
   });
 
-  it('loses nothing when somebody else has saved meanwhile', () => {
+  it('loses nothing when another user has saved since', () => {
     const draft = { ...draftOf(base), email: 'mine@portal.test', surname: 'Byron' };
     const theirs = {
       ...base,

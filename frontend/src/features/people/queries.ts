@@ -1,16 +1,15 @@
 /** What these pages ask the portal about people. */
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
+import { PEOPLE_KEY } from '@/features/directory/queries';
 import type { Filter } from './filters';
-import type { Person } from './shapes';
-import { isClosing, isLiveRun } from './words';
+import { isDeprovisioning, isLiveRun } from './labels';
+import type { Person } from './types';
 
 export interface PeopleSearch {
   state: Filter;
   text: string;
 }
-
-export const PEOPLE_KEY = ['admin', 'people'] as const;
 
 export const peopleQuery = ({ state, text }: PeopleSearch) =>
   infiniteQueryOptions({
@@ -27,13 +26,17 @@ export const peopleQuery = ({ state, text }: PeopleSearch) =>
   });
 
 const SOON_MS = 1000;
+/** Slurm makes an association within seconds. */
+const SLURM_MS = 3000;
 const NOW_AND_THEN_MS = 10_000;
 
 /** Followed closely while something of them is under way. */
 function followMs(person: Person | undefined): number {
   if (person === undefined) return NOW_AND_THEN_MS;
-  const busy = isClosing(person) || person.home_runs.some(isLiveRun);
-  return busy ? SOON_MS : NOW_AND_THEN_MS;
+  const fresh = person.readiness.session.answer === 'unknown' && !person.directory_problem;
+  const busy = isDeprovisioning(person) || person.home_runs.some(isLiveRun);
+  if (busy) return SOON_MS;
+  return fresh ? SLURM_MS : NOW_AND_THEN_MS;
 }
 
 export const personQuery = (username: string) =>
@@ -45,16 +48,8 @@ export const personQuery = (username: string) =>
     staleTime: 0,
   });
 
-const MOST_FOUND = 20;
-
-/** For a field that searches: a handful of people. */
-export const peopleFoundQuery = (text: string) =>
-  queryOptions({
-    queryKey: [...PEOPLE_KEY, 'found', text],
-    queryFn: async () =>
-      (
-        await unwrap(
-          api.GET('/api/v1/admin/users', { params: { query: { query: text, limit: MOST_FOUND } } }),
-        )
-      ).items,
-  });
+export const newUserQuery = queryOptions({
+  queryKey: ['admin', 'new-user'],
+  queryFn: () => unwrap(api.GET('/api/v1/admin/new-user')),
+  staleTime: 0,
+});

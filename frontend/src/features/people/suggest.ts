@@ -1,4 +1,4 @@
-/** A user name for somebody's names. Pure. */
+/** Suggests a username from a user's names. Pure. */
 
 /** Letters that no accent explains. */
 const LETTERS: Record<string, string> = {

@@ -3,7 +3,8 @@ import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ApiError, sentence } from '@/api/problem';
-import { sentences, together } from '@/i18n/lists';
+import { nameOf } from '@/features/directory/names';
+import { joinSentences, joinWithAnd } from '@/i18n/lists';
 import { clock } from '@/lib/clock';
 import { localTime } from '@/lib/time';
 import { useDraft } from '@/lib/useFormDraft';
@@ -22,10 +23,9 @@ import {
   merge,
 } from './edit';
 import { personQuery } from './queries';
-import type { Person } from './shapes';
-import { nameOf } from './words';
+import type { Person } from './types';
 
-/** What is typed, beside what the directory said when it began. */
+/** The draft, and the directory's values when editing began. */
 function useEditing(person: Person) {
   const queries = useQueryClient();
   const {
@@ -49,8 +49,8 @@ function useEditing(person: Person) {
       conflicts: others,
     }));
   };
-  /** Somebody else saved first: their values come in beside what was typed here. */
-  const meet = async (): Promise<Merged> => {
+  /** Another user saved first: merge their values with the draft. */
+  const mergeFresh = async (): Promise<Merged> => {
     const fresh = await queries.fetchQuery({ ...personQuery(person.username), staleTime: 0 });
     return new Promise((resolve) =>
       edit((now) => {
@@ -60,20 +60,20 @@ function useEditing(person: Person) {
       }),
     );
   };
-  return { editing, kept, set, settle, meet };
+  return { editing, kept, set, settle, mergeFresh };
 }
 
-/** Saves what was changed of someone, and meets whoever else has changed it meanwhile. */
+/** Save the changed fields of a user, and merge with changes saved by others since. */
 export function useEditForm(person: Person, onClose: () => void) {
-  const { editing, kept, set, settle, meet } = useEditing(person);
+  const { editing, kept, set, settle, mergeFresh } = useEditing(person);
   const { base, draft } = editing;
-  const [told, setTold] = useState<string | null>(null);
+  const [message, setMessage] = useState<string | null>(null);
   const done = (): void => {
     kept.drop();
     onClose();
   };
   const save = async (): Promise<void> => {
-    setTold(null);
+    setMessage(null);
     const wanted = changes(base, draft);
     if (Object.keys(wanted).length === 0) return done();
     await editPerson(person.username, wanted, base.version);
@@ -82,20 +82,20 @@ export function useEditForm(person: Person, onClose: () => void) {
     done();
   };
   const failed = async (refusal: unknown): Promise<void> => {
-    if (isMeeting(refusal))
-      setTold(await meet().then((merged) => meetingText(refusal, merged), sentence));
+    if (isConflict(refusal))
+      setMessage(await mergeFresh().then((merged) => conflictText(refusal, merged), sentence));
   };
   const saving = useSaving({ check: () => formErrors(draft), save, failed });
-  return { editing, kept, told, set, settle, saving, done };
+  return { editing, kept, message, set, settle, saving, done };
 }
 
-const isMeeting = (error: unknown): error is ApiError =>
+const isConflict = (error: unknown): error is ApiError =>
   error instanceof ApiError &&
   (error.slug === 'changed-meanwhile' || error.slug === 'directory-changed');
 
 /** Who it was, what of theirs is in the form now, and what both of them changed. */
-function meetingText(refusal: ApiError, { taken, conflicts }: Merged): string {
-  const names = (fields: Field[]): string => together(fields.map((field) => LABELS[field]));
+function conflictText(refusal: ApiError, { taken, conflicts }: Merged): string {
+  const names = (fields: Field[]): string => joinWithAnd(fields.map((field) => LABELS[field]));
   const { changed_by: who, changed_at: at } = refusal.more;
   const when = typeof at === 'string' ? localTime(at, clock.now()) : null;
   const lines = [whoText(typeof who === 'string' ? who : null, when)];
@@ -103,7 +103,7 @@ function meetingText(refusal: ApiError, { taken, conflicts }: Merged): string {
   if (left !== '') lines.push(t`Filled in as they left it: ${left}.`);
   const both = names(Object.keys(conflicts) as Field[]);
   if (both !== '') lines.push(t`You both changed: ${both}. What you typed is still there.`);
-  return sentences([...lines, t`Nothing of yours is saved yet.`]);
+  return joinSentences([...lines, t`Nothing of yours is saved yet.`]);
 }
 
 function whoText(who: string | null, when: string | null): string {

@@ -1,26 +1,28 @@
 /** What one can do with a session that has ended, on its card and on its page. */
 import { Trans } from '@lingui/react/macro';
 import { Button, type ButtonProps } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Session } from '@/api/types';
 import { Icon } from '@/ui/icons';
+import { useAction } from '@/ui/useAction';
 import { removeSession, startAgain } from './actions';
-import { useAct } from './useAct';
 
 interface AgainProps extends Pick<ButtonProps, 'variant' | 'px'> {
   session: Session;
-  onStarted?: (id: string) => Promise<void>;
 }
 
-export function AgainButton({ session, onStarted, ...looks }: AgainProps) {
-  const [busy, act] = useAct();
+/** Starts it again, and waits on the page that opens JupyterLab. */
+export function AgainButton({ session, ...buttonProps }: AgainProps) {
+  const navigate = useNavigate();
+  const [busy, act] = useAction();
   const again = async (): Promise<void> => {
-    const { id } = await startAgain(session);
-    await onStarted?.(id);
+    const { name } = await startAgain(session);
+    await navigate({ to: '/start-again/$name', params: { name } });
   };
   return (
     <Button
-      {...looks}
+      {...buttonProps}
       leftSection={<Icon name="again" />}
       loading={busy}
       onClick={() => void act(again)}
@@ -37,7 +39,7 @@ interface RemoveProps {
 }
 
 export function RemoveButton({ id, onRemoved, children }: RemoveProps) {
-  const [busy, act] = useAct();
+  const [busy, act] = useAction();
   const remove = async (): Promise<void> => {
     await removeSession(id);
     await onRemoved?.();

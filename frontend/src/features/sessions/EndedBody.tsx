@@ -1,16 +1,16 @@
 import { Trans } from '@lingui/react/macro';
 import type { Session } from '@/api/types';
+import { LogTail } from '@/features/log/LogTail';
+import { TensorboardLink } from '@/features/tensorboard/TensorboardLink';
 import { duration } from '@/lib/time';
 import { Time } from '@/ui/Time';
 import { AgainButton, RemoveButton } from './EndedActions';
 import { Facts } from './Facts';
 import { LogLink } from './LogLink';
-import { LogTail } from './LogTail';
+import { endReason, wentWrong } from './labels';
 import { Reason } from './Reason';
-import { SessionBoard } from './SessionBoard';
 import classes from './SessionCard.module.css';
-import { TensorboardLink } from './TensorboardLink';
-import { endReason, wentWrong } from './words';
+import { SessionTensorboard } from './SessionTensorboard';
 
 function ranFor({ started_at: started, ended_at: ended }: Session): string | null {
   return started && ended ? duration(Date.parse(ended) - Date.parse(started)) : null;
@@ -22,7 +22,7 @@ export function EndedBody({ session }: { session: Session }) {
     <>
       <Reason reason={endReason(session)} advice={session.advice} />
       {wentWrong(session) && (
-        <LogTail of={{ kind: 'sessions', id: session.id }} endedAt={session.ended_at} />
+        <LogTail source={{ kind: 'sessions', id: session.id }} endedAt={session.ended_at} />
       )}
       <Facts session={session} />
       {session.ended_at && (
@@ -46,7 +46,7 @@ export function EndedBody({ session }: { session: Session }) {
           <Trans>Remove</Trans>
         </RemoveButton>
       </div>
-      <SessionBoard session={session} />
+      <SessionTensorboard session={session} />
     </>
   );
 }

@@ -2,16 +2,16 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Menu } from '@mantine/core';
 import type { Session } from '@/api/types';
-import { said } from '@/i18n/said';
+import { translate } from '@/i18n/translate';
 import { minutesAsTime } from '@/lib/time';
 import { Icon } from '@/ui/icons';
+import { useAction } from '@/ui/useAction';
 import { extendSession } from './actions';
 import { extensionChoices } from './extend';
-import { useAct } from './useAct';
 
 /** More time, as far as it can be had; where it can't, why. */
 export function ExtendMenu({ session }: { session: Session }) {
-  const [busy, act] = useAct();
+  const [busy, act] = useAction();
   const { extension } = session;
   if (extension === null) return null;
   return (
@@ -28,7 +28,7 @@ export function ExtendMenu({ session }: { session: Session }) {
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        {extension.reason && <Menu.Label>{said(extension.reason)}</Menu.Label>}
+        {extension.reason && <Menu.Label>{translate(extension.reason)}</Menu.Label>}
         {extensionChoices(extension.minutes).map((minutes) => (
           <Menu.Item
             key={minutes}

@@ -1,6 +1,6 @@
 import type { Session } from '@/api/types';
+import { resourceTexts } from '@/lib/resourceLabels';
 import classes from './SessionCard.module.css';
-import { resourceTexts } from './words';
 
 interface Props {
   session: Pick<Session, 'node' | 'resources'>;

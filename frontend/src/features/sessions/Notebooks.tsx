@@ -7,12 +7,12 @@ import { type ReactNode, useState } from 'react';
 import { api, unwrap } from '@/api/client';
 import { sentence } from '@/api/problem';
 import type { Notebook } from '@/api/types';
-import { environmentsQuery } from '@/app/queries';
-import { notebookSearch } from '@/features/submit/link';
-import { said } from '@/i18n/said';
+import { environmentsQuery } from '@/features/environments/queries';
+import { translate } from '@/i18n/translate';
 import { Icon } from '@/ui/icons';
 import { Time } from '@/ui/Time';
 import classes from './Notebooks.module.css';
+import { notebookSearch } from './notebookLink';
 
 const FIRST = 6;
 
@@ -68,7 +68,7 @@ export function Notebooks({ id }: { id: string }) {
           loading={isFetching}
           onClick={() => void refetch()}
         >
-          <Trans>Look again</Trans>
+          <Trans>Refresh</Trans>
         </Button>
         <Another complete={data?.complete ?? true}>
           <Trans>Another notebook…</Trans>
@@ -83,7 +83,7 @@ function List({ items }: { items: Notebook[] }) {
   const count = items.length;
   const environments = useQuery(environmentsQuery).data ?? [];
   const title = (name: string | null): string | undefined =>
-    said(environments.find((known) => known.name === name)?.title);
+    translate(environments.find((known) => known.name === name)?.title);
   return (
     <>
       <ul className={classes.list} aria-label={t`Notebooks`}>

@@ -2,18 +2,18 @@ import { Trans } from '@lingui/react/macro';
 import { Button, type ButtonProps } from '@mantine/core';
 import type { Session } from '@/api/types';
 import { Icon } from '@/ui/icons';
-import { labUrl } from './words';
+import { labUrl } from './labels';
 
 interface Props extends Pick<ButtonProps, 'className'> {
   session: Session;
 }
 
 /** The way into a session, once it has an address. */
-export function OpenLab({ session, ...looks }: Props) {
+export function OpenLab({ session, ...buttonProps }: Props) {
   if (!session.url) return null;
   return (
     <Button
-      {...looks}
+      {...buttonProps}
       component="a"
       href={labUrl(session) ?? session.url}
       target="_blank"

@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import type { Session } from '@/api/types';
-import { TellMe } from '@/features/notify/TellMe';
+import { NotifyToggle } from '@/features/notify/NotifyToggle';
 import { duration, localTime, utcTime } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
 import { Facts } from './Facts';
@@ -10,7 +10,7 @@ import { StopButton } from './StopButton';
 
 interface Props {
   session: Session;
-  /** whether what was asked for is told here, too */
+  /** whether to show the requested resources too */
   facts?: boolean;
 }
 
@@ -38,7 +38,7 @@ export function QueuedBody({ session, facts = true }: Props) {
             </>
           )}
         </span>
-        <TellMe className={classes.environment} />
+        <NotifyToggle className={classes.environment} />
         <span className={classes.end}>
           <StopButton session={session} />
         </span>

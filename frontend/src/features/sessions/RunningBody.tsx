@@ -1,5 +1,6 @@
 import { t } from '@lingui/core/macro';
 import type { Session } from '@/api/types';
+import { TensorboardLink } from '@/features/tensorboard/TensorboardLink';
 import { elapsed } from '@/lib/time';
 import { Facts } from './Facts';
 import { IdleLine } from './IdleLine';
@@ -7,19 +8,18 @@ import { LogLink } from './LogLink';
 import { Notebooks } from './Notebooks';
 import { OpenLab } from './OpenLab';
 import { Reason } from './Reason';
-import { SessionBoard } from './SessionBoard';
 import classes from './SessionCard.module.css';
+import { SessionTensorboard } from './SessionTensorboard';
 import { StopButton } from './StopButton';
-import { TensorboardLink } from './TensorboardLink';
 import { TerminalMenu } from './TerminalMenu';
 import { TimeLeft } from './TimeLeft';
 import { startTimes } from './timeline';
 
 function readyText({ totalMs, queueMs }: NonNullable<ReturnType<typeof startTimes>>): string {
   const all = elapsed(totalMs);
-  if (queueMs === null) return t`Was ready ${all} after the click.`;
+  if (queueMs === null) return t`Ready ${all} after the click.`;
   const queue = elapsed(queueMs);
-  return t`Was ready ${all} after the click, ${queue} of it in Slurm's queue.`;
+  return t`Ready ${all} after the click, ${queue} of it in Slurm's queue.`;
 }
 
 export function RunningBody({ session }: { session: Session }) {
@@ -39,7 +39,7 @@ export function RunningBody({ session }: { session: Session }) {
           <StopButton session={session} />
         </span>
       </div>
-      <SessionBoard session={session} />
+      <SessionTensorboard session={session} />
       <Notebooks id={session.id} />
       {started && <span className={classes.environment}>{readyText(started)}</span>}
     </>

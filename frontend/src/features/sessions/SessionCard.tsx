@@ -3,16 +3,16 @@ import { Paper } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { memo, type ReactNode } from 'react';
 import type { Session } from '@/api/types';
-import { written } from '@/i18n/said';
+import { translateExact } from '@/i18n/translate';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
 import { EndedBody } from './EndedBody';
+import { stateLabel } from './labels';
 import { QueuedBody } from './QueuedBody';
 import { RunningBody } from './RunningBody';
 import classes from './SessionCard.module.css';
 import { StartingBody } from './StartingBody';
 import { StoppingBody } from './StoppingBody';
-import { stateWords } from './words';
 
 function body(session: Session): ReactNode {
   switch (session.state) {
@@ -42,9 +42,9 @@ export const SessionCard = memo(function SessionCard({ session }: { session: Ses
             {session.name}
           </Link>
         </h3>
-        <span className={classes.environment}>{written(session.environment_title)}</span>
+        <span className={classes.environment}>{translateExact(session.environment_title)}</span>
         <span className={classes.chip}>
-          <StateChip {...stateWords(session)} />
+          <StateChip {...stateLabel(session)} />
         </span>
       </div>
       <div className={classes.body}>

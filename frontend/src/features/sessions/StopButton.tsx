@@ -3,14 +3,14 @@ import { Button } from '@mantine/core';
 import { useState } from 'react';
 import type { Session } from '@/api/types';
 import { Icon } from '@/ui/icons';
+import { useAction } from '@/ui/useAction';
 import { stopSession } from './actions';
 import { StopDialog } from './StopDialog';
-import { useAct } from './useAct';
 
 /** Stops at once what hasn't begun; asks first where work could be lost. */
 export function StopButton({ session }: { session: Session }) {
   const [asking, setAsking] = useState(false);
-  const [busy, act] = useAct();
+  const [busy, act] = useAction();
   const begun = session.state === 'running' || session.state === 'suspended';
   const stop = async (): Promise<void> => {
     await act(() => stopSession(session.id));

@@ -2,7 +2,7 @@ import { Trans } from '@lingui/react/macro';
 import { Button, Menu } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { Session } from '@/api/types';
-import { environmentsQuery } from '@/app/queries';
+import { environmentsQuery } from '@/features/environments/queries';
 import { Icon } from '@/ui/icons';
 import classes from './SessionCard.module.css';
 import { terminalPlaces } from './terminals';

@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import type { Session } from '@/api/types';
-import type { TimeLeft as Left } from '@/lib/spans';
+import type { TimeLeft as Left } from '@/lib/durations';
 import { timeLeft } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
 import { Time } from '@/ui/Time';

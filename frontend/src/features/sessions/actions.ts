@@ -1,7 +1,7 @@
 /** What a session's owner can do to it. Each resolves when the portal has agreed. */
 import { api, unwrap } from '@/api/client';
 import type { Session, SessionRequest } from '@/api/types';
-import { once } from '@/lib/once';
+import { sendOnce } from '@/lib/idempotency';
 import { live } from '@/live/store';
 
 async function sendSession(body: SessionRequest, key: string): Promise<Session> {
@@ -11,11 +11,11 @@ async function sendSession(body: SessionRequest, key: string): Promise<Session> 
   return session;
 }
 
-/** Of a session that was asked for twice: whoever presses Start then wants another one. */
+/** Whether a session requested twice has ended: Start then means another one. */
 export const isOver = ({ state }: Session): boolean => state === 'ended';
 
 export function startSession(body: SessionRequest): Promise<Session> {
-  return once(['session', body], () => body, sendSession, { isOver });
+  return sendOnce(['session', body], () => body, sendSession, { isOver });
 }
 
 /** What is needed to have a session again. */
@@ -23,16 +23,16 @@ type Again = Pick<Session, 'name' | 'environment'> & {
   resources: NonNullable<SessionRequest['resources']>;
 };
 
-/** The same again; under a new name if the old one is in use meanwhile. */
+/** Start the same session again, under a new name if the old one is taken. */
 export function startAgain({ name, environment, resources }: Again): Promise<Session> {
   const body = (): SessionRequest => {
     const kept = live.isNameTaken(name) ? {} : { name };
     return { ...kept, environment, resources };
   };
-  return once(['again', name, environment, resources], body, sendSession, { isOver });
+  return sendOnce(['again', name, environment, resources], body, sendSession, { isOver });
 }
 
-/** One that has ended meanwhile stays on the list. */
+/** Stop a session; one that has already ended stays in the list. */
 export async function stopSession(id: string): Promise<void> {
   const params = { path: { session_id: id }, query: { remove: false } };
   live.answered((await unwrap(api.DELETE('/api/v1/sessions/{session_id}', { params }))) as Session);

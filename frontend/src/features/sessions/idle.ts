@@ -1,18 +1,18 @@
-/** What is said of a session in which nothing has run for long. Pure. */
+/** Text for a session in which nothing has run for long. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Session } from '@/api/types';
-import { together } from '@/i18n/lists';
+import { joinWithAnd } from '@/i18n/lists';
+import { cpusText, gpusText } from '@/lib/resourceLabels';
 import { duration } from '@/lib/time';
-import { cpusText, gpusText } from './words';
 
 type Idle = Pick<Session, 'state' | 'idle_since' | 'resources'>;
 
 /** "Idle for 1 h: it holds 1 GPU and 4 CPUs that others could use."; null if it isn't worth it. */
-export function idleWords(session: Idle, nowMs: number): string | null {
+export function idleText(session: Idle, nowMs: number): string | null {
   const { state, idle_since: since, resources } = session;
   if (state !== 'running' || since === null) return null;
   const { gpus, cpus } = resources;
-  const held = together([...(gpus > 0 ? [gpusText(gpus)] : []), cpusText(cpus)]);
+  const held = joinWithAnd([...(gpus > 0 ? [gpusText(gpus)] : []), cpusText(cpus)]);
   const time = duration(nowMs - Date.parse(since));
   return t`Idle for ${time}: it holds ${held} that others could use.`;
 }

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Session } from '@/api/types';
+import { gpuText, resourceTexts } from '@/lib/resourceLabels';
+import { endReason, stateLabel, wentWrong } from './labels';
 import { terminalPlaces } from './terminals';
 import { startTimes, timelineSteps } from './timeline';
-import { endReason, gpuText, resourceTexts, stateWords, wentWrong } from './words';
 
 const T0 = Date.parse('2026-03-01T12:00:00Z');
 const at = (ms: number): string => new Date(T0 + ms).toISOString();
@@ -41,7 +42,7 @@ describe('timelineSteps', () => {
 });
 
 describe('startTimes', () => {
-  it('tells the whole and the part that was Slurm’s queue', () => {
+  it('shows the whole and the part that was Slurm’s queue', () => {
     const ready = started([{ step: 'allocated', at: at(2000) }], at(3400));
     expect(startTimes(ready)).toEqual({ totalMs: 3400, queueMs: 2000 });
     expect(startTimes(started([]))).toBeNull();
@@ -50,7 +51,7 @@ describe('startTimes', () => {
 
 describe('words', () => {
   it('never calls a failure completed', () => {
-    expect(stateWords({ state: 'ended', outcome: 'failed' })).toEqual({
+    expect(stateLabel({ state: 'ended', outcome: 'failed' })).toEqual({
       label: 'Failed',
       tone: 'bad',
     });

@@ -1,7 +1,7 @@
-/** Where a session's terminals are, as its JupyterLab opens them (spawner/node/terminal_link.py). Pure. */
+/** Where a session's terminals are, as its JupyterLab opens them (spawner/node/jupyter/terminal_link.py). Pure. */
 import { t } from '@lingui/core/macro';
 import type { Environment, Session } from '@/api/types';
-import { written } from '@/i18n/said';
+import { translateExact } from '@/i18n/translate';
 
 export interface TerminalPlace {
   label: string;
@@ -25,7 +25,7 @@ export function terminalPlaces(
   return [
     { label: t`On the node`, note: session.node, href: link('node') },
     ...ordered.map((known) => ({
-      label: t`In ${{ environment: written(known.title) }}`,
+      label: t`In ${{ environment: translateExact(known.title) }}`,
       note: own(known) ? t`this session’s` : null,
       href: link(`env_${known.name}`),
     })),

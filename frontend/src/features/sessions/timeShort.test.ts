@@ -22,7 +22,7 @@ describe('sessions that end soon', () => {
     expect(short(session(5, 'suspended'))).toEqual(['in-5']);
   });
 
-  it('are told of again once they were given more time', () => {
+  it('are announced again once they were given more time', () => {
     const keys = [session(5), { ...session(7), id: 'in-5' }].map(
       (one) => shortOfTime([one], NOW)[0]?.key,
     );

@@ -2,7 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { ActionIcon } from '@mantine/core';
 import type { Environment } from '@/api/types';
-import { said, written } from '@/i18n/said';
+import { translate, translateExact } from '@/i18n/translate';
 import choice from '@/ui/ChoiceCard.module.css';
 import { Icon } from '@/ui/icons';
 import classes from './EnvironmentCard.module.css';
@@ -11,9 +11,9 @@ import { contents } from './environments';
 interface Props {
   environment: Environment;
   checked: boolean;
-  favourite: boolean;
+  favorite: boolean;
   onChoose: (name: string) => void;
-  onFavour: (name: string) => void;
+  onToggleFavorite: (name: string) => void;
 }
 
 function technical({ language, version, cuda, packages }: Environment): string {
@@ -23,9 +23,15 @@ function technical({ language, version, cuda, packages }: Environment): string {
 }
 
 /** One environment to choose, to make a favourite of, and to look into. */
-export function EnvironmentCard({ environment, checked, favourite, onChoose, onFavour }: Props) {
+export function EnvironmentCard({
+  environment,
+  checked,
+  favorite,
+  onChoose,
+  onToggleFavorite,
+}: Props) {
   const { name, available } = environment;
-  const title = written(environment.title);
+  const title = translateExact(environment.title);
   return (
     <div
       className={`${choice.frame} ${classes.card}`}
@@ -44,12 +50,12 @@ export function EnvironmentCard({ environment, checked, favourite, onChoose, onF
         />
         <span className={choice.text}>
           <span className={`${choice.title} ${classes.title}`}>{title}</span>
-          <span>{written(environment.description)}</span>
+          <span>{translateExact(environment.description)}</span>
           {available ? (
             <span className={classes.quiet}>{technical(environment)}</span>
           ) : (
             <span className={classes.why}>
-              {said(environment.unavailable_reason) ?? t`Not available on this cluster.`}
+              {translate(environment.unavailable_reason) ?? t`Not available on this cluster.`}
             </span>
           )}
         </span>
@@ -60,10 +66,10 @@ export function EnvironmentCard({ environment, checked, favourite, onChoose, onF
             className={classes.star}
             variant="subtle"
             color="gray"
-            aria-pressed={favourite}
+            aria-pressed={favorite}
             aria-label={t`${title} is a favourite`}
-            title={favourite ? t`Favourite: shown first` : t`Make it a favourite`}
-            onClick={() => onFavour(name)}
+            title={favorite ? t`Favourite: shown first` : t`Make it a favourite`}
+            onClick={() => onToggleFavorite(name)}
           >
             <Icon name="star" />
           </ActionIcon>

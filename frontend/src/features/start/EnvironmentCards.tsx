@@ -5,8 +5,8 @@ import { useState } from 'react';
 import type { Environment } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
 import { EnvironmentCard } from './EnvironmentCard';
-import { favouritesFirst, isFound } from './environments';
-import { useFavourites } from './favourites';
+import { favoritesFirst, isFound } from './environments';
+import { useFavorites } from './favorites';
 import classes from './StartPage.module.css';
 
 interface Props {
@@ -21,11 +21,11 @@ const WORTH_SEARCHING = 5;
 
 /** The environments, one's favourites first; found by what one types. */
 export function EnvironmentCards({ environments, chosen, onChoose }: Props) {
-  const { names: favourites, toggle } = useFavourites();
+  const { names: favorites, toggle } = useFavorites();
   const [text, setText] = useState('');
   const [all, setAll] = useState(false);
   const typed = text.trim();
-  const ordered = favouritesFirst(environments, favourites);
+  const ordered = favoritesFirst(environments, favorites);
   const found = ordered.filter((one) => isFound(one, typed));
   const shown =
     all || typed !== ''
@@ -60,9 +60,9 @@ export function EnvironmentCards({ environments, chosen, onChoose }: Props) {
             key={environment.name}
             environment={environment}
             checked={environment.name === chosen}
-            favourite={favourites.includes(environment.name)}
+            favorite={favorites.includes(environment.name)}
             onChoose={onChoose}
-            onFavour={toggle}
+            onToggleFavorite={toggle}
           />
         ))}
       </div>

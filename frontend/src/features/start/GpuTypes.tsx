@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import type { Cluster } from '@/api/types';
-import { memoryText } from '@/features/sessions/words';
+import { memoryText } from '@/lib/resourceLabels';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import { type Draft, findPartition, type Problems } from './check';
 import { useGpuFigures } from './gpuFigures';

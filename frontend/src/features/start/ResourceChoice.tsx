@@ -1,18 +1,16 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import type { Cluster, Environment } from '@/api/types';
-import { resourceTexts } from '@/features/sessions/words';
-import { written } from '@/i18n/said';
+import { translateExact } from '@/i18n/translate';
+import { resourceTexts } from '@/lib/resourceLabels';
 import { ChoiceCard } from '@/ui/ChoiceCard';
 import type { Draft, Problems } from './check';
-import { toDraft } from './draft';
+import type { Offer } from './draft';
 import classes from './StartPage.module.css';
 
 export const OWN = '(own)';
 
 interface Props {
-  cluster: Cluster;
-  environment: Environment | undefined;
+  offers: readonly Offer[];
   /** what is wrong with a choice */
   check: (draft: Draft) => Problems;
   chosen: string;
@@ -20,23 +18,22 @@ interface Props {
 }
 
 /** The site's presets, and the way to one's own numbers. */
-export function ResourceChoice({ cluster, environment, check, chosen, onChoose }: Props) {
+export function ResourceChoice({ offers, check, chosen, onChoose }: Props) {
   return (
     <div className={`${classes.cards} ${classes.presets}`}>
-      {cluster.presets.map((preset) => {
-        const draft = toDraft(preset.resources, environment?.default_resources ?? {}, cluster);
+      {offers.map(({ preset, draft }) => {
         const problem = Object.values(check(draft))[0];
         return (
           <ChoiceCard
             key={preset.name}
             group="preset"
             value={preset.name}
-            title={written(preset.title)}
+            title={translateExact(preset.title)}
             checked={preset.name === chosen}
             disabled={problem !== undefined}
             onChoose={onChoose}
           >
-            {preset.description && <span>{written(preset.description)}</span>}
+            {preset.description && <span>{translateExact(preset.description)}</span>}
             <span className={classes.quiet}>{resourceTexts(draft).join(' · ')}</span>
             {problem && <span className={classes.why}>{problem}</span>}
           </ChoiceCard>

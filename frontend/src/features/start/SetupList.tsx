@@ -5,9 +5,9 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { Setup } from '@/api/types';
-import { resourceTexts } from '@/features/sessions/words';
-import { sentences } from '@/i18n/lists';
-import { said, written } from '@/i18n/said';
+import { joinSentences } from '@/i18n/lists';
+import { translate, translateExact } from '@/i18n/translate';
+import { resourceTexts } from '@/lib/resourceLabels';
 import { ConfirmDialog } from '@/ui/ConfirmDialog';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
@@ -20,7 +20,9 @@ export function SetupList({ onUse }: { onUse: (given: Given) => void }) {
   const { data, error } = useQuery(setupsQuery);
   if (error && !data)
     return (
-      <Notice tone="warning">{sentences([t`Your setups can’t be shown.`, sentence(error)])}</Notice>
+      <Notice tone="warning">
+        {joinSentences([t`Your setups can’t be shown.`, sentence(error)])}
+      </Notice>
     );
   if (data === undefined || data.length === 0) return null;
   return (
@@ -40,13 +42,13 @@ export function SetupList({ onUse }: { onUse: (given: Given) => void }) {
 function SetupItem({ setup, onUse }: { setup: Setup; onUse: (given: Given) => void }) {
   const [asking, ask] = useState<'rename' | 'delete' | null>(null);
   const { name, resources, problem } = setup;
-  const title = written(setup.environment_title);
+  const title = translateExact(setup.environment_title);
   return (
     <li className={classes.setup}>
       <button type="button" onClick={() => onUse(setup)}>
         <span className={classes.setupName}>{name}</span>
         <span className={classes.quiet}>{[title, ...resourceTexts(resources)].join(' · ')}</span>
-        {problem && <span className={classes.why}>{said(problem)}</span>}
+        {problem && <span className={classes.why}>{translate(problem)}</span>}
       </button>
       <Menu position="bottom-end" withinPortal>
         <Menu.Target>

@@ -1,16 +1,17 @@
 import { t } from '@lingui/core/macro';
-import { TextInput } from '@mantine/core';
+import { Skeleton, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useRef, useState } from 'react';
+import { sentence } from '@/api/problem';
 import type { Environment } from '@/api/types';
 import { Term } from '@/features/glossary/Term';
 import { startSession } from '@/features/sessions/actions';
+import type { StartLink } from '@/features/sessions/startLink';
 import { focusFirstProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
-import { AsYouLeftIt } from '@/ui/StartOver';
+import { RestoredNotice } from '@/ui/RestoredForm';
 import { EnvironmentCards } from './EnvironmentCards';
 import { GpuTypes } from './GpuTypes';
-import type { StartLink } from './link';
 import { ResourceChoice } from './ResourceChoice';
 import { ResourceFields } from './ResourceFields';
 import { SetupList } from './SetupList';
@@ -33,10 +34,13 @@ interface Props {
 export function StartForm({ environments, link, onStartOver, beside }: Props) {
   const navigate = useNavigate();
   const form = useRef<HTMLFormElement>(null);
-  const start = useStartForm(environments, link);
+  const { start, failure } = useStartForm(environments, link);
   const [busy, setBusy] = useState(false);
   // A second click may come before the button is drawn busy.
   const asked = useRef(false);
+
+  if (failure) return <Notice tone="error">{sentence(failure)}</Notice>;
+  if (start === null) return <Skeleton height={360} radius="lg" aria-label={t`Loading`} />;
 
   const submit = async (event: FormEvent): Promise<void> => {
     // In React the forms of dialogs are inside this one, too.
@@ -47,10 +51,10 @@ export function StartForm({ environments, link, onStartOver, beside }: Props) {
     asked.current = true;
     setBusy(true);
     try {
-      await startSession(start.request());
+      const { name } = await startSession(start.request());
       start.done();
       void setupsChanged();
-      await navigate({ to: '/' });
+      await navigate({ to: '/start-again/$name', params: { name } });
     } catch (error) {
       start.refuse(error);
       focusFirstProblem(form);
@@ -63,7 +67,7 @@ export function StartForm({ environments, link, onStartOver, beside }: Props) {
   return (
     <form ref={form} className={classes.columns} onSubmit={(e) => void submit(e)} noValidate>
       <div className={classes.form}>
-        <AsYouLeftIt draft={start.kept} onStartOver={onStartOver} />
+        <RestoredNotice draft={start.kept} onStartOver={onStartOver} />
         <SetupList onUse={start.take} />
         {start.missing && (
           <Notice tone="warning" urgent>
@@ -104,7 +108,7 @@ export function StartForm({ environments, link, onStartOver, beside }: Props) {
 }
 
 function ResourcesPart({ start }: { start: StartFormState }) {
-  const { cluster, environment, draft, problems } = start;
+  const { cluster, draft, problems } = start;
   return (
     <fieldset className={classes.group}>
       <legend>
@@ -112,8 +116,7 @@ function ResourcesPart({ start }: { start: StartFormState }) {
       </legend>
       {cluster.presets.length > 0 && (
         <ResourceChoice
-          cluster={cluster}
-          environment={environment}
+          offers={start.offers}
           check={start.check}
           chosen={start.preset}
           onChoose={start.choosePreset}

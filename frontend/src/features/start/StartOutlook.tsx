@@ -1,6 +1,6 @@
 import { Trans } from '@lingui/react/macro';
 import type { Cluster, Environment, Resources } from '@/api/types';
-import { StartEstimate } from '@/features/submit/StartEstimate';
+import { StartEstimate } from '@/features/estimates/StartEstimate';
 import { type Draft, OUTLOOK_TEXT, outlook } from './check';
 import { toResources } from './draft';
 import classes from './StartPage.module.css';
@@ -18,7 +18,7 @@ export function StartOutlook({ draft, cluster, environment, possible, onChoose }
   if (!possible)
     return (
       <p className={`${classes.outlook} ${classes.why}`} role="status">
-        <Trans>Not possible like this: see what is marked in the form.</Trans>
+        <Trans>Fix the fields marked in the form.</Trans>
       </p>
     );
   if (cluster.stale_since !== null)
@@ -28,18 +28,18 @@ export function StartOutlook({ draft, cluster, environment, possible, onChoose }
       </p>
     );
   const expected = outlook(draft, cluster);
+  const text = (
+    <p className={classes.outlook} role="status">
+      {OUTLOOK_TEXT[expected]}
+    </p>
+  );
+  if (expected === 'now' || !environment) return text;
   return (
-    <>
-      <p className={classes.outlook} role="status">
-        {OUTLOOK_TEXT[expected]}
-      </p>
-      {expected !== 'now' && environment && (
-        <StartEstimate
-          ask={{ resources: toResources(draft) ?? {}, environment: environment.name }}
-          possible
-          onChoose={onChoose}
-        />
-      )}
-    </>
+    <StartEstimate
+      ask={{ resources: toResources(draft) ?? {}, environment: environment.name }}
+      possible
+      lead={text}
+      onChoose={onChoose}
+    />
   );
 }

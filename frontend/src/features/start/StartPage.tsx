@@ -5,12 +5,12 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
-import { PageTitle } from '@/app/PageTitle';
-import { environmentsQuery } from '@/app/queries';
 import { ClusterPanel } from '@/features/cluster/ClusterPanel';
 import { isKnown } from '@/features/cluster/nodes';
+import { environmentsQuery } from '@/features/environments/queries';
 import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
+import { PageTitle } from '@/ui/PageTitle';
 import { StartForm } from './StartForm';
 import classes from './StartPage.module.css';
 

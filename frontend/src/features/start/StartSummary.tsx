@@ -1,15 +1,15 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Paper } from '@mantine/core';
-import { gpuText } from '@/features/sessions/words';
-import { written } from '@/i18n/said';
+import { translateExact } from '@/i18n/translate';
+import { gpuText } from '@/lib/resourceLabels';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
-import { StartOver } from '@/ui/StartOver';
+import { StartOver } from '@/ui/RestoredForm';
 import type { Draft } from './check';
 import { draftText, isComplete } from './draft';
-import { KeepSetup } from './KeepSetup';
 import { generalRefusal } from './refusal';
+import { SaveSetup } from './SaveSetup';
 import { StartOutlook } from './StartOutlook';
 import classes from './StartPage.module.css';
 import type { StartFormState } from './useStartForm';
@@ -22,7 +22,7 @@ interface Props {
 /** What is about to be started, when it would run, and the button. */
 export function StartSummary({ start, busy, onStartOver }: Props & { onStartOver: () => void }) {
   const { environment, draft, starter } = start;
-  const title = written(environment?.title);
+  const title = translateExact(environment?.title);
   const refusal = generalRefusal(start.refusal);
   return (
     <Paper component="section" className={classes.summary} aria-labelledby="summary">
@@ -38,9 +38,13 @@ export function StartSummary({ start, busy, onStartOver }: Props & { onStartOver
           <Trans>Opens {starter}</Trans>
         </p>
       )}
-      {start.noRoom ? (
-        <Notice tone="warning">{start.noRoom}</Notice>
-      ) : (
+      {(refusal || start.noRoom) && (
+        <div data-problem tabIndex={-1} className={classes.problem}>
+          {refusal && <Notice tone="error">{refusal}</Notice>}
+          {start.noRoom && <Notice tone="warning">{start.noRoom}</Notice>}
+        </div>
+      )}
+      {!refusal && !start.noRoom && (
         <StartOutlook
           draft={draft}
           cluster={start.cluster}
@@ -49,7 +53,6 @@ export function StartSummary({ start, busy, onStartOver }: Props & { onStartOver
           onChoose={start.takeDraft}
         />
       )}
-      {refusal && <Notice tone="error">{refusal}</Notice>}
       <Button
         className={classes.here}
         type="submit"
@@ -61,7 +64,7 @@ export function StartSummary({ start, busy, onStartOver }: Props & { onStartOver
       >
         <Trans>Start session</Trans>
       </Button>
-      <KeepSetup
+      <SaveSetup
         request={start.request}
         title={title ? suggestedName(title, draft) : ''}
         disabled={environment === undefined || !isComplete(draft)}
@@ -77,7 +80,7 @@ export function StartBar({ start, busy }: Props) {
   return (
     <div className={classes.bar}>
       <p>
-        <strong>{written(environment?.title)}</strong>
+        <strong>{translateExact(environment?.title)}</strong>
         <span className={classes.quiet}>{draftText(draft)}</span>
       </p>
       <Button type="submit" loading={busy} disabled={environment === undefined}>

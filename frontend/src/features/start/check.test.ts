@@ -69,7 +69,7 @@ describe('checkResources', () => {
   it('refuses a GPU type or GPUs the partition lacks', () => {
     expect(check({ gpu_type: 'a100' })).toEqual({ gpu_type: 'gpu has no a100; it has v100.' });
     expect(check({ partition: 'cpu', gpu_type: null })).toEqual({
-      gpus: 'The nodes of cpu have no GPUs.',
+      gpus: 'The nodes of cpu have no GPUs. Choose a partition that has: gpu.',
     });
   });
 

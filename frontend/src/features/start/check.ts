@@ -1,13 +1,14 @@
 /**
- * What the cluster can't do, said while one types; and whether a request would start at once.
- * Pure: it compares a request with the last known picture of the cluster. The portal and Slurm
- * decide in the end; this only spares people a refusal they could have seen coming.
+ * Checks a request against the last known state of the cluster while the user types, and whether it
+ * would start at once. Pure. The portal and Slurm decide in the end; this only spares users a
+ * foreseeable refusal.
  */
 import { plural, t } from '@lingui/core/macro';
 import type { Cluster, ClusterNode, Environment, Partition } from '@/api/types';
-import { cpusText, gpusText, memoryText } from '@/features/sessions/words';
-import { listed } from '@/i18n/lists';
-import { written } from '@/i18n/said';
+import { isUsable } from '@/features/cluster/nodes';
+import { joinWithCommas } from '@/i18n/lists';
+import { translateExact } from '@/i18n/translate';
+import { cpusText, gpusText, memoryText } from '@/lib/resourceLabels';
 import { minutesAsTime } from '@/lib/time';
 
 /** Numbers are null while their field is empty. */
@@ -21,9 +22,6 @@ export interface Draft {
 }
 
 export type Problems = Partial<Record<keyof Draft, string>>;
-
-const UNUSABLE = /down|drain|fail|maint|not_respond|no_respond|power|unknown|reboot|reserv/i;
-export const isUsable = (node: Pick<ClusterNode, 'state'>): boolean => !UNUSABLE.test(node.state);
 
 export function gpusOf(node: ClusterNode, type: string | null, what: 'total' | 'free'): number {
   const counts = node.gpus.filter((g) => type === null || g.type === type).map((g) => g[what]);
@@ -49,7 +47,7 @@ const most = (nodes: readonly ClusterNode[], value: (n: ClusterNode) => number):
   Math.max(0, ...nodes.map(value));
 
 /** Fields that are wrong by themselves, whatever the cluster. */
-function shapeProblems(draft: Draft): Problems {
+export function shapeProblems(draft: Draft): Problems {
   const problems: Problems = {};
   if (draft.gpus === null || draft.gpus < 0 || !isWhole(draft.gpus))
     problems.gpus = t`Enter a whole number of GPUs, or 0 for none.`;
@@ -62,14 +60,23 @@ function shapeProblems(draft: Draft): Problems {
   return problems;
 }
 
-function gpuProblem(draft: Draft, partition: Partition, nodes: ClusterNode[]): Problems {
+/** Names the partitions that have what this one lacks. */
+function noGpusText(name: string, cluster: Cluster): string {
+  const others = cluster.partitions.filter((one) => gpuTypesOf(one).length > 0);
+  if (others.length === 0) return t`The nodes of ${name} have no GPUs.`;
+  const partitions = joinWithCommas(others.map((one) => one.name));
+  return t`The nodes of ${name} have no GPUs. Choose a partition that has: ${partitions}.`;
+}
+
+function gpuProblem(draft: Draft, partition: Partition, cluster: Cluster): Problems {
+  const nodes = nodesOf(cluster, partition);
   const { gpus, gpu_type: type } = draft;
   if (gpus === null || gpus < 1) return {};
   const types = gpuTypesOf(partition);
   const { name } = partition;
-  if (types.length === 0) return { gpus: t`The nodes of ${name} have no GPUs.` };
+  if (types.length === 0) return { gpus: noGpusText(name, cluster) };
   if (type !== null && !types.includes(type))
-    return { gpu_type: t`${name} has no ${type}; it has ${{ types: listed(types) }}.` };
+    return { gpu_type: t`${name} has no ${type}; it has ${{ types: joinWithCommas(types) }}.` };
   const largest = most(nodes, (n) => gpusOf(n, type, 'total'));
   if (gpus <= largest) return {};
   const held =
@@ -116,10 +123,10 @@ export function checkResources(
   if (!/^up$/i.test(partition.state))
     shape.partition = t`${{ name: partition.name }} takes no jobs just now (it is ${{ state: partition.state.toLowerCase() }}).`;
   if (environment?.gpu === 'required' && draft.gpus === 0)
-    shape.gpus = t`${{ title: written(environment.title) }} needs at least one GPU.`;
+    shape.gpus = t`${{ title: translateExact(environment.title) }} needs at least one GPU.`;
   const nodes = nodesOf(cluster, partition);
   const time = timeProblem(draft, partition);
-  const gpu = gpuProblem(draft, partition, nodes);
+  const gpu = gpuProblem(draft, partition, cluster);
   const fit = Object.keys(gpu).length > 0 ? {} : fitProblems(draft, nodes);
   return { ...time, ...fit, ...gpu, ...shape };
 }

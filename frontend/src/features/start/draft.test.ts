@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '@/api/problem';
-import type { Cluster, Environment, Preset } from '@/api/types';
-import { firstPreset, hoursToMinutes, minutesToHours, toDraft, toResources } from './draft';
+import type { Cluster, Environment, Preset, Resources } from '@/api/types';
+import {
+  firstPreset,
+  hoursToMinutes,
+  minutesToHours,
+  type Offer,
+  toDraft,
+  toResources,
+} from './draft';
 import { generalRefusal, resourceRefusals } from './refusal';
 
 const cluster: Cluster = {
@@ -46,56 +53,78 @@ const preset = (name: string, resources: Preset['resources']): Preset => ({
 const small = preset('small', { gpus: 0, cpus: 1, memory_gb: 2, time_limit_minutes: 60 });
 const oneGpu = preset('one', { gpus: 1, cpus: 2, memory_gb: 4, time_limit_minutes: 60 });
 const huge = preset('huge', { gpus: 16, cpus: 2, memory_gb: 4, time_limit_minutes: 60 });
-const site = { ...cluster, presets: [huge, oneGpu, small] };
 
-const environment = (gpu: Environment['gpu']): Environment =>
-  ({ title: 'E', gpu, default_resources: {} }) as Environment;
+const environment = (gpu: Environment['gpu']): Environment => ({ title: 'E', gpu }) as Environment;
+
+const COMPLETED: Resources = {
+  partition: null,
+  nodes: 1,
+  gpus: 0,
+  gpu_type: null,
+  cpus: 2,
+  memory_gb: null,
+  time_limit_minutes: 120,
+  account: null,
+  qos: null,
+};
+
+/** As the portal completes it. */
+const offer = (one: Preset): Offer => ({
+  preset: one,
+  draft: toDraft({ ...COMPLETED, ...one.resources } as Resources, {}, cluster),
+});
+const offers = [offer(huge), offer(oneGpu), offer(small)];
 
 describe('toDraft', () => {
-  it('takes the preset’s word, then the environment’s, then a fallback within the limit', () => {
-    const draft = toDraft({ cpus: 4 }, { cpus: 2, memory_gb: 16 }, cluster);
-    expect(draft).toEqual({
+  it('shows what was named, and the rest as the portal completes it', () => {
+    expect(toDraft(COMPLETED, { cpus: 4 }, cluster)).toEqual({
       partition: 'gpu',
       gpus: 0,
       gpu_type: null,
       cpus: 4,
-      memory_gb: 16,
+      memory_gb: 4,
       time_limit_minutes: 120,
     });
   });
 
-  it('takes an offered zero for a number, not for silence', () => {
-    expect(toDraft({ gpus: 0 }, { gpus: 2 }, cluster).gpus).toBe(0);
+  it('keeps an emptied field empty, and a zero', () => {
+    expect(toDraft({ ...COMPLETED, gpus: 2 }, { gpus: 0, cpus: null }, cluster)).toMatchObject({
+      gpus: 0,
+      cpus: null,
+    });
   });
 });
 
 describe('toResources', () => {
   it('asks for no GPU type without a GPU', () => {
-    const draft = toDraft({ gpus: 0, gpu_type: 'v100' }, {}, cluster);
-    expect(toResources(draft).gpu_type).toBeNull();
-    expect(toResources({ ...draft, gpus: 1 }).gpu_type).toBe('v100');
+    const draft = toDraft(COMPLETED, { gpu_type: 'v100' }, cluster);
+    expect(toResources(draft)?.gpu_type).toBeNull();
+    expect(toResources({ ...draft, gpus: 1 })?.gpu_type).toBe('v100');
   });
 });
 
 describe('firstPreset', () => {
+  const first = (gpu: Environment['gpu'], remembered: string | null, offered = offers) =>
+    firstPreset(offered, cluster, environment(gpu), remembered)?.preset;
+
   it('skips what the cluster can never give', () => {
-    expect(firstPreset(site, environment('optional'), null)).toBe(oneGpu);
-    expect(firstPreset(site, environment('optional'), 'huge')).toBe(oneGpu);
+    expect(first('optional', null)).toBe(oneGpu);
+    expect(first('optional', 'huge')).toBe(oneGpu);
   });
 
   it('suits the environment, and prefers the last choice where it fits', () => {
-    expect(firstPreset(site, environment('none'), null)).toBe(small);
-    expect(firstPreset(site, environment('optional'), 'small')).toBe(small);
-    expect(firstPreset(site, environment('required'), 'small')).toBe(oneGpu);
+    expect(first('none', null)).toBe(small);
+    expect(first('optional', 'small')).toBe(small);
+    expect(first('required', 'small')).toBe(oneGpu);
   });
 
   it('leaves out what else is wrong with one', () => {
     const few = ({ gpus }: { gpus: number | null }) => (gpus ? { gpus: 'Too many.' } : {});
-    expect(firstPreset(site, environment('optional'), 'one', few)).toBe(small);
+    expect(firstPreset(offers, cluster, environment('optional'), 'one', few)?.preset).toBe(small);
   });
 
   it('has none where none fits', () => {
-    expect(firstPreset({ ...cluster, presets: [huge] }, environment('none'), null)).toBeUndefined();
+    expect(first('none', null, [offer(huge)])).toBeUndefined();
   });
 });
 
@@ -111,13 +140,13 @@ describe('hours', () => {
 describe('a refusal', () => {
   const fields = [{ field: 'resources.gpus', message: 'Too many.' }];
 
-  it('goes to its field, and is not said twice', () => {
+  it('goes to its field, and is not repeated', () => {
     const error = new ApiError(422, 'invalid-input', 'Wrong.', fields);
     expect(resourceRefusals(error)).toEqual({ gpus: 'Too many.' });
     expect(generalRefusal(error)).toBeNull();
   });
 
-  it('is said beside the button when the form has no field for it', () => {
+  it('is shown beside the button when the form has no field for it', () => {
     const elsewhere = [...fields, { field: 'resources.qos', message: 'No.' }];
     expect(generalRefusal(new ApiError(422, 'invalid-input', 'Wrong.', elsewhere))).toBe('Wrong.');
     expect(generalRefusal(new ApiError(409, 'home-unavailable', 'Home is full.'))).toBe(

@@ -1,37 +1,29 @@
-/** From the resources someone offers (a preset, an environment) to a form's numbers, and back. Pure. */
+/** From resources that the portal has completed to a form's numbers, and back. Pure. */
 import { t } from '@lingui/core/macro';
-import type { Cluster, Environment, Preset, SessionRequest, SomeResources } from '@/api/types';
-import { resourceTexts } from '@/features/sessions/words';
-import { isLike, isNumber, isText, orNull } from '@/lib/drafts';
+import type { Cluster, Environment, Preset, Resources, SessionRequest } from '@/api/types';
+import { resourceTexts } from '@/lib/resourceLabels';
 import { checkResources, type Draft, findPartition, type Problems } from './check';
+import type { NamedResources } from './requestedResources';
 
-/** For what nobody has said anything about. */
-const FALLBACK = { cpus: 1, memory_gb: 4, time_limit_minutes: 240 } as const;
+/** The form wants a number where the site leaves the memory to Slurm. */
+const MEMORY_GB = 4;
 
-/** The first to say something about a value wins: the preset, then the environment, then a fallback. */
-export function toDraft(offered: SomeResources, defaults: SomeResources, cluster: Cluster): Draft {
-  const partition = findPartition(cluster, offered.partition ?? defaults.partition ?? null);
-  const limit = partition?.max_time_minutes ?? Number.POSITIVE_INFINITY;
-  const minutes = offered.time_limit_minutes ?? defaults.time_limit_minutes;
+/** What was named as it was named, emptied fields included, and the rest as completed. */
+export function toDraft(completed: Resources, named: NamedResources, cluster: Cluster): Draft {
+  const { partition, gpus, gpu_type, cpus, memory_gb, time_limit_minutes } = {
+    ...completed,
+    memory_gb: completed.memory_gb ?? MEMORY_GB,
+    ...named,
+  };
   return {
-    partition: partition?.name ?? null,
-    gpus: offered.gpus ?? defaults.gpus ?? 0,
-    gpu_type: offered.gpu_type ?? defaults.gpu_type ?? null,
-    cpus: offered.cpus ?? defaults.cpus ?? FALLBACK.cpus,
-    memory_gb: offered.memory_gb ?? defaults.memory_gb ?? FALLBACK.memory_gb,
-    time_limit_minutes: minutes ?? Math.min(FALLBACK.time_limit_minutes, limit),
+    partition: findPartition(cluster, partition ?? null)?.name ?? partition ?? null,
+    gpus: gpus ?? null,
+    gpu_type: gpu_type ?? null,
+    cpus: cpus ?? null,
+    memory_gb: memory_gb ?? null,
+    time_limit_minutes: time_limit_minutes ?? null,
   };
 }
-
-/** Whether what a tab has kept is a form's numbers. */
-export const isDraft = isLike<Draft>({
-  partition: orNull(isText),
-  gpus: orNull(isNumber),
-  gpu_type: orNull(isText),
-  cpus: orNull(isNumber),
-  memory_gb: orNull(isNumber),
-  time_limit_minutes: orNull(isNumber),
-});
 
 export function toResources(draft: Draft): SessionRequest['resources'] {
   const { gpus, gpu_type } = draft;
@@ -46,23 +38,30 @@ export const isComplete = ({ gpus, cpus, memory_gb, time_limit_minutes }: Draft)
 export const draftText = (draft: Draft): string =>
   isComplete(draft) ? resourceTexts(draft).join(' · ') : t`Some numbers are still missing.`;
 
+/** A preset with its numbers in the chosen environment. */
+export interface Offer {
+  preset: Preset;
+  draft: Draft;
+}
+
 /** The preset to begin with: the remembered one if it fits the environment, else the first that does.
  * `alsoWrong` knows what is wrong besides what the cluster can't do. */
 export function firstPreset(
+  offers: readonly Offer[],
   cluster: Cluster,
   environment: Environment,
   remembered: string | null,
   alsoWrong: (draft: Draft) => Problems = () => ({}),
-): Preset | undefined {
-  const fits = (preset: Preset): boolean => {
-    const draft = toDraft(preset.resources, environment.default_resources, cluster);
+): Offer | undefined {
+  const fits = ({ draft }: Offer): boolean => {
     const wrong = { ...checkResources(draft, cluster, environment), ...alsoWrong(draft) };
     return Object.keys(wrong).length === 0;
   };
-  const sensible = ({ resources }: Preset): boolean =>
-    environment.gpu !== 'none' || (resources.gpus ?? 0) === 0;
-  const fitting = cluster.presets.filter(fits);
-  return fitting.find((p) => p.name === remembered) ?? fitting.find(sensible) ?? fitting[0];
+  const sensible = ({ draft }: Offer): boolean => environment.gpu !== 'none' || !draft.gpus;
+  const fitting = offers.filter(fits);
+  return (
+    fitting.find(({ preset }) => preset.name === remembered) ?? fitting.find(sensible) ?? fitting[0]
+  );
 }
 
 /** Hours as typed, to minutes and back; null while the field is empty. */

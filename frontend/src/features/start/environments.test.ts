@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Environment } from '@/api/types';
-import {
-  contents,
-  favouritesFirst,
-  firstAvailable,
-  inEnvironmentOrder,
-  isFound,
-  missingText,
-} from './environments';
+import { inEnvironmentOrder } from '@/features/environments/queries';
+import { contents, favoritesFirst, firstAvailable, isFound, missingText } from './environments';
 
 const one = (title: string, framework: string | null, gpu = 'none', available = true) =>
   ({ title, framework, gpu, available }) as Parameters<typeof inEnvironmentOrder>[0][number];
@@ -46,6 +40,8 @@ const pytorch: Environment = {
   min_driver: '525',
   kernel: true,
   packages: ['torch', 'numpy'],
+  versions: { torch: '2.13.0' },
+  cpu_build: false,
   available: true,
   unavailable_reason: null,
   default_resources: {} as Environment['default_resources'],
@@ -59,7 +55,7 @@ describe('favouritesFirst', () => {
       { name: 'b', available: true },
       { name: 'c', available: false },
     ];
-    expect(favouritesFirst(all, ['b', 'c', 'gone']).map((e) => e.name)).toEqual(['b', 'a', 'c']);
+    expect(favoritesFirst(all, ['b', 'c', 'gone']).map((e) => e.name)).toEqual(['b', 'a', 'c']);
   });
 });
 
@@ -74,6 +70,9 @@ describe('isFound', () => {
 describe('contents', () => {
   it('says what is in it, and leaves out what isn’t', () => {
     expect(contents(pytorch)).toContainEqual(['CUDA', '12.1, needs driver 525 or newer']);
+    expect(contents(pytorch)).toContainEqual(['Packages', 'torch 2.13.0, numpy']);
+    const onCpu = contents({ ...pytorch, cpu_build: true });
+    expect(onCpu).toContainEqual(['GPU', 'Uses none: a build for CPUs']);
     const bare = contents({ ...pytorch, cuda: null, framework: null, packages: [], starters: [] });
     expect(bare.map(([label]) => label)).toEqual(['Language', 'GPU', 'Runs from']);
     expect(contents({ ...pytorch, kernel: false }).map(([label]) => label)).toContain('Notebooks');

@@ -1,30 +1,15 @@
-/** In what order environments are offered, how they are found, and what is in them. Pure. */
+/** How environments are found, ordered by favorites, and what is in them. Pure. */
 import { t } from '@lingui/core/macro';
 import type { Environment } from '@/api/types';
-import { locale } from '@/i18n';
-import { listed } from '@/i18n/lists';
-import { written } from '@/i18n/said';
-
-type Known = Pick<Environment, 'title' | 'framework' | 'available' | 'gpu'>;
-
-function place({ available, framework, gpu }: Known): number {
-  if (!available) return 3;
-  return framework !== null ? 2 : gpu === 'none' ? 1 : 0;
-}
-
-/** What serves everybody first, then the frameworks by name, and at last what can't be used. */
-export function inEnvironmentOrder<T extends Known>(all: readonly T[]): T[] {
-  const byTitle = (a: T, b: T): number =>
-    written(a.title).localeCompare(written(b.title), locale());
-  return [...all].sort((a, b) => place(a) - place(b) || byTitle(a, b));
-}
+import { joinWithCommas } from '@/i18n/lists';
+import { translateExact } from '@/i18n/translate';
 
 /** The same with one's favourites first; what can't be used stays behind. */
-export function favouritesFirst<T extends Pick<Environment, 'name' | 'available'>>(
+export function favoritesFirst<T extends Pick<Environment, 'name' | 'available'>>(
   all: readonly T[],
-  favourites: readonly string[],
+  favorites: readonly string[],
 ): T[] {
-  const first = (one: T): boolean => one.available && favourites.includes(one.name);
+  const first = (one: T): boolean => one.available && favorites.includes(one.name);
   return [...all.filter(first), ...all.filter((one) => !first(one))];
 }
 
@@ -56,7 +41,7 @@ export function missingText(all: readonly Named[], asked: Asked | null): string 
     return by === 'link'
       ? t`The link asks for the environment “${name}”, which this site hasn't got. Another one is chosen below.`
       : t`The setup asks for the environment “${name}”, which this site hasn't got any more. Another one is chosen below.`;
-  const title = written(found.title);
+  const title = translateExact(found.title);
   return by === 'link'
     ? t`The link asks for ${title}, which can't be used now. Another one is chosen below.`
     : t`The setup asks for ${title}, which can't be used now. Another one is chosen below.`;
@@ -71,7 +56,7 @@ type Findable = Pick<
 export function isFound(environment: Findable, typed: string): boolean {
   const { name, title, description, language, framework, version, packages } = environment;
   // Who reads it in Chinese may still type the English words.
-  const about = [title, description].flatMap((text) => [text, written(text)]);
+  const about = [title, description].flatMap((text) => [text, translateExact(text)]);
   const whole = [name, ...about, `${language} ${version}`, framework, ...packages]
     .join('\n')
     .toLowerCase();
@@ -95,18 +80,27 @@ const GPU: Record<Environment['gpu'], string> = {
 
 /** What one may want to know of it before choosing: label and value. */
 export function contents(environment: Environment): [string, string][] {
-  const { language, version, framework, cuda, min_driver: driver, packages } = environment;
+  const {
+    language,
+    version,
+    framework,
+    cuda,
+    min_driver: driver,
+    packages,
+    versions,
+  } = environment;
+  const inside = packages.map((name) => (versions[name] ? `${name} ${versions[name]}` : name));
   const rows: [string, string | null][] = [
     [t`Language`, version ? `${language} ${version}` : language],
     [t`Framework`, framework],
-    ['GPU', GPU[environment.gpu]],
+    ['GPU', environment.cpu_build ? t`Uses none: a build for CPUs` : GPU[environment.gpu]],
     ['CUDA', cuda && driver ? t`${cuda}, needs driver ${driver} or newer` : cuda],
     [
       t({ message: 'Notebooks', context: 'environment' }),
       environment.kernel ? null : t`None: for terminals and jobs only`,
     ],
-    [t`Packages`, packages.length > 0 ? listed(packages) : null],
-    [t`Starter notebooks`, listed(environment.starters) || null],
+    [t`Packages`, packages.length > 0 ? joinWithCommas(inside) : null],
+    [t`Starter notebooks`, joinWithCommas(environment.starters) || null],
     [t`Runs from`, RUNTIMES[environment.runtime]],
   ];
   return rows.filter((row): row is [string, string] => row[1] !== null);

@@ -4,7 +4,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { GpuTypeFigures } from '@/api/types';
 import { locale } from '@/i18n';
-import { written } from '@/i18n/said';
+import { translateExact } from '@/i18n/translate';
 
 const gpuFiguresQuery = queryOptions({
   queryKey: ['benchmarks', 'gpu-types'],
@@ -18,8 +18,8 @@ const MOST = 2;
 /** "Matrix multiplication, fp16: 91,000 GFLOPS (median of 4 runs)". Pure. */
 export function figureText(figure: GpuTypeFigures['figures'][number]): string {
   const { median, runs } = figure;
-  const title = written(figure.title);
-  const unit = written(figure.unit);
+  const title = translateExact(figure.title);
+  const unit = translateExact(figure.unit);
   const precision = figure.labels.precision?.toString();
   const what = precision === undefined ? title : t`${title}, ${precision}`;
   const value = Number(median.toPrecision(3)).toLocaleString(locale());
@@ -28,7 +28,7 @@ export function figureText(figure: GpuTypeFigures['figures'][number]): string {
     : t`${what}: ${value} ${unit}`;
 }
 
-/** By type; empty where nobody has measured. */
+/** By type; empty without measurements. */
 export function useGpuFigures(): ReadonlyMap<string, string[]> {
   const { data } = useQuery(gpuFiguresQuery);
   return new Map(

@@ -52,6 +52,11 @@ describe('limitProblems', () => {
 });
 
 describe('noRoomForSession', () => {
+  it('says that there is no account before anything else', () => {
+    const problem = 'You have no Slurm account yet. Ask your administrators to give you one.';
+    expect(noRoomForSession({ ...limits({ sessions: 2 }, 2), problem })).toBe(problem);
+  });
+
   it('counts what is there', () => {
     expect(noRoomForSession(undefined)).toBeNull();
     expect(noRoomForSession(limits({ sessions: 2 }, 1))).toBeNull();

@@ -1,8 +1,11 @@
-/** What one's own limits refuse, said while one types. Pure; the portal decides in the end. */
+/**
+ * Checks a request against the user's limits while they type. Pure; the portal decides in the end.
+ */
 import { plural, t } from '@lingui/core/macro';
-import type { PersonLimits } from '@/api/types';
-import { cpusText, gpusText, gpuText, memoryText } from '@/features/sessions/words';
-import { listed } from '@/i18n/lists';
+import type { MyLimits, PersonLimits } from '@/api/types';
+import { joinWithCommas } from '@/i18n/lists';
+import { translate } from '@/i18n/translate';
+import { cpusText, gpusText, gpuText, memoryText } from '@/lib/resourceLabels';
 import { minutesAsTime } from '@/lib/time';
 import type { Draft, Problems } from './check';
 
@@ -34,7 +37,7 @@ export function limitProblems(draft: Draft, limits: Limits | undefined): Problem
     problems.time_limit_minutes = t`Your sessions may last ${{ time: minutesAsTime(minutes) }} at most.`;
   const partitions = limits.effective.partitions?.value;
   if (draft.partition && Array.isArray(partitions) && !partitions.includes(draft.partition))
-    problems.partition = t`You may use these partitions: ${{ partitions: listed(partitions) }}.`;
+    problems.partition = t`You may use these partitions: ${{ partitions: joinWithCommas(partitions) }}.`;
   return { ...problems, ...typeProblem(draft, limits) };
 }
 
@@ -49,8 +52,11 @@ function typeProblem({ gpus, gpu_type: type }: Draft, { effective }: Limits): Pr
     : { gpus: fewer(gpuText({ gpus: limit, gpu_type: type })) };
 }
 
-/** Why no further session can be started now; null: one can, or nobody knows. */
-export function noRoomForSession(limits: Limits | undefined): string | null {
+/** Return why no further session can be started now; null if one can, or if that is unknown. */
+export function noRoomForSession(
+  limits: (Limits & Partial<Pick<MyLimits, 'problem'>>) | undefined,
+): string | null {
+  if (limits?.problem) return translate(limits.problem);
   const limit = limits === undefined ? null : most(limits, 'sessions');
   const used = limits?.use?.sessions ?? null;
   if (limit === null || used === null || used < limit) return null;

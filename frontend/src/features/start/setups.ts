@@ -2,9 +2,9 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { Session, SessionRequest, Setup, SomeResources, UsedSetup } from '@/api/types';
-import { queryClient } from '@/app/queries';
 import { isOver } from '@/features/sessions/actions';
-import { once } from '@/lib/once';
+import { sendOnce } from '@/lib/idempotency';
+import { queryClient } from '@/lib/queries';
 import { live } from '@/live/store';
 
 const KEY = ['setups'];
@@ -51,7 +51,7 @@ function sendStart(path: { setup_id: string }, key: string): Promise<Session> {
 }
 
 export async function startSetup(id: string): Promise<Session> {
-  const session = await once(['setup', id], () => ({ setup_id: id }), sendStart, { isOver });
+  const session = await sendOnce(['setup', id], () => ({ setup_id: id }), sendStart, { isOver });
   live.answered(session);
   void setupsChanged();
   return session;

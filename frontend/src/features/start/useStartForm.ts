@@ -9,20 +9,29 @@ import type {
   SessionRequest,
   SomeResources,
 } from '@/api/types';
-import { useMe } from '@/features/account/useMe';
 import { myLimitsQuery } from '@/features/limits/queries';
-import { isRecordOf, isText, orNull } from '@/lib/drafts';
+import { linkResources, type StartLink } from '@/features/sessions/startLink';
+import { isLike, isRecordOf, isText, orNull } from '@/lib/drafts';
 import { type FormDraft, useFormDraft, useKept } from '@/lib/useFormDraft';
+import { useMe } from '@/lib/useMe';
 import { isLive } from '@/live/reducer';
 import { useLive } from '@/live/store';
-import { checkResources, type Draft, nameProblem, type Problems } from './check';
-import { firstPreset, isDraft, toDraft, toResources } from './draft';
-import { type Asked, firstAvailable, missingText } from './environments';
+import { checkResources, type Draft, nameProblem, type Problems, shapeProblems } from './check';
+import { completionQuery } from './completion';
+import { firstPreset, type Offer, toDraft, toResources } from './draft';
+import { type Asked as AskedEnvironment, firstAvailable, missingText } from './environments';
+import { type LastStart, loadLastStart, saveLastStart } from './lastStart';
 import { limitProblems, noRoomForSession } from './limits';
-import { linkResources, type StartLink } from './link';
 import { OWN } from './ResourceChoice';
 import { resourceRefusals } from './refusal';
-import { type Remembered, recall, remember } from './remembered';
+import {
+  changesOf,
+  isNamedResources,
+  type NamedResources,
+  type RequestedResources,
+  toNamedResources,
+  toSend,
+} from './requestedResources';
 
 /** What a form is filled in with: a link, a saved setup. */
 export interface Given {
@@ -32,6 +41,8 @@ export interface Given {
 
 export interface StartFormState {
   cluster: Cluster;
+  /** the presets with their numbers in the environment */
+  offers: readonly Offer[];
   environment: Environment | undefined;
   /** why another environment is chosen than a link or a setup asks for */
   missing: string | null;
@@ -46,7 +57,7 @@ export interface StartFormState {
   takeDraft: (resources: SomeResources) => void;
   /** all at once, as a saved setup has it */
   take: (given: Given) => void;
-  /** what is wrong with these numbers in the chosen environment, for whoever asks */
+  /** the problems of these numbers in the chosen environment */
   check: (draft: Draft) => Problems;
   problems: Problems;
   /** why no session at all can be started */
@@ -85,14 +96,14 @@ const moreOf = ({ account, qos }: SomeResources): More => ({
   ...(qos ? { qos } : {}),
 });
 
-/** The starter notebook: as chosen, else the first one for whoever has never had a session. */
+/** The starter notebook: the chosen one, else the first for a user without earlier sessions. */
 function useStarter(
   environment: Environment | undefined,
   given: string | undefined,
   kept: FormDraft,
 ) {
   const none = useLive((s) => s.sessions?.length === 0);
-  // A session that comes meanwhile, maybe this form's own, changes nothing in it.
+  // A session that starts since, perhaps from this form, changes nothing in it.
   const [newcomer] = useState(none);
   const [chosen, choose] = useKept<string | null | undefined>(
     kept,
@@ -106,80 +117,121 @@ function useStarter(
 }
 
 interface Numbers {
+  /** the presets that the portal has completed for this environment */
+  offers: readonly Offer[];
   preset: Preset | undefined;
   draft: Draft;
+  /** with what is wrong with the numbers, as far as the portal has completed them */
+  settled: Draft;
+  /** the portal has not completed the last change yet */
+  pending: boolean;
+  /** what was named of it */
+  named: NamedResources;
   /** account and QOS */
   more: More;
   /** what is remembered of it */
-  chosen: Pick<Remembered, 'preset' | 'own'>;
+  chosen: Pick<LastStart, 'preset' | 'own'>;
   choosePreset: (name: string) => void;
   setOwn: (draft: Draft) => void;
   /** own numbers, whatever was chosen before */
-  take: (resources: SomeResources) => void;
-  /** the same with account and QOS, and what is not said as this environment has it */
-  takeAll: (resources: SomeResources, of: Environment | undefined) => void;
+  take: (resources: NamedResources) => void;
+  /** the same with account and QOS */
+  takeAll: (resources: SomeResources) => void;
 }
 
-/** The resources: a preset of the site's, or one's own numbers. */
+const isAsked = isLike<RequestedResources>({ base: isNamedResources, typed: isNamedResources });
+
+const numbersOf = ({
+  account: _,
+  qos: __,
+  nodes: ___,
+  ...numbers
+}: NamedResources): NamedResources =>
+  Object.fromEntries(Object.entries(numbers).filter(([, value]) => value != null));
+
+/** The resources: a preset of the site's, or one's own numbers; null until the portal answers. */
 function useNumbers(
   environment: Environment | undefined,
   limits: PersonLimits | undefined,
   asked: SomeResources | null,
-  last: Remembered,
+  last: LastStart,
   kept: FormDraft,
-): Numbers {
+): { numbers: Numbers | null; failure: Error | null } {
   const cluster = useCluster();
-  const defaults = environment?.default_resources ?? {};
   const [chosen, choose] = useKept<string | null>(
     kept,
     'preset',
     () => (asked !== null || (last.own && last.preset === null) ? OWN : last.preset),
     isText,
   );
-  const [own, setOwn] = useKept<Draft | null>(
+  const [own, setOwn] = useKept<RequestedResources>(
     kept,
     'own',
-    () => (asked === null ? last.own : toDraft(asked, defaults, cluster)),
-    isDraft,
+    () => ({ base: numbersOf(asked ?? last.own ?? {}), typed: {} }),
+    isAsked,
   );
   const [more, setMore] = useKept<More>(kept, 'more', () => moreOf(asked ?? {}), isMore);
-  const preset =
+  const { presets } = cluster;
+  const purpose = environment === undefined ? {} : { environment: environment.name };
+  const wanted = [toNamedResources(own), ...presets.map(({ resources }) => numbersOf(resources))];
+  const { data, error, isPlaceholderData } = useQuery(completionQuery(purpose, wanted));
+  const [mine, ...others] = data ?? [];
+  if (mine === undefined) return { numbers: null, failure: error };
+
+  const offers = presets.flatMap((preset, at): Offer[] => {
+    const found = others[at];
+    if (found === undefined) return [];
+    return [{ preset, draft: toDraft(found.resources, numbersOf(preset.resources), cluster) }];
+  });
+  const offer =
     chosen === OWN || environment === undefined
       ? undefined
-      : firstPreset(cluster, environment, chosen, (wish) => limitProblems(wish, limits));
-  const draft =
-    preset === undefined
-      ? (own ?? toDraft({}, defaults, cluster))
-      : toDraft(preset.resources, defaults, cluster);
-  const takeOwn = (resources: SomeResources, base: SomeResources): void => {
-    setOwn(toDraft(resources, base, cluster));
+      : firstPreset(offers, cluster, environment, chosen, (draft) => limitProblems(draft, limits));
+  const draft = offer?.draft ?? toDraft(mine.resources, toNamedResources(own), cluster);
+  const take = (resources: NamedResources): void => {
+    setOwn({ base: numbersOf(resources), typed: {} });
     choose(OWN);
   };
-  return {
-    preset,
+  const numbers: Numbers = {
+    offers,
+    preset: offer?.preset,
     draft,
+    settled: offer?.draft ?? toDraft(mine.resources, mine.asked, cluster),
+    pending: isPlaceholderData,
+    named: offer ? numbersOf(offer.preset.resources) : toNamedResources(own),
     more,
-    chosen: { preset: preset?.name ?? null, own: preset === undefined ? draft : own },
-    choosePreset: (name) => {
-      if (name === OWN) setOwn(draft);
-      choose(name);
+    chosen: {
+      preset: offer?.preset.name ?? null,
+      own:
+        Object.keys(own.base).length + Object.keys(own.typed).length > 0
+          ? toNamedResources(own)
+          : null,
     },
-    setOwn,
-    take: (resources) => takeOwn(resources, defaults),
-    takeAll: (resources, of) => {
-      takeOwn(resources, of?.default_resources ?? {});
+    choosePreset: (name) => {
+      if (name === OWN) take(draft);
+      else choose(name);
+    },
+    setOwn: (next) =>
+      setOwn(({ base, typed }) => ({ base, typed: { ...typed, ...changesOf(draft, next) } })),
+    take,
+    takeAll: (resources) => {
+      take(resources);
       setMore(moreOf(resources));
     },
   };
+  return { numbers, failure: null };
 }
 
 /** Everything the start form holds: choices, what is wrong with them, and the request they make. */
-export function useStartForm(environments: Environment[], link: StartLink): StartFormState {
+export function useStartForm(
+  environments: Environment[],
+  link: StartLink,
+): { start: StartFormState | null; failure: Error | null } {
   const cluster = useCluster();
   const sessions = useLive((s) => s.sessions);
   const { data: limits } = useQuery(myLimitsQuery);
   const { username } = useMe();
-  const [last] = useState(() => recall(username));
+  const [last] = useState(() => loadLastStart(username));
   const kept = useFormDraft('start', Object.keys(link).length > 0);
   const [environmentName, setEnvironmentName] = useKept<string | undefined>(
     kept,
@@ -187,21 +239,25 @@ export function useStartForm(environments: Environment[], link: StartLink): Star
     () => firstAvailable(environments, link.environment, last.environment)?.name,
     (left): left is string => environments.some((e) => e.name === left && e.available),
   );
-  const [asked, setAsked] = useState<Asked | null>(
+  const [asked, setAsked] = useState<AskedEnvironment | null>(
     link.environment === undefined ? null : { by: 'link', name: link.environment },
   );
   const environment = environments.find((e) => e.name === environmentName);
-  const numbers = useNumbers(environment, limits, linkResources(link), last, kept);
-  const { preset, draft } = numbers;
+  const { numbers, failure } = useNumbers(environment, limits, linkResources(link), last, kept);
   const { starter, choose: chooseStarter } = useStarter(environment, link.starter, kept);
   const [name, setName] = useKept(kept, 'name', () => '', isText);
   const [refusal, setRefusal] = useState<unknown>(null);
+  if (numbers === null) return { start: null, failure };
+  const { preset, draft, pending } = numbers;
 
-  const check = (wish: Draft): Problems => ({
-    ...limitProblems(wish, limits),
-    ...checkResources(wish, cluster, environment),
+  const check = (draft: Draft): Problems => ({
+    ...limitProblems(draft, limits),
+    ...checkResources(draft, cluster, environment),
   });
-  const found = check(draft);
+  const found = check(numbers.settled);
+  // The portal decides on what it hasn't completed yet, but an empty number is shown at once.
+  const shape = pending ? shapeProblems(draft) : {};
+  const wrong = Object.keys(pending ? shape : found).length > 0;
   const taken = (sessions ?? []).filter(isLive).map((s) => s.name);
   const wrongName = nameProblem(name.trim(), taken);
   const noRoom = noRoomForSession(limits);
@@ -214,8 +270,9 @@ export function useStartForm(environments: Environment[], link: StartLink): Star
       act(value);
     };
 
-  return {
+  const start: StartFormState = {
     cluster,
+    offers: numbers.offers,
     environment,
     missing: missingText(environments, asked),
     chooseEnvironment: change(setEnvironmentName),
@@ -228,11 +285,11 @@ export function useStartForm(environments: Environment[], link: StartLink): Star
     check,
     take: change((given: Given) => {
       const chosen = firstAvailable(environments, given.environment, environmentName);
-      numbers.takeAll(given.resources, chosen);
+      numbers.takeAll(given.resources);
       setEnvironmentName(chosen?.name);
       setAsked({ by: 'setup', name: given.environment });
     }),
-    problems: { ...found, ...resourceRefusals(refusal) },
+    problems: { ...found, ...shape, ...resourceRefusals(refusal) },
     noRoom,
     name,
     setName: change(setName),
@@ -240,7 +297,7 @@ export function useStartForm(environments: Environment[], link: StartLink): Star
     starter,
     setStarter: change(chooseStarter),
     starterProblem: fieldMessage(refusal, 'starter') ?? null,
-    blocked: Object.keys(found).length > 0 || wrongName !== null || noRoom !== null,
+    blocked: wrong || wrongName !== null || noRoom !== null,
     refusal,
     refuse: (error) => {
       setRefusal(error);
@@ -248,14 +305,15 @@ export function useStartForm(environments: Environment[], link: StartLink): Star
     },
     request: () => ({
       environment: environment?.name ?? '',
-      resources: { ...toResources(draft), ...numbers.more },
+      resources: { ...(pending ? toSend(numbers.named) : toResources(draft)), ...numbers.more },
       ...(name.trim() === '' ? {} : { name: name.trim() }),
       ...(starter === null ? {} : { starter }),
     }),
     kept,
     done: () => {
-      remember(username, { environment: environment?.name ?? null, ...numbers.chosen });
+      saveLastStart(username, { environment: environment?.name ?? null, ...numbers.chosen });
       kept.drop();
     },
   };
+  return { start, failure: null };
 }

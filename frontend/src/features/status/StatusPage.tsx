@@ -5,18 +5,18 @@ import { useQuery } from '@tanstack/react-query';
 import { sentence } from '@/api/problem';
 import type { SystemStatus } from '@/api/types';
 import { AdminFrame } from '@/features/admin/AdminFrame';
-import { listed } from '@/i18n/lists';
-import { said } from '@/i18n/said';
+import { joinWithCommas } from '@/i18n/lists';
+import { translate } from '@/i18n/translate';
 import { duration } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
 import { Notice } from '@/ui/Notice';
 import { StateChip } from '@/ui/StateChip';
 import { Time } from '@/ui/Time';
+import { answerText, overall, partName, purpose, stateLabel, worstFirst } from './labels';
 import { STATUS_MS, statusQuery } from './queries';
 import classes from './Status.module.css';
-import { answerText, overall, partName, purpose, stateWords, worstFirst } from './words';
 
-/** Older than this, what is shown is said to be old. */
+/** Status older than this is marked as stale. */
 const STALE_MS = 4 * STATUS_MS;
 
 /** How each part of the system does, for administrators. */
@@ -71,7 +71,7 @@ function Age({ at, error }: { at: number; error: Error | null }) {
 function Parts({ status }: { status: SystemStatus }) {
   const all = overall(status.items);
   const { version, slurm_version: slurm, hub_version: hub } = status;
-  const versions = listed([
+  const versions = joinWithCommas([
     t`Portal ${version}`,
     ...(slurm ? [`Slurm ${slurm}`] : []),
     ...(hub ? [`JupyterHub ${hub}`] : []),
@@ -103,16 +103,16 @@ function Part({ item }: { item: SystemStatus['items'][number] }) {
     <Paper component="li" className={classes.part}>
       <div className={classes.head}>
         <h2>{partName(item)}</h2>
-        <StateChip {...stateWords(item.state)} />
+        <StateChip {...stateLabel(item.state)} />
       </div>
       <p className={classes.quiet}>{purpose(item.part)}</p>
       <p className={classes.quiet}>{answerText(item, now)}</p>
       {item.message && (
         <p className={item.state === 'failing' ? classes.bad : classes.message}>
-          {said(item.message)}
+          {translate(item.message)}
         </p>
       )}
-      {item.advice && <p className={classes.message}>{said(item.advice)}</p>}
+      {item.advice && <p className={classes.message}>{translate(item.advice)}</p>}
     </Paper>
   );
 }

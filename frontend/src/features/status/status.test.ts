@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { answerText, latency, overall, partName, purpose, stateWords, worstFirst } from './words';
+import { answerText, latency, overall, partName, purpose, stateLabel, worstFirst } from './labels';
 
 const NOW = Date.parse('2026-11-22T05:00:10Z');
 const AT = '2026-11-22T05:00:07Z';
 
 describe('a part of the system', () => {
-  it('tells when it answered, and how fast', () => {
+  it('shows when it answered, and how fast', () => {
     expect(answerText({ state: 'ok', answered_at: AT, latency_ms: 4.2 }, NOW)).toBe(
       'answered 3 s ago in 4 ms',
     );
@@ -31,7 +31,7 @@ describe('a part of the system', () => {
     expect(purpose('fax')).toBe('');
     expect(partName({ part: 'fax', name: '' })).toBe('fax');
     expect(partName({ part: 'directory', name: 'ldap2' })).toBe('Directory ldap2');
-    expect(stateWords('something' as 'ok').label).toBe('Not known');
+    expect(stateLabel('something' as 'ok').label).toBe('Not known');
   });
 });
 

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { NativeSelect } from '@mantine/core';
 import type { Environment } from '@/api/types';
 import startClasses from '@/features/start/StartPage.module.css';
-import { said, written } from '@/i18n/said';
+import { translate, translateExact } from '@/i18n/translate';
 
 interface Props {
   choices: readonly Environment[];
@@ -21,13 +21,13 @@ export function EnvironmentSelect({ choices, chosen, problem, onChoose }: Props)
       </legend>
       <NativeSelect
         aria-label={t`Environment`}
-        description={said(choices.find(({ name }) => name === chosen)?.description)}
+        description={translate(choices.find(({ name }) => name === chosen)?.description)}
         inputWrapperOrder={['label', 'input', 'description', 'error']}
         maw={420}
         value={chosen}
         onChange={(event) => onChoose(event.currentTarget.value)}
         error={problem}
-        data={choices.map(({ name, title }) => ({ value: name, label: written(title) }))}
+        data={choices.map(({ name, title }) => ({ value: name, label: translateExact(title) }))}
       />
     </fieldset>
   );

@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Checkbox, NativeSelect, NumberInput, Textarea, TextInput } from '@mantine/core';
-import { sentences } from '@/i18n/lists';
-import { written } from '@/i18n/said';
+import { joinSentences } from '@/i18n/lists';
+import { translateExact } from '@/i18n/translate';
 import { choiceKey, type Field, rangeText, type Typed } from './fields';
 import classes from './SubmitPage.module.css';
 
@@ -29,7 +29,7 @@ const EXACT = { autoComplete: 'off', autoCapitalize: 'none', spellCheck: false }
 const LONG = 60;
 
 function label({ title, unit, nullable }: Field): string {
-  const name = written(title);
+  const name = translateExact(title);
   const named = unit === null || title.toLowerCase().includes(unit.toLowerCase());
   const counted = named ? name : t`${name} (${{ unit: UNITS[unit] ?? unit }})`;
   return nullable ? t`${counted}, optional` : counted;
@@ -38,8 +38,8 @@ function label({ title, unit, nullable }: Field): string {
 function description(field: Field): string | undefined {
   const range = field.widget === 'number' ? rangeText(field.rule) : '';
   const limits = `${range.charAt(0).toUpperCase()}${range.slice(1)}`;
-  const parts = [written(field.description) ?? '', range && t`${limits}.`];
-  return sentences(parts.filter((part) => part !== '')) || undefined;
+  const parts = [translateExact(field.description) ?? '', range && t`${limits}.`];
+  return joinSentences(parts.filter((part) => part !== '')) || undefined;
 }
 
 /** One parameter's field, as its template describes it. */
@@ -66,7 +66,7 @@ export function ParameterField({ field, value, problem, onChange }: Props) {
             ...(value === '' ? [{ value: '', label: t`Choose…` }] : []),
             ...(field.rule.choices ?? []).map((choice) => ({
               value: choiceKey(choice),
-              label: choice === null ? t`None` : written(String(choice)),
+              label: choice === null ? t`None` : translateExact(String(choice)),
             })),
           ]}
         />

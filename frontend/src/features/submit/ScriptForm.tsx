@@ -1,9 +1,9 @@
 import { t } from '@lingui/core/macro';
 import { NativeSelect } from '@mantine/core';
 import startClasses from '@/features/start/StartPage.module.css';
-import { written } from '@/i18n/said';
+import { translateExact } from '@/i18n/translate';
 import { CodeEditor } from '@/ui/code/CodeEditor';
-import { AsYouLeftIt } from '@/ui/StartOver';
+import { RestoredNotice } from '@/ui/RestoredForm';
 import { JobResources } from './JobResources';
 import { MoreFields } from './MoreFields';
 import { SizingHint } from './SizingHint';
@@ -28,7 +28,7 @@ export function ScriptForm({ onStartOver, ...begin }: Props) {
       onSubmit={submitting.submit}
       noValidate
     >
-      <AsYouLeftIt draft={kept} onStartOver={onStartOver} />
+      <RestoredNotice draft={kept} onStartOver={onStartOver} />
       <ScriptFields form={form} />
       <JobResources
         cluster={cluster}
@@ -83,7 +83,7 @@ function ScriptFields({ form }: { form: ReturnType<typeof useScriptForm> }) {
         error={refusal.others.environment}
         data={[
           { value: '', label: t`None: with what the node has` },
-          ...available.map(({ name, title }) => ({ value: name, label: written(title) })),
+          ...available.map(({ name, title }) => ({ value: name, label: translateExact(title) })),
         ]}
       />
     </div>

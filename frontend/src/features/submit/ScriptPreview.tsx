@@ -4,10 +4,10 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sentence } from '@/api/problem';
+import type { SomeResources } from '@/api/types';
 import { ScriptText } from '@/features/jobs/ScriptText';
 import { Fold } from '@/ui/Fold';
 import { renderQuery } from './queries';
-import type { toJobResources } from './request';
 import classes from './SubmitPage.module.css';
 
 const TYPED_MS = 400;
@@ -17,7 +17,7 @@ interface Props {
   parameters: Record<string, unknown>;
   /** only for a template that leaves the choice */
   environment: string | undefined;
-  resources: ReturnType<typeof toJobResources>;
+  resources: SomeResources;
   possible: boolean;
 }
 

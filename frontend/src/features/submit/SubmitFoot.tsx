@@ -1,9 +1,9 @@
 import { Button } from '@mantine/core';
+import { StartEstimate } from '@/features/estimates/StartEstimate';
 import type { FormDraft } from '@/lib/useFormDraft';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
-import { StartOver } from '@/ui/StartOver';
-import { StartEstimate } from './StartEstimate';
+import { StartOver } from '@/ui/RestoredForm';
 import classes from './SubmitPage.module.css';
 import type { ResourcesState } from './useResources';
 import type { Submitting } from './useSubmit';

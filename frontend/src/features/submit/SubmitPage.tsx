@@ -6,16 +6,17 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { sentence } from '@/api/problem';
 import type { Cluster, JobDetail } from '@/api/types';
-import { PageTitle } from '@/app/PageTitle';
-import { environmentsQuery } from '@/app/queries';
 import { ClusterPanel } from '@/features/cluster/ClusterPanel';
 import { isKnown } from '@/features/cluster/nodes';
+import { environmentsQuery } from '@/features/environments/queries';
 import { jobQuery, templateQuery, templatesQuery } from '@/features/jobs/queries';
 import logClasses from '@/features/log/LogPage.module.css';
+import { completionQuery } from '@/features/start/completion';
 import startClasses from '@/features/start/StartPage.module.css';
-import { written } from '@/i18n/said';
+import { translateExact } from '@/i18n/translate';
 import { useLive } from '@/live/store';
 import { Notice } from '@/ui/Notice';
+import { PageTitle } from '@/ui/PageTitle';
 import type { Filled } from './link';
 import { ScriptForm } from './ScriptForm';
 import classes from './SubmitPage.module.css';
@@ -134,8 +135,8 @@ function FromTemplate({
   if (data === undefined || environments.data === undefined) return <Loading />;
   return (
     <WithPanel
-      title={from ? runAgain(from) : written(data.title)}
-      about={written(data.description)}
+      title={from ? runAgain(from) : translateExact(data.title)}
+      about={translateExact(data.description)}
       back={
         <Link to="/jobs/new" className={logClasses.back}>
           <Trans>← All templates</Trans>
@@ -174,9 +175,12 @@ function Starter({ template, file }: { template: string; file: string }) {
 
 function FromScript({ cluster, from }: FromProps) {
   const { data, error } = useQuery(environmentsQuery);
+  const defaults = useQuery(completionQuery({}, [{}]));
   const [round, setRound] = useState(0);
-  if (error && !data) return <Notice tone="error">{sentence(error)}</Notice>;
-  if (data === undefined) return <Loading />;
+  const failure = (data ? null : error) ?? (defaults.data ? null : defaults.error);
+  if (failure) return <Notice tone="error">{sentence(failure)}</Notice>;
+  const first = defaults.data?.[0]?.resources;
+  if (data === undefined || first === undefined) return <Loading />;
   return (
     <WithPanel
       title={from ? runAgain(from) : t`Submit a job`}
@@ -191,6 +195,7 @@ function FromScript({ cluster, from }: FromProps) {
         key={round}
         environments={data}
         cluster={cluster}
+        defaults={first}
         from={from}
         onStartOver={() => setRound(round + 1)}
       />

@@ -4,8 +4,8 @@ import { Paper, TextInput } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Template } from '@/api/types';
-import { resourceTexts } from '@/features/sessions/words';
-import { said, written } from '@/i18n/said';
+import { translate, translateExact } from '@/i18n/translate';
+import { resourceTexts } from '@/lib/resourceLabels';
 import classes from './SubmitPage.module.css';
 import { findTemplates } from './templates';
 
@@ -46,7 +46,7 @@ export function TemplateCards({ templates }: { templates: Template[] }) {
 
 function TemplateCard({ template }: { template: Template }) {
   const { name, available } = template;
-  const title = written(template.title);
+  const title = translateExact(template.title);
   return (
     <Paper className={classes.template} data-available={available}>
       <h2 className={classes.title}>
@@ -58,12 +58,12 @@ function TemplateCard({ template }: { template: Template }) {
           title
         )}
       </h2>
-      <p>{written(template.description)}</p>
+      <p>{translateExact(template.description)}</p>
       {available ? (
         <p className={classes.quiet}>{resourceTexts(template.default_resources).join(' · ')}</p>
       ) : (
         <p className={classes.why}>
-          {said(template.unavailable_reason) ?? t`Not available on this cluster.`}
+          {translate(template.unavailable_reason) ?? t`Not available on this cluster.`}
         </p>
       )}
     </Paper>

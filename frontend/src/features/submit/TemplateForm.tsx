@@ -2,9 +2,9 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import type { TemplateDetail } from '@/api/types';
 import startClasses from '@/features/start/StartPage.module.css';
-import { said } from '@/i18n/said';
+import { translate } from '@/i18n/translate';
 import { Notice } from '@/ui/Notice';
-import { AsYouLeftIt } from '@/ui/StartOver';
+import { RestoredNotice } from '@/ui/RestoredForm';
 import { EnvironmentSelect } from './EnvironmentSelect';
 import { JobResources } from './JobResources';
 import { MoreFields } from './MoreFields';
@@ -32,7 +32,7 @@ export function TemplateForm({ onStartOver, ...begin }: Props) {
       onSubmit={submitting.submit}
       noValidate
     >
-      <AsYouLeftIt draft={kept} onStartOver={onStartOver} />
+      <RestoredNotice draft={kept} onStartOver={onStartOver} />
       <Notices template={template} byLink={filled.parameters !== undefined} lost={choice.lost} />
       {choice.choices.length > 0 && (
         <EnvironmentSelect
@@ -98,7 +98,7 @@ function Notices({ template, byLink, lost }: NoticesProps) {
     <>
       {!template.available && (
         <Notice tone="warning">
-          {said(template.unavailable_reason) ?? t`This template can’t be used here just now.`}
+          {translate(template.unavailable_reason) ?? t`This template can’t be used here just now.`}
         </Notice>
       )}
       {byLink && (

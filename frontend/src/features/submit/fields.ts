@@ -4,7 +4,7 @@
  */
 
 import { t } from '@lingui/core/macro';
-import { listed } from '@/i18n/lists';
+import { joinWithCommas } from '@/i18n/lists';
 
 export type Widget = 'number' | 'choice' | 'path' | 'text' | 'flag' | 'list';
 type Kind = 'number' | 'integer' | 'string' | 'boolean';
@@ -84,8 +84,8 @@ function ruleOf(schema: Json): Rule {
 }
 
 function widgetOf(schema: Json): Widget {
-  const said = text(schema['x-widget']) ?? '';
-  if (WIDGETS.includes(said)) return said as Widget;
+  const widgetName = text(schema['x-widget']) ?? '';
+  if (WIDGETS.includes(widgetName)) return widgetName as Widget;
   if (Array.isArray(schema.enum)) return 'choice';
   const [kind] = typesOf(schema);
   return kind === 'boolean'
@@ -124,7 +124,7 @@ export function fieldsOf(parameters: Json): Field[] {
     .map(([name, schema]) => fieldOf(name, asJson(schema)));
 }
 
-/** How a choice is called in a select's options: JSON tells 1 from "1". */
+/** The key of a choice in a select's options: JSON distinguishes 1 from "1". */
 export const choiceKey = (choice: unknown): string => JSON.stringify(choice);
 
 function typed(field: Field, value: unknown): Typed {
@@ -159,7 +159,7 @@ export const areTyped =
 
 const numeric = (kind: Kind): boolean => kind === 'number' || kind === 'integer';
 
-/** A list's elements: one a line; numbers also between commas or blanks. */
+/** A list's elements: one per line; numbers also between commas or blanks. */
 function elements(field: Field, value: string): string[] {
   const cut = numeric(field.rule.kind) ? value.split(/[\s,;]+/) : value.split('\n');
   return cut.map((line) => line.replace(/\r$/, '')).filter((line) => line.trim() !== '');
@@ -193,7 +193,7 @@ export function rangeText({ minimum, maximum, above, below }: Rule): string {
     maximum !== null && t`at most ${maximum}`,
     below !== null && t`less than ${below}`,
   ];
-  return listed(parts.filter((part) => part !== false));
+  return joinWithCommas(parts.filter((part) => part !== false));
 }
 
 function numberProblem(rule: Rule, word: string): string | null {
@@ -222,7 +222,9 @@ function elementProblem(rule: Rule, word: string): string | null {
   const wrong = numeric(rule.kind) ? numberProblem(rule, word) : textProblem(rule, word);
   if (wrong !== null) return wrong;
   const allowed = rule.choices?.map(String).includes(word) ?? true;
-  return allowed ? null : t`Choose from ${{ choices: listed(rule.choices?.map(String) ?? []) }}.`;
+  return allowed
+    ? null
+    : t`Choose from ${{ choices: joinWithCommas(rule.choices?.map(String) ?? []) }}.`;
 }
 
 function listProblem(field: Field, value: string): string | null {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Environment, TemplateDetail } from '@/api/types';
+import { notebookSearch } from '@/features/sessions/notebookLink';
 import { choicesOf, firstChoice } from './environments';
-import { notebookSearch, readFilled } from './link';
+import { readFilled } from './link';
 
 describe('readFilled', () => {
   it('takes what fields can hold', () => {

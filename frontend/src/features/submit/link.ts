@@ -3,7 +3,6 @@
  * Anyone can have written it, so it only fills fields in, each of which is checked as if it had been
  * typed, and nothing is submitted by following it. Pure.
  */
-import type { Notebook } from '@/api/types';
 import type { Parameters } from './fields';
 
 export interface Filled {
@@ -13,7 +12,6 @@ export interface Filled {
 
 const MAX_NAME = 100;
 const MAX_FIELDS = 40;
-const NOTEBOOK_TEMPLATE = 'notebook';
 
 const isPlain = (value: unknown): boolean =>
   value === null || ['string', 'number', 'boolean'].includes(typeof value);
@@ -28,14 +26,5 @@ export function readFilled({ environment, parameters }: Record<string, unknown>)
   return {
     ...(named ? { environment } : {}),
     ...(values.length > 0 ? { parameters: Object.fromEntries(values) } : {}),
-  };
-}
-
-/** The address of the form that runs a notebook. */
-export function notebookSearch({ path, environment }: Pick<Notebook, 'path' | 'environment'>) {
-  return {
-    template: NOTEBOOK_TEMPLATE,
-    ...(environment === null ? {} : { environment }),
-    parameters: { notebook: path },
   };
 }

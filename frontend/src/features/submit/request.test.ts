@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '@/api/problem';
-import type { Cluster, Template } from '@/api/types';
-import { checkJob, isJobDraft, refusalOf, toJobDraft, toJobResources } from './request';
+import type { Cluster, Resources, Template } from '@/api/types';
+import {
+  checkJob,
+  isWellFormed,
+  type JobDraft,
+  refusalOf,
+  toJobDraft,
+  toJobResources,
+} from './request';
 import { findTemplates } from './templates';
 
 const node = (name: string, gpus: number) => ({
@@ -33,23 +40,32 @@ const cluster = {
 } as unknown as Cluster;
 
 const asked = { nodes: 2, gpus: 4, cpus: 2, memory_gb: 4, time_limit_minutes: 60 };
+const COMPLETED: Resources = {
+  ...asked,
+  partition: 'all',
+  gpu_type: null,
+  account: 'site',
+  qos: null,
+};
 
 describe('resources', () => {
-  it('keep the account and QOS of an earlier job', () => {
-    const draft = toJobDraft({ ...asked, account: 'physics', qos: 'long' }, cluster);
-    expect(toJobResources(draft)).toMatchObject({ ...asked, account: 'physics', qos: 'long' });
+  it('name an account and QOS only where an earlier job did', () => {
+    const named = { account: 'physics', qos: 'long' };
+    const draft = toJobDraft(COMPLETED, named, cluster);
+    expect(toJobResources(draft)).toMatchObject({ ...asked, ...named });
+    expect(toJobDraft(COMPLETED, {}, cluster)).toMatchObject({ account: null, qos: null });
   });
 
-  it('are known again when a tab has kept them', () => {
-    const draft = toJobDraft(asked, cluster);
-    expect(isJobDraft(JSON.parse(JSON.stringify(draft)))).toBe(true);
-    expect(isJobDraft({ ...draft, nodes: '2' })).toBe(false);
-    expect(isJobDraft({ ...draft, node: null })).toBe(false);
+  it('are right by themselves or not, whatever the cluster has', () => {
+    const draft: JobDraft = toJobDraft(COMPLETED, { gpus: 99 }, cluster);
+    expect(isWellFormed(draft)).toBe(true);
+    expect(isWellFormed({ ...draft, nodes: null })).toBe(false);
+    expect(isWellFormed(toJobDraft(COMPLETED, { cpus: null }, cluster))).toBe(false);
   });
 
   it('count the nodes that could hold their share', () => {
     const check = (nodes: number | null) =>
-      checkJob({ ...toJobDraft(asked, cluster), nodes }, cluster, undefined);
+      checkJob({ ...toJobDraft(COMPLETED, {}, cluster), nodes }, cluster, undefined);
     expect(check(2)).toEqual({});
     expect(check(3)).toEqual({ nodes: 'all has 2 nodes that could hold this.' });
     expect(check(null)).toHaveProperty('nodes');

@@ -1,8 +1,7 @@
 /** A job's resources in the form, and which part of a refusal belongs to which field. Pure. */
 import { t } from '@lingui/core/macro';
 import { ApiError, sentence } from '@/api/problem';
-import type { Cluster, Environment, JobRequest, SomeResources } from '@/api/types';
-import { nodesText } from '@/features/sessions/words';
+import type { Cluster, Environment, JobRequest, Resources } from '@/api/types';
 import {
   checkResources,
   type Draft,
@@ -10,11 +9,13 @@ import {
   gpusOf,
   nodesOf,
   type Problems,
+  shapeProblems,
 } from '@/features/start/check';
-import { isDraft, toDraft, toResources } from '@/features/start/draft';
-import { sentences } from '@/i18n/lists';
-import { said } from '@/i18n/said';
-import { isLike, isNumber, isText, orNull } from '@/lib/drafts';
+import { toDraft, toResources } from '@/features/start/draft';
+import type { NamedResources } from '@/features/start/requestedResources';
+import { joinSentences } from '@/i18n/lists';
+import { translate } from '@/i18n/translate';
+import { nodesText } from '@/lib/resourceLabels';
 
 /** The draft is of one node; account and QOS are kept from an earlier job. */
 export interface JobDraft {
@@ -24,24 +25,32 @@ export interface JobDraft {
   qos: string | null;
 }
 
-export const isJobDraft = isLike<JobDraft>({
-  node: isDraft,
-  nodes: orNull(isNumber),
-  account: orNull(isText),
-  qos: orNull(isText),
-});
-
 export interface JobProblems extends Problems {
   nodes?: string;
 }
 
-export function toJobDraft(offered: SomeResources, cluster: Cluster): JobDraft {
+/** Account and QOS only where they were named: what the site gives to everybody isn't asked for. */
+export function toJobDraft(
+  completed: Resources,
+  named: NamedResources,
+  cluster: Cluster,
+): JobDraft {
+  const { nodes } = { ...completed, ...named };
   return {
-    node: toDraft(offered, {}, cluster),
-    nodes: offered.nodes ?? 1,
-    account: offered.account ?? null,
-    qos: offered.qos ?? null,
+    node: toDraft(completed, named, cluster),
+    nodes: nodes ?? null,
+    account: named.account ?? null,
+    qos: named.qos ?? null,
   };
+}
+
+/** All fields side by side, as they are asked for. */
+export const toNamed = ({ node, ...others }: JobDraft): NamedResources => ({ ...node, ...others });
+
+/** Whether each field is right by itself, whatever the cluster has. */
+export function isWellFormed({ node, nodes }: JobDraft): boolean {
+  const counted = nodes !== null && Number.isInteger(nodes) && nodes >= 1;
+  return counted && Object.keys(shapeProblems(node)).length === 0;
 }
 
 export function toJobResources({ node, nodes, account, qos }: JobDraft) {
@@ -96,8 +105,8 @@ export function refusalOf(
   if (!(error instanceof ApiError)) return { ...NO_REFUSAL, general: sentence(error) };
   const refusal = { parameters: {}, resources: {}, others: {} } as Refusal;
   const lost: string[] = [];
-  for (const { field, message: told } of error.fields) {
-    const message = said(told);
+  for (const { field, message: text } of error.fields) {
+    const message = translate(text);
     const [head = '', name = ''] = field.split('.');
     if (head === 'parameters' && parameters.includes(name)) refusal.parameters[name] ??= message;
     else if (head === 'resources' && name !== '')
@@ -108,6 +117,6 @@ export function refusalOf(
   const placed = error.fields.length > 0 && lost.length === 0;
   return {
     ...refusal,
-    general: placed ? null : lost.length > 0 ? sentences(lost) : said(error.message),
+    general: placed ? null : lost.length > 0 ? joinSentences(lost) : translate(error.message),
   };
 }

@@ -1,9 +1,9 @@
 /** What a job's last runs say about how much it should ask for. Pure. */
 import { plural, t } from '@lingui/core/macro';
 import type { Cluster, Environment, Sizing } from '@/api/types';
-import { memoryText } from '@/features/sessions/words';
 import type { Draft } from '@/features/start/check';
-import { listed } from '@/i18n/lists';
+import { joinWithCommas } from '@/i18n/lists';
+import { memoryText } from '@/lib/resourceLabels';
 import { minutesAsTime } from '@/lib/time';
 import { checkJob, type JobDraft } from './request';
 
@@ -37,12 +37,6 @@ export const withFields = (draft: JobDraft, fields: SizedFields): JobDraft => ({
   node: { ...draft.node, ...fields },
 });
 
-/** The same fields as the draft has them. */
-export function fieldsAsIn(draft: JobDraft, fields: SizedFields): SizedFields {
-  const names = SIZED.filter((field) => field in fields);
-  return Object.fromEntries(names.map((field) => [field, draft.node[field]]));
-}
-
 export const isSized = ({ node }: JobDraft, fields: SizedFields): boolean =>
   SIZED.every((field) => !(field in fields) || node[field] === fields[field]);
 
@@ -51,12 +45,12 @@ export const hasOtherShape = (draft: JobDraft, base: JobDraft): boolean =>
   draft.node.gpus !== base.node.gpus || draft.nodes !== base.nodes;
 
 /** What earlier runs used at most, as a sentence without its full stop. */
-interface Told {
+interface UsageSentence {
   one: (used: string) => string;
   several: (runs: number, used: string) => string;
 }
 
-const TOLD: Record<Sized, Told> = {
+const USAGE_SENTENCES: Record<Sized, UsageSentence> = {
   memory_gb: {
     one: (used) => t`Your last run used ${used} of memory`,
     several: (runs, used) => t`Your last ${runs} runs used at most ${used} of memory`,
@@ -105,7 +99,8 @@ export function hintTexts(sizing: Sizing, fields: SizedFields, whose: Whose): st
     const text = UNITS[field];
     const used = text(figure.used);
     if (figure.exceeded) return [exceededText(field, used)];
-    const ran = runs === 1 ? TOLD[field].one(used) : TOLD[field].several(runs, used);
+    const ran =
+      runs === 1 ? USAGE_SENTENCES[field].one(used) : USAGE_SENTENCES[field].several(runs, used);
     if (figure.asked === null) return [t`${ran}.`];
     return [t`${ran}; ${{ asked: USUAL[whose](text(figure.asked)) }}.`];
   });
@@ -113,7 +108,7 @@ export function hintTexts(sizing: Sizing, fields: SizedFields, whose: Whose): st
 
 /** "4 GB, 2 CPUs, 45 min": for the button that fills them in. */
 export function fieldsText(fields: SizedFields): string {
-  return listed(
+  return joinWithCommas(
     SIZED.flatMap((field) => {
       const value = fields[field];
       return value == null ? [] : [UNITS[field](value)];

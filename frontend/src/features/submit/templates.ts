@@ -1,7 +1,7 @@
 /** Which templates are shown, and in what order. Pure. */
 import type { Template } from '@/api/types';
 import { locale } from '@/i18n';
-import { written } from '@/i18n/said';
+import { translateExact } from '@/i18n/translate';
 
 /** What one begins with before what one seldom needs; in between, everything else. */
 const FIRST = ['example', 'training'];
@@ -18,11 +18,19 @@ export function findTemplates(all: readonly Template[], text: string): Template[
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const about = ({ name, title, description, framework, tags }: Template): string =>
     // Who reads it in Chinese may still type the English words.
-    [name, title, written(title), description, written(description), framework ?? '', ...tags]
+    [
+      name,
+      title,
+      translateExact(title),
+      description,
+      translateExact(description),
+      framework ?? '',
+      ...tags,
+    ]
       .join(' ')
       .toLowerCase();
   const byTitle = (a: Template, b: Template): number =>
-    written(a.title).localeCompare(written(b.title), locale());
+    translateExact(a.title).localeCompare(translateExact(b.title), locale());
   return all
     .filter((template) => words.every((word) => about(template).includes(word)))
     .sort((a, b) => place(a) - place(b) || byTitle(a, b));

@@ -1,23 +1,25 @@
-import { useState } from 'react';
-import type { Cluster, Environment, Sizing, SomeResources } from '@/api/types';
+import type { Cluster, Environment, Resources, Sizing, SomeResources } from '@/api/types';
+import { shapeProblems } from '@/features/start/check';
+import { type Purpose, useCompletion } from '@/features/start/completion';
+import {
+  changesOf,
+  isNamedResources,
+  type NamedResources,
+  toNamedResources,
+  toSend,
+} from '@/features/start/requestedResources';
 import { orNull } from '@/lib/drafts';
 import { type FormDraft, useKept } from '@/lib/useFormDraft';
 import {
   checkJob,
-  isJobDraft,
+  isWellFormed,
   type JobDraft,
   type JobProblems,
   toJobDraft,
   toJobResources,
+  toNamed,
 } from './request';
-import {
-  fieldsAsIn,
-  hasOtherShape,
-  isSized,
-  type SizedFields,
-  suggestedFields,
-  withFields,
-} from './sizing';
+import { hasOtherShape, isSized, type SizedFields, suggestedFields } from './sizing';
 
 export interface ResourcesState {
   draft: JobDraft;
@@ -25,7 +27,7 @@ export interface ResourcesState {
   /** found in this browser, not by the portal */
   problems: JobProblems;
   possible: boolean;
-  asked: ReturnType<typeof toJobResources>;
+  asked: SomeResources;
   sized: SizedState;
 }
 
@@ -42,7 +44,11 @@ export interface SizedState {
 }
 
 interface Begin {
-  first: SomeResources;
+  purpose: Purpose;
+  /** what the portal asks for where nothing is named */
+  first: Resources;
+  /** what an earlier job asked for */
+  earlier: Resources | undefined;
   cluster: Cluster;
   environment: Environment | undefined;
   /** of earlier runs of the kind */
@@ -52,27 +58,43 @@ interface Begin {
   kept: FormDraft;
 }
 
+const NONE: NamedResources = {};
+
 /** A job's resources as they are being filled in. */
 export function useResources(begin: Begin): ResourcesState {
-  const { first, cluster, environment, sizing, fit = false, kept } = begin;
-  const [base] = useState(() => toJobDraft(first, cluster));
-  const fields = suggestedFields(sizing, base, cluster, environment);
+  const { purpose, first, earlier, cluster, environment, sizing, fit = false, kept } = begin;
+  const base = earlier ?? NONE;
+  const untouched = useCompletion(purpose, base, earlier ?? first).completed;
+  const before = toJobDraft(untouched.resources, base, cluster);
+  const fields = suggestedFields(sizing, before, cluster, environment);
   // Until something is typed the form follows what is known, which may come a moment later.
-  const [own, set] = useKept<JobDraft | null>(kept, 'resources', () => null, orNull(isJobDraft));
-  const draft = own ?? (fit ? withFields(base, fields) : base);
-  const problems = checkJob(draft, cluster, environment);
+  const [own, setOwn] = useKept<NamedResources | null>(
+    kept,
+    'resources',
+    () => null,
+    orNull(isNamedResources),
+  );
+  const typed = own ?? (fit ? fields : NONE);
+  const named = toNamedResources({ base, typed });
+  const { completed, pending } = useCompletion(purpose, named, untouched.resources);
+  const draft = toJobDraft(completed.resources, named, cluster);
+  // Checked once the portal has completed it; until then the portal decides when it is submitted.
+  const settled = toJobDraft(completed.resources, completed.asked, cluster);
+  const problems = checkJob(settled, cluster, environment);
   return {
     draft,
-    set,
-    problems,
-    possible: Object.keys(problems).length === 0,
-    asked: toJobResources(draft),
+    set: (next) => setOwn({ ...typed, ...changesOf(toNamed(draft), toNamed(next)) }),
+    // An empty number is shown at once: submitting moves the focus to it.
+    problems: pending ? { ...problems, ...shapeProblems(draft.node) } : problems,
+    possible: pending ? isWellFormed(draft) : Object.keys(problems).length === 0,
+    asked: pending ? toSend(named) : toJobResources(draft),
     sized: {
       fields,
       used: isSized(draft, fields),
-      otherShape: hasOtherShape(draft, base),
-      use: () => set(withFields(draft, fields)),
-      back: () => set(withFields(draft, fieldsAsIn(base, fields))),
+      otherShape: hasOtherShape(draft, before),
+      use: () => setOwn({ ...typed, ...fields }),
+      back: () =>
+        setOwn(Object.fromEntries(Object.entries(typed).filter(([name]) => !(name in fields)))),
     },
   };
 }

@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import type { Cluster, Environment, JobDetail } from '@/api/types';
+import type { Cluster, Environment, JobDetail, Resources } from '@/api/types';
 import { isText } from '@/lib/drafts';
 import { useFormDraft, useKept } from '@/lib/useFormDraft';
 import { toMore, useMore } from './MoreFields';
@@ -17,13 +17,15 @@ echo "${t`On $(hostname), as Slurm job $SLURM_JOB_ID`}"
 export interface Begin {
   environments: Environment[];
   cluster: Cluster;
+  /** what the portal asks for where nothing is named */
+  defaults: Resources;
   /** an earlier job to begin with */
   from: JobDetail | undefined;
 }
 
 const TYPED_MS = 500;
 
-/** Scripts are told apart by their names: of one that has none nothing is known. */
+/** Scripts are identified by their names; without a name there are no earlier runs. */
 function useScriptSizing(job: string | undefined, name: string, environment: string) {
   const [typed] = useDebouncedValue(name.trim(), TYPED_MS);
   return useQuery({
@@ -33,7 +35,7 @@ function useScriptSizing(job: string | undefined, name: string, environment: str
 }
 
 /** A job of a script as it is being filled in, and its submitting. */
-export function useScriptForm({ environments, cluster, from }: Begin) {
+export function useScriptForm({ environments, cluster, defaults, from }: Begin) {
   const available = environments.filter((e) => e.available || e.name === from?.environment);
   const kept = useFormDraft('script', from !== undefined);
   const [chosen, setChosen] = useKept(
@@ -46,17 +48,19 @@ export function useScriptForm({ environments, cluster, from }: Begin) {
   const [more, setMore] = useMore(kept, from);
   const environment = environments.find((e) => e.name === chosen);
   const { data: sizing } = useScriptSizing(from?.id, more.name, chosen);
+  const named = chosen === '' ? {} : { environment: chosen };
   const resources = useResources({
-    first: from?.resources ?? environment?.default_resources ?? {},
+    purpose: named,
+    first: defaults,
+    earlier: from?.resources,
     cluster,
     environment,
     sizing,
     kept,
   });
-  const named = chosen === '' ? {} : { environment: chosen };
   const empty = script.trim() === '' ? t`Write a script.` : undefined;
   const submitting = useSubmit({
-    wish:
+    request:
       resources.possible && !empty
         ? { script, parameters: {}, ...named, resources: resources.asked, ...toMore(more) }
         : null,

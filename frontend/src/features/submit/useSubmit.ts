@@ -6,9 +6,9 @@ import type { FormDraft } from '@/lib/useFormDraft';
 import { focusFirstProblem } from '@/ui/focus';
 import { NO_REFUSAL, type Refusal, refusalOf } from './request';
 
-interface Wishes {
+interface SubmitForm {
   /** what is to be submitted; null while something in the form is wrong */
-  wish: JobRequest | null;
+  request: JobRequest | null;
   parameters: readonly string[];
   fields: readonly string[];
   draft: FormDraft;
@@ -26,7 +26,7 @@ export interface Submitting {
 }
 
 /** Submits what a form says, shows where it was refused, and goes to the job. */
-export function useSubmit({ wish, parameters, fields, draft }: Wishes): Submitting {
+export function useSubmit({ request, parameters, fields, draft }: SubmitForm): Submitting {
   const navigate = useNavigate();
   const form = useRef<HTMLFormElement>(null);
   const [busy, setBusy] = useState(false);
@@ -36,10 +36,10 @@ export function useSubmit({ wish, parameters, fields, draft }: Wishes): Submitti
   const submit = async (): Promise<void> => {
     if (busy) return;
     setTried(true);
-    if (wish === null) return focusFirstProblem(form);
+    if (request === null) return focusFirstProblem(form);
     setBusy(true);
     try {
-      const job = await submitJob(wish);
+      const job = await submitJob(request);
       draft.drop();
       await navigate({ to: '/jobs/$id', params: { id: job.id } });
     } catch (error) {

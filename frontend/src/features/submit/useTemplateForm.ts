@@ -118,7 +118,9 @@ export function useTemplateForm(begin: Begin) {
     ),
   );
   const resources = useResources({
-    first: from?.resources ?? template.default_resources,
+    purpose: { template: template.name, ...named },
+    first: template.default_resources,
+    earlier: from?.resources,
     cluster,
     environment: choice.environment,
     sizing,
@@ -126,7 +128,7 @@ export function useTemplateForm(begin: Begin) {
     kept,
   });
   const possible = typed.right && resources.possible && template.available;
-  const wish = {
+  const request = {
     template: template.name,
     parameters: typed.parameters,
     ...named,
@@ -134,7 +136,7 @@ export function useTemplateForm(begin: Begin) {
     ...toMore(more),
   };
   const submitting = useSubmit({
-    wish: possible ? wish : null,
+    request: possible ? request : null,
     parameters: typed.fields.map((field) => field.name),
     fields: ['name', 'logdir', 'environment'],
     draft: kept,

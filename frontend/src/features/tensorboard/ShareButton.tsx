@@ -6,26 +6,26 @@ import { ShareDialog } from './ShareDialog';
 import type { Parent } from './sharing';
 
 interface Props {
-  of: Parent;
+  parent: Parent;
   /** of the session or job */
   name: string;
   compact?: boolean;
 }
 
 /** Opens the dialog that says who else may look at a TensorBoard. */
-export function ShareButton({ of, name, compact = false }: Props) {
+export function ShareButton({ parent, name, compact = false }: Props) {
   const [opened, setOpened] = useState(false);
-  const look = compact
+  const variant = compact
     ? ({ size: 'compact-xs', variant: 'subtle', color: 'gray' } as const)
     : ({ variant: 'default', px: 'sm', leftSection: <Icon name="share" /> } as const);
   return (
     <>
-      <Button {...look} onClick={() => setOpened(true)}>
+      <Button {...variant} onClick={() => setOpened(true)}>
         <Trans>
           Share<VisuallyHidden component="span"> TensorBoard</VisuallyHidden>
         </Trans>
       </Button>
-      <ShareDialog of={of} name={name} opened={opened} onClose={() => setOpened(false)} />
+      <ShareDialog parent={parent} name={name} opened={opened} onClose={() => setOpened(false)} />
     </>
   );
 }

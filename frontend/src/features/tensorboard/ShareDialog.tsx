@@ -13,30 +13,37 @@ import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useRef, useState } from 'react';
 import { fieldMessage, sentence } from '@/api/problem';
 import type { Shares } from '@/api/types';
-import { useAct } from '@/features/sessions/useAct';
 import { focusFirstProblem } from '@/ui/focus';
 import { Notice } from '@/ui/Notice';
+import { useAction } from '@/ui/useAction';
 import classes from './ShareDialog.module.css';
-import { myGroupsQuery, type Parent, share, sharesQuery, takeBack, type Whom } from './sharing';
+import {
+  myGroupsQuery,
+  type Parent,
+  type ShareTarget,
+  share,
+  sharesQuery,
+  unshare,
+} from './sharing';
 
 interface Props {
-  of: Parent;
+  parent: Parent;
   name: string;
   opened: boolean;
   onClose: () => void;
 }
 
 /** Who else may look at a TensorBoard: one more, or one less. */
-export function ShareDialog({ of, name, opened, onClose }: Props) {
+export function ShareDialog({ parent, name, opened, onClose }: Props) {
   return (
     <Modal opened={opened} onClose={onClose} title={t`Share the TensorBoard of ${name}`}>
-      <Body of={of} />
+      <Body parent={parent} />
     </Modal>
   );
 }
 
-function Body({ of }: { of: Parent }) {
-  const { data, error } = useQuery(sharesQuery(of));
+function Body({ parent }: { parent: Parent }) {
+  const { data, error } = useQuery(sharesQuery(parent));
   return (
     <div className={classes.body}>
       <Text size="sm">
@@ -45,10 +52,10 @@ function Body({ of }: { of: Parent }) {
           no notebook. They can change nothing, and you can take it back at any time.
         </Trans>
       </Text>
-      <Form of={of} />
+      <Form parent={parent} />
       {error && <Notice tone="error">{sentence(error)}</Notice>}
       {data ? (
-        <List of={of} shares={data} />
+        <List parent={parent} shares={data} />
       ) : (
         !error && <Skeleton height={40} aria-hidden="true" />
       )}
@@ -56,9 +63,9 @@ function Body({ of }: { of: Parent }) {
   );
 }
 
-function Form({ of }: { of: Parent }) {
+function Form({ parent }: { parent: Parent }) {
   const { data: groups = [] } = useQuery(myGroupsQuery);
-  const [kind, setKind] = useState<Whom['kind']>('person');
+  const [kind, setKind] = useState<ShareTarget['kind']>('person');
   const [person, setPerson] = useState('');
   const [group, setGroup] = useState<string | null>(null);
   const form = useRef<HTMLFormElement>(null);
@@ -75,7 +82,7 @@ function Form({ of }: { of: Parent }) {
     if (name === '') return refuse(t`Enter a user name.`);
     setBusy(true);
     try {
-      await share(of, { kind, name });
+      await share(parent, { kind, name });
       setPerson('');
     } catch (error) {
       refuse(
@@ -95,7 +102,7 @@ function Form({ of }: { of: Parent }) {
           value={kind}
           onChange={(value) => {
             setProblem(null);
-            setKind(value as Whom['kind']);
+            setKind(value as ShareTarget['kind']);
           }}
           data={[
             { value: 'person', label: t`A person` },
@@ -140,8 +147,8 @@ function Form({ of }: { of: Parent }) {
   );
 }
 
-function List({ of, shares }: { of: Parent; shares: Shares }) {
-  const all: Whom[] = [
+function List({ parent, shares }: { parent: Parent; shares: Shares }) {
+  const all: ShareTarget[] = [
     ...shares.shared_groups.map((name) => ({ kind: 'group', name }) as const),
     ...shares.shared_with.map((name) => ({ kind: 'person', name }) as const),
   ];
@@ -154,17 +161,17 @@ function List({ of, shares }: { of: Parent; shares: Shares }) {
         <li>
           <Trans>You</Trans>
         </li>
-        {all.map((whom) => (
-          <Row key={`${whom.kind} ${whom.name}`} of={of} whom={whom} />
+        {all.map((target) => (
+          <Row key={`${target.kind} ${target.name}`} parent={parent} target={target} />
         ))}
       </ul>
     </section>
   );
 }
 
-function Row({ of, whom }: { of: Parent; whom: Whom }) {
-  const [busy, act] = useAct();
-  const { kind, name } = whom;
+function Row({ parent, target }: { parent: Parent; target: ShareTarget }) {
+  const [busy, act] = useAction();
+  const { kind, name } = target;
   const all = kind === 'group';
   return (
     <li>
@@ -174,7 +181,7 @@ function Row({ of, whom }: { of: Parent; whom: Whom }) {
         variant="subtle"
         color="gray"
         loading={busy}
-        onClick={() => void act(() => takeBack(of, whom))}
+        onClick={() => void act(() => unshare(parent, target))}
         aria-label={all ? t`Take back from everyone in ${name}` : t`Take back from ${name}`}
       >
         <Trans>Take back</Trans>

@@ -5,14 +5,14 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { sentence } from '@/api/problem';
 import type { SeenTensorboard } from '@/api/types';
-import { PageTitle } from '@/app/PageTitle';
-import classes from '@/features/jobs/Jobs.module.css';
 import logClasses from '@/features/log/LogPage.module.css';
-import { BOARD_WORDS } from '@/features/sessions/TensorboardLine';
+import classes from '@/ui/CardList.module.css';
 import { Icon } from '@/ui/icons';
 import { Notice } from '@/ui/Notice';
+import { PageTitle } from '@/ui/PageTitle';
 import { StateChip } from '@/ui/StateChip';
 import { aboutText, sharedWithMeQuery } from './sharing';
+import { STATE_LABELS } from './TensorboardLine';
 
 /** The TensorBoards that others let one look at. */
 export function SharedPage() {
@@ -59,7 +59,7 @@ function Nothing() {
 
 function Card({ seen }: { seen: SeenTensorboard }) {
   const { name, owner } = seen;
-  const [tone, label] = BOARD_WORDS[seen.state];
+  const [tone, label] = STATE_LABELS[seen.state];
   const heading = `shared-${seen.id}`;
   const coming = seen.state === 'starting' || seen.state === 'queued';
   return (

@@ -2,12 +2,12 @@ import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { Button, Loader, Paper, Stack, Text } from '@mantine/core';
 import { Link, useParams, useSearch } from '@tanstack/react-router';
-import { PageTitle } from '@/app/PageTitle';
-import plain from '@/app/plain.module.css';
 import { useLiveJob, useSession } from '@/live/store';
 import { Notice } from '@/ui/Notice';
+import { PageTitle } from '@/ui/PageTitle';
+import plain from '@/ui/PlainPage.module.css';
 import classes from './TensorboardPage.module.css';
-import { type BoardOf, useTensorboard } from './useTensorboard';
+import { type TensorboardSource, useRunningTensorboard, useTensorboard } from './useTensorboard';
 
 const WAITING = {
   asking: t`Asking for TensorBoard…`,
@@ -21,7 +21,7 @@ export function TensorboardPage() {
   const { id } = useParams({ from: '/member/sessions/$id/tensorboard' });
   const name = useSession(id)?.name;
   const title = name ? t`TensorBoard of ${name}` : t`TensorBoard of this session`;
-  return <BringUp of={{ kind: 'sessions', id }} title={title} />;
+  return <StartTensorboard source={{ kind: 'sessions', id }} title={title} />;
 }
 
 /** Of a job, running or ended. */
@@ -30,13 +30,45 @@ export function JobTensorboardPage() {
   const { logdir } = useSearch({ from: '/member/jobs/$id/tensorboard' });
   const name = useLiveJob(id)?.name;
   const title = name ? t`TensorBoard of ${name}` : t`TensorBoard of this job`;
-  return <BringUp of={{ kind: 'jobs', id, logdir }} title={title} />;
+  return <StartTensorboard source={{ kind: 'jobs', id, logdir }} title={title} />;
+}
+
+/** Of any that runs, by its own id: where links to a TensorBoard without a ticket lead. */
+export function RunningTensorboardPage() {
+  const { id } = useParams({ from: '/member/tensorboards/$id' });
+  const { problem, again } = useRunningTensorboard(id);
+  const title = t`Opening TensorBoard`;
+  return (
+    <div className={plain.center}>
+      <Paper className={classes.card}>
+        <Stack gap="md">
+          <PageTitle tab={title}>{title}</PageTitle>
+          {problem === null ? (
+            <div className={classes.waiting} role="status">
+              <Loader size="sm" aria-hidden="true" />
+              <span>{WAITING.running}</span>
+            </div>
+          ) : (
+            <>
+              <Notice tone="error">{problem}</Notice>
+              <Button onClick={again} w="fit-content">
+                <Trans>Try again</Trans>
+              </Button>
+            </>
+          )}
+          <Link to="/shared">
+            <Trans>Shared with you</Trans>
+          </Link>
+        </Stack>
+      </Paper>
+    </div>
+  );
 }
 
 /** One click's target: has a TensorBoard started if there is none, then becomes it. */
-function BringUp({ of, title }: { of: BoardOf; title: string }) {
-  const { phase, logdir, problem, again } = useTensorboard(of);
-  const job = of.kind === 'jobs';
+function StartTensorboard({ source, title }: { source: TensorboardSource; title: string }) {
+  const { phase, logdir, problem, again } = useTensorboard(source);
+  const job = source.kind === 'jobs';
   return (
     <div className={plain.center}>
       <Paper className={classes.card}>
@@ -71,7 +103,7 @@ function BringUp({ of, title }: { of: BoardOf; title: string }) {
             </Text>
           )}
           {job ? (
-            <Link to="/jobs/$id" params={{ id: of.id }}>
+            <Link to="/jobs/$id" params={{ id: source.id }}>
               <Trans>Back to the job</Trans>
             </Link>
           ) : (

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { aboutText, sharedText } from './sharing';
 
-describe('whom it is shared with', () => {
-  it('is said in one sentence', () => {
+describe('who it is shared with', () => {
+  it('is one sentence', () => {
     expect(sharedText({ shared_with: [], shared_groups: [] })).toBeNull();
     expect(sharedText({ shared_with: ['bob'], shared_groups: [] })).toBe('bob');
     expect(sharedText({ shared_with: ['bob', 'carol'], shared_groups: ['physics'] })).toBe(
@@ -10,7 +10,7 @@ describe('whom it is shared with', () => {
     );
   });
 
-  it('is said to those it is shared with', () => {
+  it('names the owner for those it is shared with', () => {
     const alices = { kind: 'job', owner: 'alice', owner_name: 'Alice' } as const;
     expect(aboutText({ ...alices, shared_with_you: true, shared_groups: ['physics'] })).toBe(
       'A job of Alice (alice), shared with you',

@@ -1,11 +1,10 @@
-/** Whom a TensorBoard is shared with: asked, given, taken back. */
+/** Sharing a TensorBoard with users and groups: list, grant, revoke. */
 import { t } from '@lingui/core/macro';
 import { queryOptions } from '@tanstack/react-query';
 import { api, unwrap } from '@/api/client';
 import type { SeenTensorboard, Shares } from '@/api/types';
-import { queryClient } from '@/app/queries';
-import { jobQuery } from '@/features/jobs/queries';
-import { together } from '@/i18n/lists';
+import { joinWithAnd } from '@/i18n/lists';
+import { jobKey, queryClient } from '@/lib/queries';
 
 /** The session or job whose TensorBoard it is. */
 export interface Parent {
@@ -13,7 +12,7 @@ export interface Parent {
   id: string;
 }
 
-export interface Whom {
+export interface ShareTarget {
   kind: 'person' | 'group';
   name: string;
 }
@@ -71,63 +70,65 @@ const jobPerson = (id: string, username: string) => ({
 });
 const jobGroup = (id: string, group: string) => ({ params: { path: { job_id: id, group } } });
 
-function put({ kind, id }: Parent, whom: Whom): Promise<Shares> {
-  const person = whom.kind === 'person';
+function put({ kind, id }: Parent, target: ShareTarget): Promise<Shares> {
+  const person = target.kind === 'person';
   if (kind === 'sessions')
     return person
       ? unwrap(
-          api.PUT('/api/v1/sessions/{session_id}/shares/{username}', sessionPerson(id, whom.name)),
+          api.PUT(
+            '/api/v1/sessions/{session_id}/shares/{username}',
+            sessionPerson(id, target.name),
+          ),
         )
       : unwrap(
           api.PUT(
             '/api/v1/sessions/{session_id}/shares/groups/{group}',
-            sessionGroup(id, whom.name),
+            sessionGroup(id, target.name),
           ),
         );
   return person
-    ? unwrap(api.PUT('/api/v1/jobs/{job_id}/shares/{username}', jobPerson(id, whom.name)))
-    : unwrap(api.PUT('/api/v1/jobs/{job_id}/shares/groups/{group}', jobGroup(id, whom.name)));
+    ? unwrap(api.PUT('/api/v1/jobs/{job_id}/shares/{username}', jobPerson(id, target.name)))
+    : unwrap(api.PUT('/api/v1/jobs/{job_id}/shares/groups/{group}', jobGroup(id, target.name)));
 }
 
-function remove({ kind, id }: Parent, whom: Whom): Promise<Shares> {
-  const person = whom.kind === 'person';
+function remove({ kind, id }: Parent, target: ShareTarget): Promise<Shares> {
+  const person = target.kind === 'person';
   if (kind === 'sessions')
     return person
       ? unwrap(
           api.DELETE(
             '/api/v1/sessions/{session_id}/shares/{username}',
-            sessionPerson(id, whom.name),
+            sessionPerson(id, target.name),
           ),
         )
       : unwrap(
           api.DELETE(
             '/api/v1/sessions/{session_id}/shares/groups/{group}',
-            sessionGroup(id, whom.name),
+            sessionGroup(id, target.name),
           ),
         );
   return person
-    ? unwrap(api.DELETE('/api/v1/jobs/{job_id}/shares/{username}', jobPerson(id, whom.name)))
-    : unwrap(api.DELETE('/api/v1/jobs/{job_id}/shares/groups/{group}', jobGroup(id, whom.name)));
+    ? unwrap(api.DELETE('/api/v1/jobs/{job_id}/shares/{username}', jobPerson(id, target.name)))
+    : unwrap(api.DELETE('/api/v1/jobs/{job_id}/shares/groups/{group}', jobGroup(id, target.name)));
 }
 
 function answered(parent: Parent, shares: Shares): void {
   queryClient.setQueryData(sharesQuery(parent).queryKey, shares);
-  if (parent.kind === 'jobs')
-    void queryClient.invalidateQueries({ queryKey: jobQuery(parent.id).queryKey });
+  if (parent.kind === 'jobs') void queryClient.invalidateQueries({ queryKey: jobKey(parent.id) });
 }
 
-export async function share(parent: Parent, whom: Whom): Promise<void> {
-  answered(parent, await put(parent, whom));
+export async function share(parent: Parent, target: ShareTarget): Promise<void> {
+  answered(parent, await put(parent, target));
 }
 
-export async function takeBack(parent: Parent, whom: Whom): Promise<void> {
-  answered(parent, await remove(parent, whom));
+export async function unshare(parent: Parent, target: ShareTarget): Promise<void> {
+  answered(parent, await remove(parent, target));
 }
 
-/** "bob, carol, and everyone in physics"; null where nobody else may look. */
+/** "bob, carol, and everyone in physics"; null if it is not shared. */
 export function sharedText({ shared_with: people, shared_groups: groups }: Shares): string | null {
   const names = [...people, ...groups.map((group) => t`everyone in ${group}`)];
-  return names.length === 0 ? null : together(names);
+  return names.length === 0 ? null : joinWithAnd(names);
 }
 
 type About = Pick<
@@ -139,7 +140,7 @@ type About = Pick<
 export function aboutText(seen: About): string {
   const { owner, owner_name } = seen;
   const who = owner_name === '' ? owner : t`${owner_name} (${owner})`;
-  const groups = together(seen.shared_groups);
+  const groups = joinWithAnd(seen.shared_groups);
   if (seen.kind === 'job')
     return seen.shared_with_you
       ? t`A job of ${who}, shared with you`

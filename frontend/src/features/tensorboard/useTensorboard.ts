@@ -3,7 +3,7 @@ import { useCallback, useEffect, useState } from 'react';
 import { api, unwrap } from '@/api/client';
 import { ApiError, fieldMessage, sentence } from '@/api/problem';
 import type { Tensorboard } from '@/api/types';
-import { said } from '@/i18n/said';
+import { translate } from '@/i18n/translate';
 
 const POLL_MS = 700;
 
@@ -20,20 +20,20 @@ const ASKING: Shown = { phase: 'asking', logdir: null, problem: null };
 
 function shown(board: Tensorboard): Shown {
   const { logdir } = board;
-  const reason = said(board.reason);
+  const reason = translate(board.reason);
   if (board.state === 'failed' || board.state === 'stopped')
     return { phase: 'failed', logdir, problem: reason ?? t`TensorBoard has stopped.` };
   return { phase: board.state, logdir, problem: board.state === 'running' ? null : reason };
 }
 
 /** Whose TensorBoard; `logdir` to have it show another folder. */
-export interface BoardOf {
+export interface TensorboardSource {
   kind: 'sessions' | 'jobs';
   id: string;
   logdir?: string | undefined;
 }
 
-function ask({ kind, id, logdir }: BoardOf): Promise<Tensorboard> {
+function startTensorboard({ kind, id, logdir }: TensorboardSource): Promise<Tensorboard> {
   const body = logdir === undefined ? {} : { logdir };
   return kind === 'sessions'
     ? unwrap(
@@ -47,7 +47,7 @@ function ask({ kind, id, logdir }: BoardOf): Promise<Tensorboard> {
       );
 }
 
-function lookAgain({ kind, id }: BoardOf): Promise<Tensorboard> {
+function fetchTensorboard({ kind, id }: TensorboardSource): Promise<Tensorboard> {
   return kind === 'sessions'
     ? unwrap(
         api.GET('/api/v1/sessions/{session_id}/tensorboard', {
@@ -57,45 +57,77 @@ function lookAgain({ kind, id }: BoardOf): Promise<Tensorboard> {
     : unwrap(api.GET('/api/v1/jobs/{job_id}/tensorboard', { params: { path: { job_id: id } } }));
 }
 
+/** The address at which this browser may look at a running TensorBoard. */
+const addressOf = (id: string): Promise<{ url: string }> =>
+  unwrap(
+    api.POST('/api/v1/tensorboards/{tensorboard_id}/open', {
+      params: { path: { tensorboard_id: id } },
+    }),
+  );
+
 /** Asks for the TensorBoard and looks until it runs, then goes there. Returns what stops it. */
-function bringUp(of: BoardOf, show: (progress: Shown) => void): () => void {
+function startAndOpen(source: TensorboardSource, show: (progress: Shown) => void): () => void {
   let timer: number | undefined;
   let stopped = false;
 
-  const look = async (request: Promise<Tensorboard>): Promise<void> => {
+  const goTo = async (id: string): Promise<void> => {
+    const { url } = await addressOf(id);
+    if (!stopped) window.location.replace(url);
+  };
+
+  const check = async (request: Promise<Tensorboard>): Promise<void> => {
     try {
       const board = await request;
       if (stopped) return;
       show(shown(board));
-      if (board.state === 'running' && board.url) window.location.replace(board.url);
+      if (board.state === 'running') await goTo(board.id);
       else if (board.state === 'queued' || board.state === 'starting') later();
     } catch (error) {
       if (stopped) return;
       const refused = error instanceof ApiError && error.status >= 400 && error.status < 500;
       const problem = fieldMessage(error, 'logdir') ?? sentence(error);
-      show({ phase: refused ? 'failed' : 'starting', logdir: of.logdir ?? null, problem });
+      show({ phase: refused ? 'failed' : 'starting', logdir: source.logdir ?? null, problem });
       if (!refused) later();
     }
   };
 
   const later = (): void => {
-    timer = window.setTimeout(() => void look(lookAgain(of)), POLL_MS);
+    timer = window.setTimeout(() => void check(fetchTensorboard(source)), POLL_MS);
   };
 
-  void look(ask(of));
+  void check(startTensorboard(source));
   return () => {
     stopped = true;
     window.clearTimeout(timer);
   };
 }
 
-export function useTensorboard({ kind, id, logdir }: BoardOf): TensorboardProgress {
+/** Goes to a TensorBoard that runs already, one's own or a shared one; the reason why it can't. */
+export function useRunningTensorboard(id: string): { problem: string | null; again: () => void } {
+  const [problem, setProblem] = useState<string | null>(null);
+  const [attempt, setAttempt] = useState(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new attempt starts over
+  useEffect(() => {
+    let left = false;
+    setProblem(null);
+    addressOf(id).then(
+      ({ url }) => !left && window.location.replace(url),
+      (error: unknown) => !left && setProblem(sentence(error)),
+    );
+    return () => {
+      left = true;
+    };
+  }, [id, attempt]);
+  return { problem, again: useCallback(() => setAttempt((n) => n + 1), []) };
+}
+
+export function useTensorboard({ kind, id, logdir }: TensorboardSource): TensorboardProgress {
   const [progress, setProgress] = useState(ASKING);
   const [attempt, setAttempt] = useState(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new attempt begins anew
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new attempt starts over
   useEffect(() => {
     setProgress(ASKING);
-    return bringUp({ kind, id, logdir }, setProgress);
+    return startAndOpen({ kind, id, logdir }, setProgress);
   }, [kind, id, logdir, attempt]);
   const again = useCallback(() => setAttempt((n) => n + 1), []);
   return { ...progress, again };

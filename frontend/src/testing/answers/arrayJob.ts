@@ -121,6 +121,7 @@ export const arrayJob = {
     cpu_s: 2.288,
     cpu_efficiency: 0.0618,
     max_rss_gb: 0.0455,
+    memory_too_short: false,
     restarts: 0,
   },
   tensorboard: null,

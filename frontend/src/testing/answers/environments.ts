@@ -18,6 +18,8 @@ export const environments = {
       min_driver: null,
       kernel: true,
       packages: ['numpy', 'pandas', 'matplotlib', 'ipywidgets', 'tensorboard', 'tensorboardX'],
+      versions: {},
+      cpu_build: false,
       available: true,
       unavailable_reason: null,
       default_resources: {
@@ -55,6 +57,8 @@ export const environments = {
         'tensorboard',
         'tensorboardX',
       ],
+      versions: {},
+      cpu_build: false,
       available: true,
       unavailable_reason: null,
       default_resources: {
@@ -84,6 +88,8 @@ export const environments = {
       min_driver: null,
       kernel: true,
       packages: ['ggplot2', 'nnet', 'MASS', 'mgcv', 'rpart'],
+      versions: {},
+      cpu_build: false,
       available: true,
       unavailable_reason: null,
       default_resources: {
@@ -113,6 +119,8 @@ export const environments = {
       min_driver: null,
       kernel: true,
       packages: ['numpy', 'tensorboardX'],
+      versions: {},
+      cpu_build: false,
       available: true,
       unavailable_reason: null,
       default_resources: {

@@ -44,6 +44,7 @@ export const failedJob = {
     cpu_s: 0.025,
     cpu_efficiency: 0.0125,
     max_rss_gb: 0.0034,
+    memory_too_short: false,
     restarts: 0,
   },
   tensorboard: null,

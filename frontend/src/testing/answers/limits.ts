@@ -68,4 +68,5 @@ export const limits = {
   },
   together: [],
   slurm: null,
+  problem: null,
 } satisfies Answer<'/api/v1/me/limits'>;

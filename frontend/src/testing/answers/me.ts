@@ -9,6 +9,7 @@ export const me = {
   email: 'carol@portal.test',
   role: 'admin',
   last_login_at: '2026-11-22T13:45:24.814475Z',
+  login_id: '0123456789abcdef',
   password_fresh: true,
   leads: ['portal-users'],
 } satisfies Answer<'/api/v1/me'>;

@@ -9,6 +9,7 @@ export const sessionUse = {
   memory_mb: [],
   cpus: [],
   memory_limit_mb: null,
+  memory_killed_at: null,
   gpus: null,
   total: null,
 } satisfies Answer<'/api/v1/sessions/{session_id}/use'>;

@@ -75,7 +75,7 @@ export const template = {
         'x-widget': 'list',
         type: 'array',
         title: 'Its arguments',
-        description: 'What your own script gets on its command line, one a line.',
+        description: 'Arguments for your own script, one per line.',
         items: {
           type: 'string',
         },

@@ -40,7 +40,7 @@ const FIXED: Extension = [
   indentUnit.of('  '),
   EditorState.tabSize.of(4),
   syntaxHighlighting(classHighlighter),
-  // Escape, then Tab leaves it: CodeMirror's own way, which the page tells of.
+  // Escape, then Tab leaves the editor: CodeMirror's default, which the page explains.
   keymap.of([indentWithTab, ...searchKeymap, ...historyKeymap, ...defaultKeymap]),
 ];
 

@@ -21,7 +21,7 @@ describe('a script in colours', () => {
       ).toBe(script);
   });
 
-  it('tells its parts apart', () => {
+  it('distinguishes its parts', () => {
     const found = kinds(SCRIPT);
     expect(found['# train it']).toContain('tok-comment');
     expect(found.for).toContain('tok-keyword');

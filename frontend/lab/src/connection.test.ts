@@ -1,0 +1,85 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { connectionLost, whyEnded } from './connection';
+import type { Dialogs } from './jupyter';
+import { World } from './testing';
+
+describe('why a session has ended', () => {
+  const asked: string[] = [];
+  const why = (answer: Response | Error) =>
+    whyEnded('/user/alice/s1/', async (url) => {
+      asked.push(url);
+      if (answer instanceof Error) throw answer;
+      return answer;
+    });
+
+  it('is what the portal says at the session’s own address', async () => {
+    const detail = 'This session isn’t running. It reached its time limit.';
+    expect(await why(Response.json({ detail }, { status: 424 }))).toBe(detail);
+    expect(asked).toEqual(['/user/alice/s1/api/status']);
+  });
+
+  it('is unknown where it runs, or nothing answers', async () => {
+    expect(await why(Response.json({}))).toBeNull();
+    expect(await why(new Response('', { status: 502 }))).toBeNull();
+    expect(await why(new Error('network'))).toBeNull();
+  });
+});
+
+describe('the dialog of a lost connection', () => {
+  let world: World;
+  let shown: { title: string; body: string; labels: string[] }[];
+  let press = 'Dismiss';
+  const button = (accept: boolean) => (options: { label: string }) => ({ accept, ...options });
+  const dialogs = {
+    Dialog: { okButton: button(true), cancelButton: button(false) },
+    showDialog: async ({ title, body, buttons }) => {
+      const labelled = buttons as unknown as { label: string; accept: boolean }[];
+      shown.push({ title, body, labels: labelled.map(({ label }) => label) });
+      const pressed = labelled.find(({ label }) => label === press);
+      if (pressed === undefined) throw new Error(`no button ${press}`);
+      return { button: pressed };
+    },
+  } satisfies Dialogs;
+  const lost = (why: string | null) =>
+    connectionLost({
+      dialogs,
+      watch: () => world.watch,
+      baseUrl: '/user/alice/s1/',
+      tabs: world,
+      why: async () => why,
+    });
+
+  beforeEach(async () => {
+    world = new World();
+    shown = [];
+    press = 'Dismiss';
+    world.watch.start();
+    await world.pass(0);
+  });
+
+  it('says why, and leads to the page that starts the session again', async () => {
+    press = 'Start It Again…';
+    await lost('It was stopped.')();
+    expect(shown).toEqual([
+      {
+        title: "This session isn't running",
+        body: 'It was stopped.',
+        labels: ['Dismiss', 'Start It Again…'],
+      },
+    ]);
+    expect(world.opened).toEqual(['p:/again']);
+  });
+
+  it('offers no start of what may still run', async () => {
+    await lost(null)();
+    expect(shown[0]?.title).toBe("The session doesn't answer");
+    expect(shown[0]?.labels).toEqual(['Dismiss']);
+    expect(world.opened).toEqual([]);
+  });
+
+  it('is one, however many requests fail', async () => {
+    const onLost = lost('It was stopped.');
+    await Promise.all([onLost(), onLost()]);
+    expect(shown).toHaveLength(1);
+  });
+});

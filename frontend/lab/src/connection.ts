@@ -1,0 +1,67 @@
+/** What JupyterLab shows when its server is gone: why, and the way to start the session again. */
+import { translate } from '@/i18n/translate';
+import { browserTabs, type Tabs } from './actions';
+import type { Dialogs } from './jupyter';
+import { messages } from './messages';
+import type { Watch } from './watch';
+
+const NOT_RUNNING = 424;
+
+/** The portal's answer for an address of a session that isn't running. */
+interface Problem {
+  detail?: unknown;
+}
+
+/** Why the session isn't running, as the portal says it; null where it runs or nothing answers. */
+export async function whyEnded(
+  baseUrl: string,
+  get: (url: string, init: RequestInit) => Promise<Response> = (url, init) => fetch(url, init),
+): Promise<string | null> {
+  try {
+    const answer = await get(`${baseUrl}api/status`, { headers: { Accept: 'application/json' } });
+    if (answer.status !== NOT_RUNNING) return null;
+    const { detail } = (await answer.json()) as Problem;
+    return typeof detail === 'string' ? translate(detail) : messages.ended;
+  } catch {
+    return null;
+  }
+}
+
+interface Lost {
+  dialogs: Dialogs;
+  watch: () => Watch | null;
+  baseUrl: string;
+  tabs?: Tabs;
+  why?: typeof whyEnded;
+}
+
+/** JupyterLab calls it for each request that fails; one dialog is shown at a time. */
+export function connectionLost(lost: Lost): () => Promise<void> {
+  const { dialogs, watch, baseUrl, tabs = browserTabs, why = whyEnded } = lost;
+  let open = false;
+  return async () => {
+    if (open) return;
+    open = true;
+    try {
+      await show(dialogs, watch()?.facts?.pages.start_again, tabs, await why(baseUrl));
+    } finally {
+      open = false;
+    }
+  };
+}
+
+async function show(
+  { showDialog, Dialog }: Dialogs,
+  again: string | undefined,
+  tabs: Tabs,
+  why: string | null,
+): Promise<void> {
+  const restart = why !== null && again !== undefined;
+  const close = Dialog.cancelButton({ label: messages.dismiss });
+  const { button } = await showDialog({
+    title: why === null ? messages.silentTitle : messages.endedTitle,
+    body: why ?? messages.silent,
+    buttons: restart ? [close, Dialog.okButton({ label: messages.startAgain })] : [close],
+  });
+  if (restart && button.accept) tabs.open(again);
+}

@@ -1,0 +1,80 @@
+/** Every text that this extension shows, in English. */
+import type { DurationLabels } from '@/lib/durations';
+
+const spans: DurationLabels = {
+  seconds: (seconds) => `${seconds} s`,
+  minutes: (minutes) => `${minutes} min`,
+  hours: (count) => `${count} h`,
+  hoursMinutes: (count, minutes) => `${count} h ${minutes} min`,
+  days: (days) => `${days} d`,
+  daysHours: (days, count) => `${days} d ${count} h`,
+  minutesSeconds: (minutes, seconds) => `${minutes}:${seconds} min`,
+  over: () => 'time is up',
+};
+
+const hours = (minutes: number): string =>
+  minutes % 60 === 0
+    ? `${minutes / 60} ${minutes === 60 ? 'Hour' : 'Hours'}`
+    : `${minutes} Minutes`;
+
+const gpus = (count: number): string => `${count} ${count === 1 ? 'GPU' : 'GPUs'}`;
+const cpus = (count: number): string => `${count} ${count === 1 ? 'CPU' : 'CPUs'}`;
+
+export type Messages = typeof english;
+
+export const english = {
+  /** as the browser writes times */
+  locale: undefined as string | undefined,
+  spans,
+  menu: 'Session',
+  palette: 'Session',
+  left: (time: string) => `${time} left`,
+  timeUp: 'Time is up',
+  noLimit: 'No time limit',
+  endsAt: (time: string) => `This session ends at ${time}.`,
+  openMenu: 'Open the session menu.',
+  use: 'What this session uses',
+  memory: (used: string, limit: string | null) =>
+    limit === null ? `Memory ${used}` : `Memory ${used} of ${limit}`,
+  memoryUnknown: 'This node does not tell how much memory the session uses.',
+  gpu: (count: number, percent: number | null, memory: string | null) =>
+    [
+      count === 1 ? 'GPU' : `${count} GPUs`,
+      percent === null ? null : `${percent} %`,
+      memory === null ? null : `${memory}`,
+    ]
+      .filter((part) => part !== null)
+      .join(' '),
+  of: (used: string, limit: string) => `${used} of ${limit}`,
+  gpuSilent: (count: number) => `${count === 1 ? 'GPU' : `${count} GPUs`}: use not known`,
+  gpuUnknown: (count: number) => `${gpus(count)}. This node does not tell how much they are used.`,
+  noGpu: 'This session has no GPU.',
+  gpuLine: (name: string, percent: string, memory: string) => `${name}: ${percent}, ${memory}`,
+  unknown: 'not known',
+  warning: (time: string) =>
+    `This session ends in ${time}. Save your work: kernels and terminals end with it.`,
+  cantExtend: (why: string) => `Can't Be Extended: ${why}`,
+  extend: (minutes: number) => `Extend by ${hours(minutes)}`,
+  extended: (time: string) => `This session now ends at ${time}.`,
+  extending: 'Extend Session',
+  tensorboard: 'Open TensorBoard',
+  tensorboardOf: (folder: string) => `TensorBoard of this session: ${folder}`,
+  runNotebook: 'Run This Notebook as a Job',
+  notInHome: 'Only a notebook in your home can be run as a job.',
+  notSaved: 'The notebook could not be saved, so it was not handed over.',
+  back: 'Back to the Portal',
+  idle: (time: string, gpuCount: number, cpuCount: number) =>
+    `Nothing has run here for ${time}. The session holds ${
+      gpuCount > 0 ? `${gpus(gpuCount)} and ` : ''
+    }${cpus(cpuCount)} that others could use.`,
+  stop: 'Stop Session…',
+  keep: 'Keep It',
+  endedTitle: "This session isn't running",
+  ended: 'It has ended. You can start it again.',
+  startAgain: 'Start It Again…',
+  silentTitle: "The session doesn't answer",
+  silent:
+    'Check your connection. Unsaved changes stay on this page, and it goes on once the session answers.',
+  dismiss: 'Dismiss',
+  noAnswer: 'The session could not be asked. Check your connection.',
+};

@@ -1,0 +1,66 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { setCatalog, translate } from '@/i18n/translate';
+import { chooseLanguage, messages } from './messages';
+import { loadServerMessages } from './serverMessages';
+import { MIN, START, session, World } from './testing';
+import { duration, timeLeft } from './time';
+
+describe('the language', () => {
+  afterEach(() => chooseLanguage('en'));
+
+  it.each([
+    ['zh-CN', '会话'],
+    ['zh_CN', '会话'],
+    ['zh-Hans', '会话'],
+    ['en', 'Session'],
+    ['de_DE', 'Session'],
+    ['zha', 'Session'],
+    [undefined, 'Session'],
+  ])('%s is spoken', (code, menu) => {
+    chooseLanguage(code);
+    expect(messages.menu).toBe(menu);
+  });
+
+  it('has times and numbers in Chinese', async () => {
+    chooseLanguage('zh_CN');
+    expect(messages.extend(60)).toBe('延长 1 小时');
+    expect(timeLeft(session(130).session.expires_at, START)?.text).toBe('2 小时 10 分');
+    const world = new World();
+    world.watch.take(session(10));
+    expect(world.notifications).toEqual([
+      '此会话将在 10 分钟后结束。请保存您的工作：内核和终端会随之结束。',
+    ]);
+    expect(messages.idle(duration(90 * MIN), 2, 8)).toBe(
+      '这里已有 1 小时 30 分没有运行任何内容。此会话仍占用 2 个 GPU 和 8 个 CPU，其他人无法使用。',
+    );
+  });
+
+  it('has what the portal says, too, once its catalogue is here', async () => {
+    const refusal = 'This session is ending.';
+    const catalogue = { [refusal]: '该会话即将结束。' };
+    let asked = 0;
+    const get = async () => {
+      asked += 1;
+      return Response.json(catalogue);
+    };
+    await loadServerMessages('en', get);
+    expect([asked, translate(refusal)]).toEqual([0, refusal]);
+    await expect(
+      loadServerMessages('zh-CN', async () => new Response('', { status: 404 })),
+    ).rejects.toThrow('404');
+    await loadServerMessages('zh-CN', get);
+    expect(translate(refusal)).toBe(catalogue[refusal]);
+    setCatalog(null);
+  });
+
+  it('leaves no word out, and none in English', () => {
+    const texts = (table: object): [string, string][] =>
+      Object.entries(table).flatMap(([name, value]) =>
+        typeof value === 'string' ? [[name, value]] : [],
+      );
+    chooseLanguage('zh');
+    const english = /^[\x20-\x7e]+$/;
+    const untranslated = texts(messages).filter(([, text]) => english.test(text));
+    expect(untranslated).toEqual([['locale', 'zh-CN']]);
+  });
+});

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import type { Widget } from './jupyter';
+import { Refusal } from './server';
+import { askForFrame, TENSORBOARD_MIME, tensorboardFactory } from './tensorboard';
+import { World } from './testing';
+
+class NodeWidget implements Widget {
+  readonly node: HTMLElement;
+  readonly isVisible = true;
+  constructor(options: { node: HTMLElement }) {
+    this.node = options.node;
+  }
+}
+
+describe('the output of %tensorboard', () => {
+  const request = { logdir: '/home/alice/runs', asked: 12.5 };
+  const model = { data: { [TENSORBOARD_MIME]: request, 'text/plain': 'x' } };
+
+  it('frames the session’s TensorBoard', async () => {
+    const world = new World();
+    expect(await askForFrame(world, model)).toEqual({
+      caption: 'TensorBoard of this session: /home/alice/runs',
+      url: 'https://boards/tensorboard/1/ticket/',
+    });
+    expect(world.requests).toEqual([request]);
+  });
+
+  it('shows a refusal', async () => {
+    const world = new World();
+    world.answer = new Refusal('There is no such folder.', 422);
+    const found = await askForFrame(world, model);
+    expect(found).toEqual({ caption: 'There is no such folder.', url: null });
+  });
+
+  it('is rendered only in a notebook that is trusted', () => {
+    const factory = tensorboardFactory(NodeWidget, new World());
+    expect([factory.mimeTypes, factory.safe]).toEqual([[TENSORBOARD_MIME], false]);
+  });
+});

@@ -1,0 +1,66 @@
+/** What the session uses, in a few words and in full. Pure. */
+import type { Facts, Gpu, Use } from './facts';
+import { messages } from './messages';
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
+
+/** "512 MB", "1.4 GB", "80 GB": binary, as Slurm counts. */
+export function size(bytes: number): string {
+  let value = Math.max(0, bytes);
+  let unit = 0;
+  while (value >= 1024 && unit < UNITS.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${value >= 10 || unit < 3 ? Math.round(value) : Math.round(value * 10) / 10} ${UNITS[unit]}`;
+}
+
+const knownValues = (values: (number | null)[]): number[] =>
+  values.filter((value) => value !== null);
+
+const total = (values: (number | null)[]): number | null =>
+  values.length > 0 && knownValues(values).length === values.length
+    ? knownValues(values).reduce((sum, value) => sum + value, 0)
+    : null;
+
+function memoryOf(gpus: Gpu[]): string | null {
+  const used = total(gpus.map((gpu) => gpu.memory_used_bytes));
+  const whole = total(gpus.map((gpu) => gpu.memory_bytes));
+  return used === null || whole === null ? null : messages.of(size(used), size(whole));
+}
+
+function gpuText(gpus: Gpu[]): string {
+  const percents = knownValues(gpus.map((gpu) => gpu.use_percent));
+  const mean = percents.length > 0 ? percents.reduce((a, b) => a + b, 0) / percents.length : null;
+  const memory = memoryOf(gpus);
+  if (mean === null && memory === null) return messages.gpuSilent(gpus.length);
+  return messages.gpu(gpus.length, mean === null ? null : Math.round(mean), memory);
+}
+
+function gpuLine(gpu: Gpu): string {
+  const percent = gpu.use_percent === null ? messages.unknown : `${gpu.use_percent} %`;
+  return messages.gpuLine(gpu.name, percent, memoryOf([gpu]) ?? messages.unknown);
+}
+
+/** For the status bar: "node01 · Memory 1.2 GB of 6 GB · GPU 34 % 3.1 GB of 80 GB". */
+export function brief(facts: Facts | null, use: Use): string {
+  const asked = facts?.session.resources.gpus ?? 0;
+  const memory =
+    use.memory &&
+    messages.memory(
+      size(use.memory.used_bytes),
+      use.memory.limit_bytes === null ? null : size(use.memory.limit_bytes),
+    );
+  const gpus = use.gpus?.length ? gpuText(use.gpus) : asked > 0 && messages.gpuSilent(asked);
+  return [facts?.session.node, memory, gpus].filter(Boolean).join(' · ');
+}
+
+/** For its title: a line each, also for what is absent. */
+export function details(facts: Facts | null, use: Use): string {
+  const asked = facts?.session.resources.gpus ?? 0;
+  const gpus = use.gpus?.length
+    ? use.gpus.map(gpuLine)
+    : [asked > 0 ? messages.gpuUnknown(asked) : messages.noGpu];
+  const memory = use.memory ? [] : [messages.memoryUnknown];
+  return [messages.use, ...memory, ...gpus].join('\n');
+}

@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest';
+import { ApiError, toApiError } from '@/api/problem';
+import { editConflictText } from './editConflict';
+
+describe('a save that came too late', () => {
+  it('says whose was quicker', () => {
+    const problem = {
+      type: 'urn:portal:changed-meanwhile',
+      detail: 'dora changed this.',
+      changed_by: 'dora',
+      changed_at: '2026-11-22T05:21:00Z',
+    };
+    expect(editConflictText(toApiError(409, problem, null), () => '05:21')).toMatch(
+      /^dora has saved this since you opened it \(05:21\)\./,
+    );
+    expect(editConflictText(toApiError(409, { type: problem.type }, null), () => '05:21')).toMatch(
+      /^Somebody has saved this since you opened it\./,
+    );
+  });
+
+  it('leaves other refusals alone', () => {
+    expect(editConflictText(new ApiError(409, 'conflict', 'No.'), () => '')).toBeNull();
+    expect(editConflictText(new Error('x'), () => '')).toBeNull();
+  });
+});

@@ -1,0 +1,16 @@
+/** The message shown when another user saved while a form was being edited. Pure. */
+import { t } from '@lingui/core/macro';
+import { ApiError } from '@/api/problem';
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** Who it was and what the form holds now; null if the refusal is another one. */
+export function editConflictText(error: unknown, time: (at: string) => string): string | null {
+  if (!(error instanceof ApiError) || error.slug !== 'changed-meanwhile') return null;
+  const [by, at] = [text(error.more.changed_by), text(error.more.changed_at)];
+  const who = by === '' ? t`Somebody` : by;
+  if (at === '')
+    return t`${who} has saved this since you opened it. The form now holds their changes and yours: look at it, then save again.`;
+  const when = time(at);
+  return t`${who} has saved this since you opened it (${when}). The form now holds their changes and yours: look at it, then save again.`;
+}

@@ -1,0 +1,29 @@
+import { plural, t } from '@lingui/core/macro';
+import { Button } from '@mantine/core';
+import { Icon } from '@/ui/icons';
+
+interface Props {
+  /** how many are not shown while it is closed */
+  more: number;
+  open: boolean;
+  onTurn: () => void;
+}
+
+/** Shows the announcements that are left out at first. */
+export function MoreButton({ more, open, onTurn }: Props) {
+  if (more <= 0) return null;
+  return (
+    <Button
+      size="compact-sm"
+      variant="default"
+      mb="0.6rem"
+      aria-expanded={open}
+      leftSection={<Icon name={open ? 'up' : 'down'} size={14} />}
+      onClick={onTurn}
+    >
+      {open
+        ? t`Show fewer announcements`
+        : plural(more, { one: '# more announcement', other: '# more announcements' })}
+    </Button>
+  );
+}

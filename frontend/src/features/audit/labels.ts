@@ -1,0 +1,89 @@
+/** The audit's events in words. Pure. */
+import { t } from '@lingui/core/macro';
+import { joinWithCommas } from '@/i18n/lists';
+import { utcTime } from '@/lib/time';
+import type { Tone } from '@/ui/StateChip';
+import { nameText } from './names';
+
+const BAD = /(^|[._])(failed|refused)$/;
+
+/** Refusals stand out; all else is calm. */
+export const actionTone = (action: string): Tone => (BAD.test(action) ? 'bad' : 'quiet');
+
+export interface Action {
+  action: string;
+  title: string;
+}
+
+interface Kind {
+  name: string;
+  /** asks for all of the kind; none where there is only one */
+  all: string | null;
+  actions: Action[];
+}
+
+/** The actions by what they are about, for the choice. */
+export function byKind(actions: readonly Action[]): Kind[] {
+  const kinds = new Map<string, Action[]>();
+  for (const one of actions) {
+    const kind = one.action.split('.')[0] ?? one.action;
+    kinds.set(kind, [...(kinds.get(kind) ?? []), one]);
+  }
+  return [...kinds]
+    .sort(([a], [b]) => a.localeCompare(b))
+    .map(([kind, found]) => ({
+      name: nameText(kind),
+      all: found.length > 1 && found.every(({ action }) => action !== kind) ? `${kind}.` : null,
+      actions: found,
+    }));
+}
+
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+
+/** A value as one reads it; nothing is a dash. */
+export function valueText(value: unknown): string {
+  if (value === null || value === undefined || value === '') return '–';
+  if (typeof value === 'boolean') return value ? t`yes` : t`no`;
+  if (typeof value === 'string' && MOMENT.test(value)) return utcTime(value);
+  if (Array.isArray(value)) return value.length === 0 ? '–' : joinWithCommas(value.map(valueText));
+  if (typeof value === 'object') {
+    const parts = Object.entries(value).map(([name, item]) => `${name}: ${valueText(item)}`);
+    return parts.length === 0 ? '–' : joinWithCommas(parts);
+  }
+  return String(value);
+}
+
+export interface EventDetails {
+  changes: readonly { field: string; old?: unknown; new?: unknown }[];
+  detail: Readonly<Record<string, unknown>>;
+}
+
+/** One line of what an event says: a change has both, all else only what is. */
+export interface Line {
+  name: string;
+  old?: string;
+  now: string;
+}
+
+export function lines({ changes, detail }: EventDetails): Line[] {
+  const changed = changes.map((change) => ({
+    name: nameText(change.field),
+    old: valueText(change.old),
+    now: valueText(change.new),
+  }));
+  const fields = new Set(changes.map(({ field }) => field));
+  const rest = Object.entries(detail).filter(([name]) => !fields.has(name));
+  return [
+    ...changed,
+    ...rest.map(([name, value]) => ({ name: nameText(name), now: valueText(value) })),
+  ];
+}
+
+/** All of it in one line, for the closed row; numbers that only machines read wait until it opens. */
+export function summary({ changes, detail: { id: _id, ...detail } }: EventDetails): string {
+  return lines({ changes, detail })
+    .map(({ name, old, now }) =>
+      old === undefined ? t`${name}: ${now}` : t`${name}: ${old} → ${now}`,
+    )
+    .reduce((all, next) => (all === '' ? next : t`${all}; ${next}`), '');
+}

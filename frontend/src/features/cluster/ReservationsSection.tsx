@@ -1,0 +1,115 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
+import { Paper, Skeleton } from '@mantine/core';
+import { sentence } from '@/api/problem';
+import { Term } from '@/features/glossary/Term';
+import { locale } from '@/i18n';
+import { joinWithCommas } from '@/i18n/lists';
+import { useNow } from '@/lib/useNow';
+import { Notice } from '@/ui/Notice';
+import { Time } from '@/ui/Time';
+import classes from './Cluster.module.css';
+import { reservationAdvice, reservationTitle, whichNodes } from './labels';
+import { DAY, reach, spanOf, ticks } from './nodeMap';
+import type { Reservation, Reservations } from './types';
+
+interface Props {
+  ahead: Reservations | undefined;
+  error: Error | null;
+}
+
+/** Maintenance and reservations, along the time and in words. */
+export function ReservationsSection({ ahead, error }: Props) {
+  return (
+    <section className={classes.section} aria-labelledby="ahead-title">
+      <h2 id="ahead-title" className={classes.title}>
+        <Trans>Planned</Trans>
+      </h2>
+      {error && !ahead && <Notice tone="error">{sentence(error)}</Notice>}
+      {!error && !ahead && <Skeleton height={80} radius="lg" aria-label={t`Loading`} />}
+      {ahead && !ahead.known && (
+        <p className={classes.quiet}>
+          <Trans>Not known: Slurm has not told yet what is planned.</Trans>
+        </p>
+      )}
+      {ahead?.stale_since && (
+        <p className={classes.quiet}>
+          <Trans>
+            Slurm doesn’t answer. What is shown here it told last: <Time at={ahead.stale_since} />
+          </Trans>
+        </p>
+      )}
+      {ahead?.known && ahead.items.length === 0 && (
+        <p className={classes.quiet}>
+          <Trans>
+            No maintenance and no <Term word="Reservation">reservation</Term> is planned.
+          </Trans>
+        </p>
+      )}
+      {ahead && ahead.items.length > 0 && <Timeline items={ahead.items} />}
+    </section>
+  );
+}
+
+/** The picture moves by the minute, not by the second. */
+const MINUTE = 60_000;
+
+function Timeline({ items }: { items: readonly Reservation[] }) {
+  const now = Math.floor(useNow() / MINUTE) * MINUTE;
+  const far = reach(items, now);
+  return (
+    <Paper className={classes.timeline}>
+      <ul className={classes.plans}>
+        {items.map((one) => (
+          <Plan key={`${one.start} ${one.end} ${one.nodes.join()}`} one={one} now={now} far={far} />
+        ))}
+      </ul>
+      <div className={classes.ticks} aria-hidden="true">
+        <span style={{ left: 0 }}>
+          <Trans>now</Trans>
+        </span>
+        {ticks(now, far).map((at) => (
+          <span key={at} style={{ left: `${(100 * (at - now)) / far}%` }}>
+            {tickText(at, far)}
+          </span>
+        ))}
+      </div>
+    </Paper>
+  );
+}
+
+function tickText(at: number, far: number): string {
+  const date = new Date(at);
+  return far > 2 * DAY
+    ? date.toLocaleDateString(locale(), { day: 'numeric', month: 'short' })
+    : date.toLocaleTimeString(locale(), { hour: '2-digit', minute: '2-digit' });
+}
+
+function Plan({ one, now, far }: { one: Reservation; now: number; far: number }) {
+  const span = spanOf(one, now, far);
+  const begun = Date.parse(one.start) <= now;
+  return (
+    <li>
+      <p className={classes.plan}>
+        <strong>{reservationTitle(one)}</strong>
+        <span>
+          <Time at={one.start} /> – <Time at={one.end} />
+        </span>
+        <span className={classes.quiet}>{whichNodes(one)}</span>
+        {one.kept_for && one.kept_for.length > 0 && (
+          <span className={classes.quiet}>{t`for ${{ whom: joinWithCommas(one.kept_for) }}`}</span>
+        )}
+      </p>
+      <div className={classes.rail} aria-hidden="true">
+        {span && (
+          <span
+            data-maintenance={one.maintenance}
+            data-mine={one.mine}
+            style={{ left: `${100 * span.from}%`, width: `${100 * span.long}%` }}
+          />
+        )}
+      </div>
+      <p className={classes.quiet}>{reservationAdvice(one, begun)}</p>
+    </li>
+  );
+}

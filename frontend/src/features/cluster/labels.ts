@@ -1,0 +1,176 @@
+/** The cluster's page in words. Pure. */
+import { plural, t } from '@lingui/core/macro';
+import { locale } from '@/i18n';
+import { joinSentences, joinWithCommas } from '@/i18n/lists';
+import { translateExact } from '@/i18n/translate';
+import { gpuText, memoryText } from '@/lib/resourceLabels';
+import type { StateLabel } from '@/ui/StateChip';
+import type { Counts, Square } from './nodeMap';
+import type {
+  Condition,
+  MyWaiting,
+  NodeGpus,
+  PartitionQueue,
+  Reservation,
+  VisibleNode,
+} from './types';
+
+const CONDITIONS: Record<Condition, StateLabel & { means: string }> = {
+  free: { label: t`Free`, tone: 'good', means: t`Nothing runs here.` },
+  partly: { label: t`Partly in use`, tone: 'good', means: t`Part of its CPUs is in use.` },
+  full: { label: t`In use`, tone: 'busy', means: t`All its CPUs are in use.` },
+  draining: {
+    label: t`Being emptied`,
+    tone: 'waiting',
+    means: t`An administrator takes it out of service; what runs here may end.`,
+  },
+  drained: {
+    label: t`Out of service`,
+    tone: 'bad',
+    means: t`An administrator has taken it out of service.`,
+  },
+  down: { label: t`Down`, tone: 'bad', means: t`Slurm has lost it.` },
+  silent: { label: t`No answer`, tone: 'bad', means: t`It does not answer Slurm at the moment.` },
+  maintenance: { label: t`Maintenance`, tone: 'waiting', means: t`It is being serviced.` },
+  reserved: { label: t`Reserved`, tone: 'waiting', means: t`It is kept for a reservation.` },
+  restarting: { label: t`Restarting`, tone: 'waiting', means: t`It is being started again.` },
+  asleep: { label: t`Asleep`, tone: 'quiet', means: t`It is switched on when a job needs it.` },
+  waking: { label: t`Waking up`, tone: 'busy', means: t`It is being switched on.` },
+  unknown: { label: t`Not known`, tone: 'quiet', means: t`Slurm does not say how it does.` },
+};
+
+export const conditionLabel = ({ condition }: Pick<VisibleNode, 'condition'>) =>
+  CONDITIONS[condition];
+
+/** What a square of the picture means. */
+export const SQUARE_LABELS: Record<Square, string> = {
+  free: t`free`,
+  mine: t`yours`,
+  others: t`in use by others`,
+  unclear: t`in use`,
+  out: t`out of service`,
+};
+
+const COUNTED: Record<Square, (number: string) => string> = {
+  free: (number) => t`${number} free`,
+  mine: (number) => t`${number} yours`,
+  others: (number) => t`${number} in use by others`,
+  unclear: (number) => t`${number} in use`,
+  out: (number) => t`${number} out of service`,
+};
+
+/** "1 free, 2 yours, 1 in use by others": what there is of each, in the order of the squares. */
+export function countsText(counts: Pick<Counts, Square>): string {
+  const order: Square[] = ['free', 'mine', 'others', 'unclear', 'out'];
+  const some = order.filter((square) => counts[square] > 0);
+  return joinWithCommas(some.map((square) => COUNTED[square](count(counts[square]))));
+}
+
+export const gpusText = (gpus: NodeGpus): string =>
+  t`${{ type: gpus.type }}: ${{ counts: countsText(gpus) }}`;
+
+/** "2 of 4 free, 1 yours": a table's cell. */
+export function gpusShort(gpus: NodeGpus): string {
+  const { free, total, type, mine } = gpus;
+  return mine > 0
+    ? t`${free} of ${total} ${type} free, ${mine} yours`
+    : t`${free} of ${total} ${type} free`;
+}
+
+export const cpusText = (node: Pick<VisibleNode, 'cpus' | 'cpus_free'>): string =>
+  t`${{ free: node.cpus_free }} of ${{ total: node.cpus }} CPUs free`;
+
+type Memory = Pick<VisibleNode, 'memory_gb' | 'memory_free_gb'>;
+
+const memoryFree = ({ memory_free_gb: free }: Memory): string =>
+  free === 0 ? '0' : memoryText(free);
+
+/** "64 GB of 128 GB", for a column of what is free. */
+export const memoryCell = (node: Memory): string =>
+  t`${{ free: memoryFree(node) }} of ${{ total: memoryText(node.memory_gb) }}`;
+
+export const memoryFreeText = (node: Memory): string =>
+  t`${{ free: memoryFree(node) }} of ${{ total: memoryText(node.memory_gb) }} free`;
+
+/** All of a node in one sentence, for who hears the picture. */
+export function nodeSentence(node: VisibleNode): string {
+  const parts: string[] = [];
+  const reason = translateExact(node.reason);
+  if (!node.takes_work && reason) parts.push(reason);
+  for (const gpus of node.gpus) parts.push(gpusText(gpus));
+  if (node.takes_work && node.gpus.length === 0) parts.push(cpusText(node));
+  const { name } = node;
+  const condition = t`${name}: ${{ condition: conditionLabel(node).label }}.`;
+  return joinSentences([condition, ...parts.map((part) => t`${part}.`)]);
+}
+
+/** What a group of nodes is made of: "4 v100 GPUs, 32 CPUs, 128 GB". */
+export function hardwareText(node: Pick<VisibleNode, 'gpus' | 'cpus' | 'memory_gb'>): string {
+  const gpus = node.gpus.map(({ type, total }) => gpuText({ gpus: total, gpu_type: type }));
+  const all = gpus.length === 0 ? [t`no GPU`] : gpus;
+  const cpus = plural(node.cpus, { one: '# CPU', other: '# CPUs' });
+  return joinWithCommas([...all, cpus, memoryText(node.memory_gb)]);
+}
+
+/** "12,500", as the reader writes it. */
+export const count = (number: number): string => number.toLocaleString(locale());
+
+export const nodesText = (number: number): string =>
+  plural(number, { one: '# node', other: '# nodes' });
+
+/** A place in the queue. It is about right: Slurm fits small jobs in between. */
+export function placeText({ place }: Pick<MyWaiting, 'place'>, queue: PartitionQueue): string {
+  const { name, in_line: all } = queue;
+  if (place === null) return t`Not in line in ${name}`;
+  if (place === 1) return t`Next in line in ${name}`;
+  return t`About place ${place} of ${all} in ${name}`;
+}
+
+export interface Waits {
+  job: MyWaiting;
+  /** a line for each partition that it waits in */
+  places: string[];
+}
+
+/** One's own that waits, each once, with its places. */
+export function whereMineWait(partitions: readonly PartitionQueue[]): Waits[] {
+  const found = new Map<number, Waits>();
+  for (const queue of partitions)
+    for (const job of queue.mine) {
+      const waits = found.get(job.job_id) ?? { job, places: [] };
+      waits.places.push(placeText(job, queue));
+      found.set(job.job_id, waits);
+    }
+  return [...found.values()];
+}
+
+/** "3 in line, 1 waits for something else". */
+export function waitingText(queue: Pick<PartitionQueue, 'in_line' | 'aside'>): string {
+  const { in_line: waiting, aside } = queue;
+  return aside === 0 ? String(waiting) : t`${waiting} and ${aside} not in line`;
+}
+
+/** The title of a reservation, and for which users it is. */
+export function reservationTitle(one: Reservation): string {
+  const { name } = one;
+  if (one.maintenance) return name === null ? t`Maintenance` : t`Maintenance ${name}`;
+  if (one.mine) return t`Kept for you: ${{ name: name ?? '' }}`;
+  return name === null ? t`Kept for others` : t`Reservation ${name}`;
+}
+
+/** What it means for who looks. */
+export function reservationAdvice(one: Reservation, begun: boolean): string {
+  if (one.mine) return t`A job runs in it with “--reservation=${{ name: one.name ?? '' }}”.`;
+  if (begun) return t`Nothing else starts on these nodes until it ends.`;
+  return t`What would still run when it begins is not started on these nodes before it: a shorter time limit may let it.`;
+}
+
+const MOST_NAMES = 4;
+
+/** "all nodes", "node01, node02", "node01, node02, node03, node04 and 12 more". */
+export function whichNodes({ nodes, all_nodes }: Pick<Reservation, 'nodes' | 'all_nodes'>): string {
+  if (all_nodes) return t`all nodes`;
+  const first = joinWithCommas(nodes.slice(0, MOST_NAMES));
+  const rest = nodes.length - MOST_NAMES;
+  return rest > 0 ? t`${first} and ${rest} more` : first;
+}

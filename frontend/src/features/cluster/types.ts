@@ -1,0 +1,16 @@
+/** The API's shapes of the cluster's page. */
+import type { components } from '@/api/schema';
+
+type Schemas = components['schemas'];
+
+export type VisibleNodes = Schemas['ClusterNodes'];
+export type VisibleNode = Schemas['ClusterNode'];
+export type Condition = Schemas['Condition'];
+export type NodeGpus = Schemas['NodeGpus'];
+export type Addresses = Schemas['NodeAddresses'];
+export type ClusterQueue = Schemas['ClusterQueue'];
+export type PartitionQueue = Schemas['PartitionQueue'];
+export type MyJob = Schemas['MyJob'];
+export type MyWaiting = Schemas['MyWaiting'];
+export type Reservations = Schemas['Reservations'];
+export type Reservation = Schemas['Reservation'];

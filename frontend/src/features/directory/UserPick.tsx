@@ -1,0 +1,29 @@
+import { t } from '@lingui/core/macro';
+import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { type PickProps, SearchPick } from '@/ui/SearchPick';
+import { nameOf } from './names';
+import { peopleFoundQuery } from './queries';
+
+const TYPED_MS = 200;
+
+/** A field that finds people while one types. */
+export function UserPick(props: PickProps) {
+  const [text, setText] = useState('');
+  const [typed] = useDebouncedValue(text.trim(), TYPED_MS);
+  const { data, error, isFetching } = useQuery({
+    ...peopleFoundQuery(typed),
+    placeholderData: keepPreviousData,
+  });
+  const choices = data?.map((row) => ({ name: row.username, about: nameOf(row) }));
+  return (
+    <SearchPick
+      {...props}
+      text={text}
+      setText={setText}
+      none={t`There is nobody like that.`}
+      found={{ choices, error, asking: isFetching || typed !== text.trim() }}
+    />
+  );
+}

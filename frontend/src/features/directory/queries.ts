@@ -1,0 +1,19 @@
+/** Users of the directory, for fields that search. */
+import { queryOptions } from '@tanstack/react-query';
+import { api, unwrap } from '@/api/client';
+
+export const PEOPLE_KEY = ['admin', 'people'] as const;
+
+const MOST_FOUND = 20;
+
+/** For a field that searches: a handful of people. */
+export const peopleFoundQuery = (text: string) =>
+  queryOptions({
+    queryKey: [...PEOPLE_KEY, 'found', text],
+    queryFn: async () =>
+      (
+        await unwrap(
+          api.GET('/api/v1/admin/users', { params: { query: { query: text, limit: MOST_FOUND } } }),
+        )
+      ).items,
+  });

@@ -1,0 +1,27 @@
+/** Groups in words. Pure. */
+import { plural, t } from '@lingui/core/macro';
+import { joinSentences } from '@/i18n/lists';
+import type { GroupMember, GroupRow } from './types';
+
+export const sizeText = (n: number | null): string =>
+  n === null ? '–' : plural(n, { one: '# member', other: '# members' });
+
+/** What being in a group brings, and what the directory says it is for. */
+export function groupEffects(
+  group: Pick<GroupRow, 'makes_admins' | 'lets_in' | 'description'>,
+): string {
+  return joinSentences([
+    ...(group.makes_admins ? [t`Its members administer the portal.`] : []),
+    ...(group.lets_in ? [t`Its members may use the portal.`] : []),
+    ...(group.description ? [group.description] : []),
+  ]);
+}
+
+/** Those whose names hold every word that was typed. */
+export function foundMembers(members: readonly GroupMember[], text: string): GroupMember[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return members.filter(({ username, display_name }) => {
+    const names = `${username} ${display_name ?? ''}`.toLowerCase();
+    return words.every((word) => names.includes(word));
+  });
+}

@@ -1,0 +1,32 @@
+/** Which jobs stand on the home page. Pure. */
+import { plural, t } from '@lingui/core/macro';
+import type { Job } from '@/api/types';
+import { isLive } from '@/live/reducer';
+
+const MOST_LIVE = 4;
+const MOST_ENDED = 3;
+const LATELY_MS = 24 * 60 * 60 * 1000;
+
+const waits = ({ state }: Job): number => (state === 'queued' || state === 'submitting' ? 1 : 0);
+
+/** What runs, then what waits, then what has ended within a day; the newest of each first. */
+export function jobsForHome(jobs: readonly Job[], nowMs: number): Job[] {
+  const live = jobs
+    .filter(isLive)
+    .sort((a, b) => waits(a) - waits(b) || b.submitted_at.localeCompare(a.submitted_at));
+  const ended = jobs
+    .filter(({ ended_at: at }) => at !== null && nowMs - Date.parse(at) < LATELY_MS)
+    .sort((a, b) => (b.ended_at ?? '').localeCompare(a.ended_at ?? ''));
+  return [...live.slice(0, MOST_LIVE), ...ended.slice(0, MOST_ENDED)];
+}
+
+/**
+ * Return a label for the live jobs that are not shown, or null if there are none. `count` is the
+ * number of all live jobs, undefined while unknown.
+ */
+export function moreText(shown: number, count: number | undefined): string | null {
+  if (count === undefined) return t`More wait or run`;
+  const more = count - shown;
+  if (more <= 0) return null;
+  return plural(more, { one: '# more waits or runs', other: '# more wait or run' });
+}

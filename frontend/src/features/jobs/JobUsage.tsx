@@ -1,0 +1,50 @@
+import { Trans } from '@lingui/react/macro';
+import type { JobDetail } from '@/api/types';
+import pageClasses from './JobPage.module.css';
+import classes from './JobUsage.module.css';
+import { adviceTexts, shareText, type UsageRow, unknownText, usageRows } from './usageRows';
+
+/** What it has used of what it asked for. */
+export function JobUsage({ job }: { job: JobDetail }) {
+  const rows = usageRows(job);
+  const advice = adviceTexts(job);
+  const unknown = unknownText(job);
+  if (rows.length === 0 && unknown === null) return null;
+  return (
+    <section aria-labelledby="used">
+      <h2 id="used" className={pageClasses.heading}>
+        <Trans>Resource use</Trans>
+      </h2>
+      {rows.length > 0 && (
+        <ul className={classes.rows}>
+          {rows.map((row) => (
+            <Row key={row.label} row={row} />
+          ))}
+        </ul>
+      )}
+      {advice.map((text) => (
+        <p key={text} className={classes.advice}>
+          {text}
+        </p>
+      ))}
+      {unknown && <p className={classes.note}>{unknown}</p>}
+    </section>
+  );
+}
+
+function Row({ row: { label, text, share } }: { row: UsageRow }) {
+  return (
+    <li className={classes.row}>
+      <span className={classes.label}>{label}</span>
+      <span className={classes.track} aria-hidden="true">
+        {share !== null && (
+          <span className={classes.fill} style={{ inlineSize: `${Math.max(1, share * 100)}%` }} />
+        )}
+      </span>
+      <span className={classes.text}>
+        {text}
+        {share !== null && <span className={classes.share}> {shareText(share)}</span>}
+      </span>
+    </li>
+  );
+}

@@ -1,0 +1,53 @@
+/** Labels of bulk operations on jobs. Pure. */
+import { plural, t } from '@lingui/core/macro';
+import { joinSentences } from '@/i18n/lists';
+import type { Act } from './bulk';
+import type { Possible } from './selection';
+
+export function doneText(act: Act, count: number): string {
+  return act === 'cancel'
+    ? plural(count, { one: '# job cancelled.', other: '# jobs cancelled.' })
+    : plural(count, {
+        one: '# job removed from the list.',
+        other: '# jobs removed from the list.',
+      });
+}
+
+/**
+ * The question of the dialog; if all matching jobs are meant (`can` is null), their number is
+ * unknown.
+ */
+export function questionText(act: Act, can: Possible | null, chosen: number): string {
+  const files = t`Their files and logs stay where they are.`;
+  if (can === null) {
+    return act === 'cancel'
+      ? plural(chosen, {
+          one: 'Of the # job that match, those that wait give up their place and those that run end now. Those that have ended stay as they are.',
+          other:
+            'Of the # jobs that match, those that wait give up their place and those that run end now. Those that have ended stay as they are.',
+        })
+      : joinSentences([
+          plural(chosen, {
+            one: 'Of the # job that match, those that have ended leave the list.',
+            other: 'Of the # jobs that match, those that have ended leave the list.',
+          }),
+          files,
+        ]);
+  }
+  const meant = can[act].length;
+  const others = chosen - meant;
+  const left = plural(others, {
+    one: 'The other one stays as it is.',
+    other: 'The other # stay as they are.',
+  });
+  const first =
+    act === 'cancel'
+      ? [
+          plural(meant, {
+            one: '# job: what waits gives up its place, and what runs ends now.',
+            other: '# jobs: what waits gives up its place, and what runs ends now.',
+          }),
+        ]
+      : [plural(meant, { one: '# job that ended.', other: '# jobs that ended.' }), files];
+  return joinSentences(others === 0 ? first : [...first, left]);
+}

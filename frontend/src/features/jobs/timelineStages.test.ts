@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import type { JobDetail } from '@/api/types';
+import { stages, timelineEvents } from './timelineStages';
+import { adviceTexts, cpusInUse, unknownText, usageRows } from './usageRows';
+
+const at = (minute: number): string => new Date(Date.UTC(2026, 0, 1, 10, minute)).toISOString();
+const now = Date.parse(at(30));
+
+const job = (over: Partial<JobDetail> = {}): JobDetail =>
+  ({
+    state: 'ended',
+    outcome: 'completed',
+    submitted_at: at(0),
+    started_at: at(10),
+    ended_at: at(20),
+    expires_at: null,
+    estimated_start: null,
+    array: null,
+    resources: { nodes: 1, gpus: 0, cpus: 4, memory_gb: 16, time_limit_minutes: 60 },
+    usage: {
+      elapsed_s: 600,
+      longest_s: 600,
+      cpu_s: 600,
+      cpu_efficiency: 0.25,
+      max_rss_gb: 8.5,
+      memory_too_short: false,
+      restarts: 0,
+    },
+    ...over,
+  }) as JobDetail;
+
+const minutes = (found: ReturnType<typeof stages>) =>
+  found.map(({ kind, ms }) => [kind, ms / 60_000]);
+
+describe('the course of a job', () => {
+  it('is waiting and running, as long as each took', () => {
+    const found = stages(job(), now);
+    expect(minutes(found)).toEqual([
+      ['waiting', 10],
+      ['running', 10],
+    ]);
+    expect(found.map(({ width }) => Math.round(width))).toEqual([50, 50]);
+    expect(timelineEvents(job()).map(({ label }) => label)).toEqual([
+      'Submitted',
+      'Started',
+      'Ended',
+    ]);
+  });
+
+  it('goes on while it lives', () => {
+    const running = job({ state: 'running', outcome: null, ended_at: null, expires_at: at(70) });
+    expect(minutes(stages(running, now))).toEqual([
+      ['waiting', 10],
+      ['running', 20],
+      ['left', 40],
+    ]);
+    expect(timelineEvents(running).at(-1)).toMatchObject({
+      label: 'Ends at the latest',
+      at: at(70),
+    });
+    const waiting = job({ state: 'queued', started_at: null, ended_at: null });
+    expect(minutes(stages(waiting, now))).toEqual([['waiting', 30]]);
+    expect(timelineEvents(waiting).at(-1)).toEqual({
+      label: 'Expected to start',
+      at: null,
+      state: 'expected',
+    });
+  });
+
+  it('shows short stages, and none that took no time', () => {
+    const quick = job({ started_at: new Date(Date.parse(at(0)) - 900).toISOString() });
+    expect(stages(quick, now)).toMatchObject([{ kind: 'running', width: 100 }]);
+    const short = job({ started_at: new Date(Date.parse(at(0)) + 2000).toISOString() });
+    const [waiting] = stages(short, now);
+    expect(waiting).toMatchObject({ kind: 'waiting', ms: 2000 });
+    expect(waiting?.width).toBeGreaterThan(3);
+    const none = job({ started_at: at(5), ended_at: at(5) });
+    expect(minutes(stages(none, now))).toEqual([['waiting', 5]]);
+    expect(minutes(stages(job({ started_at: null, ended_at: at(5) }), now))).toEqual([
+      ['waiting', 5],
+    ]);
+  });
+});
+
+describe('what was used', () => {
+  it('is shown beside what was requested', () => {
+    expect(usageRows(job())).toEqual([
+      { label: 'Time', text: '10 min of 1 h', share: 1 / 6 },
+      { label: 'CPUs busy on average', text: '1 of 4', share: 0.25 },
+      { label: 'Peak memory', text: '8.5 GB of 16 GB', share: 8.5 / 16 },
+    ]);
+    expect(usageRows(job({ usage: null }))).toEqual([]);
+  });
+
+  it('is one node’s, and of an array its longest task’s', () => {
+    const { usage, resources } = job();
+    expect(cpusInUse({ usage, resources: { ...resources, nodes: 2 } })).toBe(0.5);
+    const array = job({ array: { size: 2, counts: {}, tasks: [] } });
+    expect(usageRows(array)[0]?.label).toBe('Time of its longest task');
+    const old = { ...array, usage: { elapsed_s: 600, memory_too_short: false, restarts: 0 } };
+    expect(usageRows(old)).toEqual([]);
+  });
+
+  it('names no peak of memory where the job was too short to be measured', () => {
+    const usage = { elapsed_s: 4, longest_s: 4, cpu_s: 1, max_rss_gb: null, restarts: 0 };
+    const short = job({ usage: { ...usage, memory_too_short: true } });
+    expect(usageRows(short).at(-1)).toEqual({
+      label: 'Peak memory',
+      text: 'too short to measure',
+      share: null,
+    });
+  });
+
+  it('is shown without what was not requested', () => {
+    const { resources } = job();
+    const open = job({ resources: { ...resources, memory_gb: null, time_limit_minutes: null } });
+    expect(usageRows(open).map(({ text, share }) => [text, share])).toEqual([
+      ['10 min', null],
+      ['1 of 4', 0.25],
+      ['8.5 GB', null],
+    ]);
+  });
+
+  const advice = (over: object, more: Partial<JobDetail> = {}) =>
+    adviceTexts(job({ ...more, usage: { ...job().usage, ...over } as JobDetail['usage'] }));
+
+  it('says what would do better', () => {
+    expect(advice({ max_rss_gb: 3 })).toEqual([
+      'It used less than half of its memory. With less, the next one may start sooner.',
+      'More than half of its CPUs were idle. With fewer, the next one may start sooner.',
+      'It took less than a quarter of its time. With a shorter limit, the next one may start sooner.',
+    ]);
+    expect(advice({ max_rss_gb: 15.5, cpu_s: 2400, longest_s: 1800 })).toEqual([
+      'It came close to all of its memory: give the next one a little more.',
+    ]);
+    expect(advice({ cpu_s: 2400, longest_s: 1800 })).toEqual([]);
+    expect(advice({ cpu_s: 2400 }, { outcome: 'out_of_memory' })[0]).toContain('more memory');
+    expect(advice({ cpu_s: 2400 }, { outcome: 'timeout' })[0]).toContain('more time');
+  });
+
+  it('draws no conclusion from what ended at once, or hasn’t ended', () => {
+    const short = { elapsed_s: 5, longest_s: 5, cpu_s: 1, max_rss_gb: 0.01 };
+    expect(advice(short, { outcome: 'failed' })).toEqual([]);
+    expect(advice({ max_rss_gb: 3 }, { state: 'running' })).toEqual([]);
+  });
+
+  it('says what isn’t known', () => {
+    expect(unknownText(job())).toBeNull();
+    const gpus = job({ resources: { ...job().resources, gpus: 2 } });
+    expect(unknownText(gpus)).toContain('GPUs');
+    expect(unknownText(job({ usage: null, state: 'running' }))).toContain('when it has ended');
+    expect(unknownText(job({ usage: null }))).toContain('has not told');
+    expect(unknownText(job({ usage: null, started_at: null }))).toBeNull();
+  });
+});

@@ -1,0 +1,110 @@
+/** What a job has used of what it asked for, in numbers and in plain words. Pure. */
+import { t } from '@lingui/core/macro';
+import type { Job, JobDetail, Usage } from '@/api/types';
+import { memoryText } from '@/lib/resourceLabels';
+import { duration, minutesAsTime } from '@/lib/time';
+
+export interface UsageRow {
+  label: string;
+  /** "3.1 GB of 16 GB" */
+  text: string;
+  /** of what was asked for, 0 to 1; null where that isn't known */
+  share: number | null;
+}
+
+type MeasuredJob = Pick<
+  JobDetail,
+  'usage' | 'resources' | 'outcome' | 'state' | 'array' | 'started_at'
+>;
+
+/** Accounting looks at a job every so often: what ended sooner than this it may not have seen. */
+const MEASURED_S = 30;
+
+const shareOf = (used: number, asked: number | null): number | null =>
+  asked === null || asked <= 0 ? null : Math.min(1, used / asked);
+
+/** CPUs in use on average on one node; null where accounting has no data. */
+export function cpusInUse({ usage, resources }: Pick<Job, 'usage' | 'resources'>): number | null {
+  if (usage?.cpu_s == null || !usage.elapsed_s) return null;
+  return usage.cpu_s / usage.elapsed_s / Math.max(1, resources.nodes);
+}
+
+/** "1.2", "0.03" */
+const cpus = (count: number): string => `${Number(count.toFixed(count < 0.1 ? 2 : 1))}`;
+
+/** "19 %", "under 1 %" */
+export const shareText = (share: number): string =>
+  share > 0 && share < 0.01 ? t`under 1 %` : t`${{ percent: Math.round(share * 100) }} %`;
+
+const ofText = (used: string, asked: string): string => t`${used} of ${asked}`;
+
+/** The rows of the table, as far as accounting has data. */
+export function usageRows(job: MeasuredJob): UsageRow[] {
+  const { usage, resources } = job;
+  if (usage === null) return [];
+  const rows: UsageRow[] = [];
+  const longest = usage.longest_s ?? (job.array === null ? usage.elapsed_s : null);
+  if (longest != null) {
+    const limit = resources.time_limit_minutes;
+    const took = duration(longest * 1000);
+    rows.push({
+      label: job.array === null ? t`Time` : t`Time of its longest task`,
+      text: limit === null ? took : ofText(took, minutesAsTime(limit)),
+      share: shareOf(longest / 60, limit),
+    });
+  }
+  const busy = cpusInUse(job);
+  if (busy !== null)
+    rows.push({
+      label: t`CPUs busy on average`,
+      text: ofText(cpus(busy), `${resources.cpus}`),
+      share: shareOf(busy, resources.cpus),
+    });
+  return [...rows, ...memoryRows(usage, resources.memory_gb)];
+}
+
+function memoryRows(usage: Usage, asked: number | null): UsageRow[] {
+  const label = t`Peak memory`;
+  if (usage.memory_too_short) return [{ label, text: t`too short to measure`, share: null }];
+  if (usage.max_rss_gb == null) return [];
+  const most = memoryText(usage.max_rss_gb);
+  const text = asked === null ? most : ofText(most, memoryText(asked));
+  return [{ label, text, share: shareOf(usage.max_rss_gb, asked) }];
+}
+
+/** What one would do better next time, worst first; nothing where it was well sized. */
+export function adviceTexts(job: MeasuredJob): string[] {
+  const { usage, resources, outcome } = job;
+  if (usage === null || job.state !== 'ended') return [];
+  const texts: string[] = [];
+  const longest = usage.longest_s ?? usage.elapsed_s ?? 0;
+  const measured = longest >= MEASURED_S;
+  const memory = usage.max_rss_gb == null ? null : shareOf(usage.max_rss_gb, resources.memory_gb);
+  const busy = cpusInUse(job);
+  if (outcome === 'out_of_memory') texts.push(t`It needs more memory than it had.`);
+  else if (measured && memory !== null && memory >= 0.9)
+    texts.push(t`It came close to all of its memory: give the next one a little more.`);
+  else if (measured && memory !== null && memory < 0.5 && (resources.memory_gb ?? 0) > 1)
+    texts.push(t`It used less than half of its memory. With less, the next one may start sooner.`);
+  if (measured && busy !== null && resources.cpus > 1 && busy < resources.cpus / 2)
+    texts.push(t`More than half of its CPUs were idle. With fewer, the next one may start sooner.`);
+  const limit = resources.time_limit_minutes;
+  if (outcome === 'timeout') texts.push(t`It needs more time than it had.`);
+  else if (outcome === 'completed' && limit !== null && limit > 30 && longest / 60 < limit / 4)
+    texts.push(
+      t`It took less than a quarter of its time. With a shorter limit, the next one may start sooner.`,
+    );
+  return texts;
+}
+
+/** Return which usage is unknown, and why; null if all is known. */
+export function unknownText(job: MeasuredJob): string | null {
+  if (job.started_at === null) return null;
+  if (job.usage === null)
+    return job.state === 'ended'
+      ? t`Slurm’s accounting has not told yet what it used.`
+      : t`What it uses is told by Slurm’s accounting when it has ended.`;
+  return job.resources.gpus > 0
+    ? t`How busy its GPUs were isn’t known: Slurm’s accounting doesn’t say.`
+    : null;
+}

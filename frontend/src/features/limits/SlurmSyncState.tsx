@@ -1,0 +1,19 @@
+import type { SlurmSays } from '@/api/types';
+import { translate } from '@/i18n/translate';
+import { StateChip } from '@/ui/StateChip';
+import classes from './Limits.module.css';
+import { slurmStateLabel } from './labels';
+
+/** Whether a limit has been applied to Slurm, and Slurm's answer. */
+export function SlurmSyncState({ slurm }: { slurm: SlurmSays }) {
+  return (
+    <div className={classes.syncState}>
+      <StateChip {...slurmStateLabel(slurm.state)} />
+      {slurm.message && (
+        <span className={slurm.state === 'refused' ? classes.refused : classes.quiet}>
+          {translate(slurm.message)}
+        </span>
+      )}
+    </div>
+  );
+}

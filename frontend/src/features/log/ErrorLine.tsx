@@ -1,0 +1,61 @@
+import { Trans } from '@lingui/react/macro';
+import { Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { sentence } from '@/api/problem';
+import { plainOutput } from '@/lib/terminal';
+import classes from '@/ui/CardList.module.css';
+import { Icon } from '@/ui/icons';
+import { errorLine } from './findError';
+import { LogTail } from './LogTail';
+import { logTailQuery } from './queries';
+import type { LogSource, Stream } from './source';
+
+/** Where a line stands in a log. */
+export interface LinePlace {
+  stream: Stream;
+  line: string;
+}
+
+interface Props {
+  source: LogSource;
+  endedAt: string | null;
+  /** on a page that has the log: goes to where the line stands in it */
+  onShow?: (place: LinePlace) => void;
+}
+
+/** The error of a failed job: the line that names it, then the lines around it. */
+export function ErrorLine({ source, endedAt, onShow }: Props) {
+  const { data, error } = useQuery(logTailQuery(source, endedAt));
+  if (error) return <p className={classes.quiet}>{sentence(error)}</p>;
+  if (data === undefined)
+    return (
+      <p className={classes.quiet}>
+        <Trans>Reading its log…</Trans>
+      </p>
+    );
+  const line = errorLine(plainOutput(data.text));
+  if (line === null)
+    return (
+      <p className={classes.quiet}>
+        <Trans>It printed nothing.</Trans>
+      </p>
+    );
+  return (
+    <>
+      <p className={classes.errorLine}>{line}</p>
+      {onShow && (
+        <div>
+          <Button
+            size="compact-sm"
+            variant="default"
+            leftSection={<Icon name="log" size={14} />}
+            onClick={() => onShow({ stream: data.stream, line })}
+          >
+            <Trans>Show it in the log</Trans>
+          </Button>
+        </div>
+      )}
+      <LogTail source={source} endedAt={endedAt} opened={false} />
+    </>
+  );
+}

@@ -1,0 +1,45 @@
+import { t } from '@lingui/core/macro';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { sentence } from '@/api/problem';
+import { plainOutput } from '@/lib/terminal';
+import classes from './LogTail.module.css';
+import { logTailQuery } from './queries';
+import type { LogSource } from './source';
+
+const LINES = 12;
+
+/** The cause mostly stands in the very last line. */
+function scrollToEnd(box: HTMLPreElement | null): void {
+  if (box) box.scrollTop = box.scrollHeight;
+}
+
+interface Props {
+  source: LogSource;
+  endedAt: string | null;
+  opened?: boolean;
+}
+
+/** The last lines of a failed one's log, where the cause often stands. */
+export function LogTail({ source, endedAt, opened = true }: Props) {
+  const [open, setOpen] = useState(opened);
+  const { data, error } = useQuery({ ...logTailQuery(source, endedAt), enabled: open });
+  const text = data === undefined ? null : plainOutput(data.text).trimEnd();
+  return (
+    <details
+      className={classes.tail}
+      open={open}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
+      <summary>{t`The log's last lines`}</summary>
+      {error && <p className={classes.note}>{sentence(error)}</p>}
+      {text === '' && <p className={classes.note}>{t`It printed nothing.`}</p>}
+      {text && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards must be able to scroll it
+        <pre ref={scrollToEnd} tabIndex={0}>
+          {text.split('\n').slice(-LINES).join('\n')}
+        </pre>
+      )}
+    </details>
+  );
+}

@@ -1,0 +1,145 @@
+import { Plural, Trans } from '@lingui/react/macro';
+import { Button, Loader } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { loginOf } from '@/features/directory/names';
+import { translate } from '@/i18n/translate';
+import { mayChange } from '@/lib/roles';
+import { useMe } from '@/lib/useMe';
+import classes from '@/ui/DetailPage.module.css';
+import { Notice } from '@/ui/Notice';
+import { Time } from '@/ui/Time';
+import { useChange } from '@/ui/useChange';
+import { confirmNumber } from './actions';
+import { hasChangedUid, isDeprovisioning } from './labels';
+import type { Person } from './types';
+
+/** Why a user has no access, since when, and what deprovisioning still has to do. */
+export function DeprovisionState({ person }: { person: Person }) {
+  const leaving = person.directory_wants === 'deleted';
+  const { username } = person;
+  const login = loginOf(person);
+  return (
+    <>
+      {person.deleted_at && (
+        <Notice tone="info">
+          <Trans>
+            Deleted <Time at={person.deleted_at} />. What they did stays in the audit.
+          </Trans>
+        </Notice>
+      )}
+      {leaving && (
+        <Notice tone="warning">
+          <Trans>{login} is being deleted.</Trans>
+        </Notice>
+      )}
+      {!person.deleted_at && person.missing_since && (
+        <Notice tone="warning">
+          <Trans>
+            The directory has not known {username} since <Time at={person.missing_since} />. Nobody
+            can log in with this name.
+          </Trans>
+        </Notice>
+      )}
+      {person.disabled && !person.deleted_at && !leaving && <Disabled person={person} />}
+      {hasChangedUid(person) && <ChangedUid person={person} />}
+      <Progress person={person} />
+    </>
+  );
+}
+
+function Disabled({ person }: { person: Person }) {
+  const { disabled_at: at, disabled_by: by, disabled_why: why } = person;
+  if (!at)
+    return (
+      <Notice tone="warning">
+        <Trans>
+          Switched off in the directory, not by the portal. “Enable” switches it on again there.
+        </Trans>
+      </Notice>
+    );
+  return <Notice tone="warning">{disabledText(<Time at={at} />, by, why)}</Notice>;
+}
+
+function disabledText(when: ReactNode, by: string | null, why: string | null): ReactNode {
+  if (by && why)
+    return (
+      <Trans>
+        Disabled by {by}, {when}: {why}
+      </Trans>
+    );
+  if (by)
+    return (
+      <Trans>
+        Disabled by {by}, {when}.
+      </Trans>
+    );
+  return why ? (
+    <Trans>
+      Disabled, {when}: {why}
+    </Trans>
+  ) : (
+    <Trans>Disabled, {when}.</Trans>
+  );
+}
+
+function ChangedUid({ person }: { person: Person }) {
+  const me = useMe();
+  const { busy, change } = useChange();
+  const { username, uid, known_uid: known } = person;
+  return (
+    <Notice tone="warning">
+      <Trans>
+        The directory gives {username} the number {uid} now; the portal knows {known}. This may be
+        somebody else with an old name, so nobody is let in with it.
+      </Trans>
+      {mayChange(me) && uid !== null && (
+        <div className={classes.inNotice}>
+          <Button
+            size="compact-sm"
+            variant="default"
+            loading={busy}
+            onClick={() => change(() => confirmNumber(username, uid))}
+          >
+            <Trans>It is the same person</Trans>
+          </Button>
+        </div>
+      )}
+    </Notice>
+  );
+}
+
+function Progress({ person }: { person: Person }) {
+  if (isDeprovisioning(person))
+    return (
+      <div className={classes.progress} role="status">
+        <Loader size="xs" aria-hidden="true" />
+        <ul className={classes.sentences}>
+          {person.closing.map((sentence) => (
+            <li key={sentence}>{translate(sentence)}</li>
+          ))}
+        </ul>
+      </div>
+    );
+  if (!person.disabled || !person.closed_at || person.deleted_at) return null;
+  const { jobs } = person.live;
+  const left = person.disabled_jobs === 'leave' && jobs > 0;
+  return (
+    <p className={classes.quiet} role="status">
+      {left ? (
+        <Trans>
+          Everything of theirs was closed <Time at={person.closed_at} />, but for{' '}
+          <Plural
+            value={jobs}
+            one="one job that is left to end by itself"
+            other="# jobs that are left to end by themselves"
+          />
+          .
+        </Trans>
+      ) : (
+        <Trans>
+          Everything of theirs was closed <Time at={person.closed_at} />.
+        </Trans>
+      )}
+    </p>
+  );
+}

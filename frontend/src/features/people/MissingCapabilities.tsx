@@ -1,0 +1,25 @@
+import { Trans } from '@lingui/react/macro';
+import type { Capabilities } from '@/features/directory/capabilities';
+import classes from '@/ui/AdminList.module.css';
+import { missingCapabilities } from './labels';
+
+/** Why some buttons aren't here; nothing where the directory lets the portal do everything. */
+export function MissingCapabilities({
+  capabilities,
+}: {
+  capabilities: Pick<Capabilities, 'missing'>;
+}) {
+  const lines = missingCapabilities(capabilities);
+  if (lines.length === 0) return null;
+  return (
+    <div className={classes.absent}>
+      {lines.map(({ what, why }) => (
+        <p key={why}>
+          <Trans>
+            In this directory the portal can't {what}. {why}
+          </Trans>
+        </p>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,193 @@
+/** People in words: what state they are in, what they may, what goes on with them. Pure. */
+import { plural, t } from '@lingui/core/macro';
+import type { Ability, Capabilities } from '@/features/directory/capabilities';
+import { can } from '@/features/directory/capabilities';
+import { joinWithOr } from '@/i18n/lists';
+import { translate } from '@/i18n/translate';
+import { ROLE_LABELS } from '@/lib/roles';
+import type { StateLabel } from '@/ui/StateChip';
+import type { Filter } from './filters';
+import type { Check, HomeRun, Person, PersonRow, Role } from './types';
+
+/** The text for a filter without matches. */
+export function noMatchText(filter: Filter): string {
+  switch (filter) {
+    case 'disabled':
+      return t`Nobody is disabled.`;
+    case 'admins':
+      return t`Nobody who is an administrator has logged in yet.`;
+    case 'viewers':
+      return t`There are no viewers. A viewer sees all these pages and changes nothing.`;
+    case 'missing':
+      return t`Everyone the portal knows is in the directory.`;
+    case 'deleted':
+      return t`Nobody has been deleted.`;
+    default:
+      return t`There is nobody in the directory yet.`;
+  }
+}
+
+export const peopleText = (n: number): string => plural(n, { one: '# person', other: '# people' });
+
+/** The one state that matters most of all that hold. */
+export function userStateLabel(row: PersonRow): StateLabel {
+  if (row.deleted_at) return { label: t`Deleted`, tone: 'quiet' };
+  if (row.disabled) return { label: t`Disabled`, tone: 'bad' };
+  if (!row.in_directory) return { label: t`Gone from the directory`, tone: 'waiting' };
+  if (row.unmanaged) return { label: t`Not managed`, tone: 'quiet' };
+  if (row.locked) return { label: t`Locked`, tone: 'waiting' };
+  if (row.admitted === false) return { label: t`Can’t log in`, tone: 'bad' };
+  if (row.must_change_password) return { label: t`One-time password`, tone: 'quiet' };
+  return { label: t`Active`, tone: 'good' };
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** The role is unknown before the first login of a user without a row. */
+export const roleText = (role: Role | null, admitted: boolean | null): string =>
+  admitted === false ? t`None` : capital(ROLE_LABELS[role ?? 'user']);
+
+/** Where a role comes from, for those who wonder why it can't be taken away here. */
+export function roleReason(
+  person: Pick<Person, 'role' | 'directory_role' | 'granted_role' | 'granted_by' | 'admitted'>,
+): string {
+  if (person.admitted === false)
+    return t`They can’t log in: they are in no group that may use the portal.`;
+  if (person.role === null) return t`The groups of the directory decide that at the first login.`;
+  if (person.role === 'user') return t`Everyone who may log in is that.`;
+  const directory = person.directory_role === person.role;
+  const granted = person.granted_role === person.role;
+  const by = person.granted_by;
+  if (directory && granted)
+    return by
+      ? t`By a group of the directory, and given here by ${by} as well.`
+      : t`By a group of the directory, and given here as well.`;
+  if (granted) return by ? t`Given here by ${by}.` : t`Given here.`;
+  return t`By a group of the directory; it ends when they leave that group.`;
+}
+
+const ABILITIES: Record<Ability, string> = {
+  create: t`create people`,
+  edit: t`edit people`,
+  delete: t`delete people`,
+  groups: t`change groups`,
+  password: t`reset passwords`,
+  lock: t`lock people`,
+  disable: t`switch accounts off in the directory`,
+};
+
+/** What can't be done here, and why: one line for each reason. */
+export function missingCapabilities({ missing }: Pick<Capabilities, 'missing'>): {
+  what: string;
+  why: string;
+}[] {
+  const reasons = new Map<string, string[]>();
+  for (const [ability, why] of Object.entries(missing)) {
+    if (!why) continue;
+    const word = ABILITIES[ability as Ability] ?? ability;
+    reasons.set(why, [...(reasons.get(why) ?? []), word]);
+  }
+  return [...reasons].map(([why, actions]) => ({ what: joinWithOr(actions), why: translate(why) }));
+}
+
+/** Whether something decided about this person is still being made so. */
+export const isDeprovisioning = (person: Pick<Person, 'closing'>): boolean =>
+  person.closing.length > 0;
+
+/** Whether the directory gives the name to another number than the portal knows. */
+export const hasChangedUid = (
+  person: Pick<Person, 'in_directory' | 'directory_problem' | 'uid' | 'known_uid'>,
+): boolean =>
+  person.in_directory &&
+  !person.directory_problem &&
+  person.uid !== null &&
+  person.known_uid !== null &&
+  person.uid !== person.known_uid;
+
+const HOME_TASKS: Record<HomeRun['task'], string> = {
+  create: t`Make the home directory`,
+  archive: t`Pack the files away`,
+  delete: t`Delete the files`,
+};
+
+export const homeTask = (run: Pick<HomeRun, 'task'>): string => HOME_TASKS[run.task];
+
+export function homeRunLabel(run: Pick<HomeRun, 'state'>): StateLabel {
+  switch (run.state) {
+    case 'queued':
+      return { label: t`Waiting`, tone: 'waiting' };
+    case 'running':
+      return { label: t`Running`, tone: 'busy' };
+    case 'done':
+      return { label: t`Done`, tone: 'good' };
+    case 'failed':
+      return { label: t`Failed`, tone: 'bad' };
+  }
+}
+
+export const isLiveRun = ({ state }: Pick<HomeRun, 'state'>): boolean =>
+  state === 'queued' || state === 'running';
+
+/** Whether they are gone, or on their way: then nothing of them can be changed any more. */
+export const isLeaving = (person: Pick<Person, 'deleted_at' | 'directory_wants'>): boolean =>
+  person.deleted_at !== null || person.directory_wants === 'deleted';
+
+/** Whether there is an entry of the directory that the portal may change. */
+export const isManaged = (
+  person: Pick<
+    Person,
+    'in_directory' | 'unmanaged' | 'directory_problem' | 'deleted_at' | 'directory_wants'
+  >,
+): boolean =>
+  person.in_directory && !person.unmanaged && !person.directory_problem && !isLeaving(person);
+
+export type Act = 'edit' | 'password' | 'lock' | 'unlock' | 'disable' | 'enable' | 'delete';
+
+/** What can be done about someone just now, in the order of how often it is. `by` does it. */
+export function actsFor(person: Person, by: string): Act[] {
+  if (isLeaving(person) || person.unmanaged) return [];
+  const able = (ability: Ability): boolean =>
+    isManaged(person) && can(person.capabilities, ability);
+  const oneself = person.username === by;
+  const { disabled } = person;
+  const acts: [Act, boolean][] = [
+    ['edit', able('edit')],
+    ['password', able('password') && !disabled],
+    ['unlock', able('lock') && person.locked === true && !disabled],
+    ['lock', able('lock') && !person.locked && !disabled && !oneself],
+    // The portal's own account is switched off and on whatever the directory can.
+    ['enable', disabled && person.in_directory],
+    ['disable', !disabled && !oneself],
+    ['delete', !oneself],
+  ];
+  return acts.filter(([, possible]) => possible).map(([act]) => act);
+}
+
+/** What a login with the password comes to. */
+export function passwordText(
+  person: Pick<Person, 'locked' | 'disabled' | 'must_change_password'>,
+): string {
+  if (person.disabled) return t`refused: the account is disabled`;
+  if (person.locked) return t`refused: locked, by an administrator or after too many wrong ones`;
+  if (person.must_change_password) return t`one-time: a new one is asked for at the next login`;
+  return t`their own`;
+}
+
+export type Question = 'login' | 'session' | 'home';
+
+export const QUESTIONS: Record<Question, string> = {
+  login: t`Can log in`,
+  session: t`Can start a session`,
+  home: t`Has a home directory`,
+};
+
+export function answerLabel({ answer }: Pick<Check, 'answer'>): StateLabel {
+  switch (answer) {
+    case 'yes':
+      return { label: t`Yes`, tone: 'good' };
+    case 'no':
+      return { label: t`No`, tone: 'bad' };
+    case 'unknown':
+      return { label: t`Unknown`, tone: 'waiting' };
+  }
+}

@@ -1,0 +1,35 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { Session } from '@/api/types';
+import { LogView } from '@/features/log/LogView';
+import type { Stream } from '@/features/log/source';
+import { Fold } from '@/ui/Fold';
+import classes from './SessionPage.module.css';
+
+/** The session's log; read only once the section is opened. */
+export function LogSection({ session }: { session: Session }) {
+  const [open, setOpen] = useState(false);
+  const [stream, setStream] = useState<Stream>('stderr');
+  return (
+    <Fold summary={t`Log`} open={open} onTurn={setOpen}>
+      <p className={classes.note}>
+        {t`What Slurm and JupyterLab printed.`}{' '}
+        <Link to="/sessions/$id/log" params={{ id: session.id }}>
+          <Trans>On a page of its own</Trans>
+        </Link>
+      </p>
+      {open && (
+        <div className={classes.log}>
+          <LogView
+            source={{ kind: 'sessions', id: session.id }}
+            stream={stream}
+            onStream={setStream}
+            first="stderr"
+          />
+        </div>
+      )}
+    </Fold>
+  );
+}

@@ -1,0 +1,38 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { ApiError } from '@/api/problem';
+import classes from '@/features/log/LogPage.module.css';
+import { LogView } from '@/features/log/LogView';
+import type { Stream } from '@/features/log/source';
+import { NotFoundPage } from '@/ui/NotFoundPage';
+import { PageTitle } from '@/ui/PageTitle';
+import { StateChip } from '@/ui/StateChip';
+import { stateLabel } from './labels';
+import { useAnySession } from './useAnySession';
+
+/** What a session's job has printed, followed while it runs. */
+export function SessionLogPage() {
+  const { id } = useParams({ from: '/member/sessions/$id/log' });
+  const { stream = 'stderr' } = useSearch({ from: '/member/sessions/$id/log' });
+  const navigate = useNavigate();
+  const { session, error } = useAnySession(id);
+  const choose = (value: Stream): void => {
+    const search = value === 'stdout' ? { stream: value } : {};
+    void navigate({ to: '/sessions/$id/log', params: { id }, search, replace: true });
+  };
+  if (error instanceof ApiError && error.status === 404) return <NotFoundPage />;
+  const title = session ? t`Log of ${{ name: session.name }}` : t`Log of session`;
+  return (
+    <>
+      <Link to="/" className={classes.back}>
+        <Trans>← Your sessions</Trans>
+      </Link>
+      <div className={classes.top}>
+        <PageTitle tab={title}>{title}</PageTitle>
+        {session && <StateChip {...stateLabel(session)} />}
+      </div>
+      <LogView source={{ kind: 'sessions', id }} stream={stream} onStream={choose} first="stderr" />
+    </>
+  );
+}

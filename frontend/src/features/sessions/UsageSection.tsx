@@ -1,0 +1,112 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { sentence } from '@/api/problem';
+import type { Session } from '@/api/types';
+import { useNow } from '@/lib/useNow';
+import { Notice } from '@/ui/Notice';
+import { Time } from '@/ui/Time';
+import { MEASURE_EVERY_MS, sessionUsageQuery } from './queries';
+import pageClasses from './SessionPage.module.css';
+import type { SessionUsage } from './types';
+import classes from './Usage.module.css';
+import { UsageChart } from './UsageChart';
+import { charts, missingText, remark, totals } from './usage';
+
+const NOTHING: SessionUsage = {
+  told_at: null,
+  step_s: null,
+  at: [],
+  memory_mb: [],
+  cpus: [],
+  memory_limit_mb: null,
+  gpus: null,
+  memory_killed_at: null,
+  total: null,
+};
+
+/** After the end accounting needs a moment. */
+const SETTLES_MS = 120_000;
+
+function pollInterval(session: Session, use: SessionUsage | undefined): number | false {
+  if (session.state !== 'ended') return MEASURE_EVERY_MS;
+  const since = session.ended_at ? Date.now() - Date.parse(session.ended_at) : SETTLES_MS;
+  return use?.total || since > SETTLES_MS ? false : MEASURE_EVERY_MS;
+}
+
+/** Current and past usage of the session, as far as it is measured. */
+export function UsageSection({ session }: { session: Session }) {
+  const { data, error } = useQuery({
+    ...sessionUsageQuery(session.id),
+    refetchInterval: ({ state }) => pollInterval(session, state.data),
+  });
+  return (
+    <section aria-labelledby="use" className={pageClasses.section}>
+      <h2 id="use">{session.state === 'ended' ? t`Usage` : t`Usage`}</h2>
+      {error && data === undefined ? (
+        <Notice tone="error">{sentence(error)}</Notice>
+      ) : (
+        <Figures session={session} use={data ?? NOTHING} loading={data === undefined} />
+      )}
+    </section>
+  );
+}
+
+interface FiguresProps {
+  session: Session;
+  use: SessionUsage;
+  loading: boolean;
+}
+
+function Figures({ session, use, loading }: FiguresProps) {
+  const now = useNow();
+  const live = session.state === 'running' || session.state === 'suspended';
+  const drawn = useMemo(() => charts(use, session.resources, live), [use, session.resources, live]);
+  const note = loading ? t`Reading what was measured…` : remark(use, session, now);
+  return (
+    <>
+      {use.memory_killed_at && (
+        <Notice tone="warning">
+          <Trans>
+            The session’s memory ran out, and a program in it was killed{' '}
+            <Time at={use.memory_killed_at} />. A notebook’s kernel that is killed starts again
+            without its variables. Work on less data at once, or start a session with more memory.
+          </Trans>
+        </Notice>
+      )}
+      {note && <p className={classes.note}>{note}</p>}
+      <div className={classes.charts}>
+        {drawn.map((chart) => (
+          <UsageChart key={chart.key} at={use.at} chart={chart} />
+        ))}
+      </div>
+      {missingText(use, session.resources.gpus).map((text) => (
+        <p key={text} className={classes.note}>
+          {text}
+        </p>
+      ))}
+      {session.state === 'ended' && !loading && <Accounted session={session} use={use} />}
+    </>
+  );
+}
+
+/** Slurm's own word, after the end. */
+function Accounted({ session, use }: { session: Session; use: SessionUsage }) {
+  if (session.started_at === null) return null;
+  if (use.total === null)
+    return <p className={classes.note}>{t`Slurm’s accounting says nothing of it yet.`}</p>;
+  return (
+    <>
+      <h3 className={pageClasses.small}>{t`In all, as Slurm’s accounting has it`}</h3>
+      <dl className={pageClasses.figures}>
+        {totals(use.total, session.resources).map(([label, value]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}

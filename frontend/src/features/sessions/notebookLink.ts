@@ -1,0 +1,13 @@
+/** A link to the form that submits a notebook as a job. Pure. */
+import type { Notebook } from '@/api/types';
+
+const NOTEBOOK_TEMPLATE = 'notebook';
+
+/** The address of the form that runs a notebook. */
+export function notebookSearch({ path, environment }: Pick<Notebook, 'path' | 'environment'>) {
+  return {
+    template: NOTEBOOK_TEMPLATE,
+    ...(environment === null ? {} : { environment }),
+    parameters: { notebook: path },
+  };
+}

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { linkResources, readStartLink, toStartLink } from './startLink';
+
+describe('readStartLink', () => {
+  it('keeps what fills the form in', () => {
+    const asked = { environment: 'pytorch', gpus: 2, gpu_type: 'v100', time_limit_minutes: 60 };
+    expect(readStartLink(asked)).toEqual(asked);
+  });
+
+  it('takes a name of digits, which the router reads as a number', () => {
+    expect(readStartLink({ environment: 2024 })).toEqual({ environment: '2024' });
+  });
+
+  it.each([
+    [{ gpus: 'many' }],
+    [{ gpus: -1 }],
+    [{ gpus: Number.NaN }],
+    [{ cpus: { evil: true } }],
+    [{ environment: '' }],
+    [{ environment: 'x'.repeat(101) }],
+    [{ environment: ['a'] }],
+    [{ submit: true, name: '<script>' }],
+  ])('drops %j', (search) => {
+    expect(readStartLink(search)).toEqual({});
+  });
+});
+
+describe('toStartLink', () => {
+  it('carries the whole setup there and back', () => {
+    const resources = { partition: 'gpu', gpus: 0, gpu_type: null, cpus: 2, memory_gb: 1.5 };
+    const link = toStartLink({ environment: 'r', resources, starter: 'r.ipynb' });
+    expect(link).toEqual({
+      environment: 'r',
+      starter: 'r.ipynb',
+      partition: 'gpu',
+      gpus: 0,
+      cpus: 2,
+      memory_gb: 1.5,
+    });
+    expect(readStartLink({ ...link })).toEqual(link);
+    expect(linkResources(link)).toEqual({ partition: 'gpu', gpus: 0, cpus: 2, memory_gb: 1.5 });
+  });
+
+  it('has no resources where only an environment is named', () => {
+    expect(linkResources({ environment: 'r', starter: 'r.ipynb' })).toBeNull();
+  });
+});

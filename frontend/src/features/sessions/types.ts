@@ -1,0 +1,10 @@
+/** The shapes of the API by the names this page uses. */
+import type { components } from '@/api/schema';
+
+type Schemas = components['schemas'];
+
+export type SessionUsage = Schemas['SessionUseOut'];
+export type GpuUse = Schemas['GpuUse'];
+export type Total = Schemas['UsageOut'];
+export type Packages = Schemas['PackagesOut'];
+export type Package = Schemas['PackageOut'];

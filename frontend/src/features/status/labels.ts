@@ -1,0 +1,95 @@
+/** The parts of the system in words. Pure. */
+import { t } from '@lingui/core/macro';
+import { joinWithCommas } from '@/i18n/lists';
+import { duration } from '@/lib/time';
+import type { StateLabel } from '@/ui/StateChip';
+
+export type PartState = 'ok' | 'failing' | 'unknown';
+
+export interface PartStatus {
+  part: string;
+  /** distinguishes servers; empty if there is only one */
+  name: string;
+  state: PartState;
+  answered_at: string | null;
+  latency_ms: number | null;
+  message: string;
+  advice: string;
+}
+
+/** Each part's name, and what it is there for. */
+const PARTS: Record<string, readonly [name: string, purpose: string]> = {
+  slurm: ['Slurm', t`Runs sessions and jobs (slurmctld).`],
+  slurmdbd: [t`Slurm's accounting`, t`Knows what was used and what may be used (slurmdbd).`],
+  directory: [t`Directory`, t`Knows people and their passwords (LDAP).`],
+  hub: ['JupyterHub', t`Single sign-on for notebooks.`],
+  database: [t`Database`, t`The portal's own records.`],
+  nginx: [t`Front door`, t`All pages and notebooks come through it (nginx).`],
+  origins: [t`Origins`, t`Keep pages of notebooks and TensorBoards apart from the portal.`],
+  launcher: [t`Launcher`, t`Acts for people on the cluster: submits, stops, reads their logs.`],
+  catalog: [t`Catalog`, t`The environments and templates that people choose from.`],
+  node_table: [t`Table of nodes`, t`The addresses of nodes that the page Cluster shows.`],
+  nodes: [t`Nodes`, t`Where sessions and jobs run.`],
+  disk: [t`Disk`, t`Room for what the portal writes.`],
+  mail: [t`E-mail`, t`Takes what the portal tells people (SMTP).`],
+};
+
+type Named = Pick<PartStatus, 'part' | 'name'>;
+
+/** "Directory ldap1.example.org": the server's name where there are several. */
+export function partName({ part, name }: Named): string {
+  const own = PARTS[part]?.[0] ?? part;
+  return name === '' ? own : `${own} ${name}`;
+}
+
+export const purpose = (part: string): string => PARTS[part]?.[1] ?? '';
+
+export function stateLabel(state: PartState): StateLabel {
+  switch (state) {
+    case 'ok':
+      return { label: t`Works`, tone: 'good' };
+    case 'failing':
+      return { label: t`Fails`, tone: 'bad' };
+    default:
+      return { label: t`Not known`, tone: 'waiting' };
+  }
+}
+
+/** "0.4 ms", "4 ms", "1.2 s". */
+export function latency(ms: number): string {
+  if (ms < 1000) {
+    const time = ms < 1 ? Math.max(0.1, ms).toFixed(1) : Math.round(ms);
+    return t`${time} ms`;
+  }
+  const seconds = (ms / 1000).toFixed(1);
+  return t`${seconds} s`;
+}
+
+/** "answered 3 s ago in 4 ms"; of a part that fails, when it last did. */
+export function answerText(
+  { state, answered_at, latency_ms }: Pick<PartStatus, 'state' | 'answered_at' | 'latency_ms'>,
+  nowMs: number,
+): string {
+  if (answered_at === null) return t`no answer since the portal started`;
+  const age = duration(nowMs - Date.parse(answered_at));
+  if (state !== 'ok') return t`last answered ${age} ago`;
+  if (latency_ms === null) return t`answered ${age} ago`;
+  const time = latency(latency_ms);
+  return t`answered ${age} ago in ${time}`;
+}
+
+/** All of it in one line. */
+export function overall(parts: readonly (Named & Pick<PartStatus, 'state'>)[]): StateLabel {
+  const names = (state: PartState): string =>
+    joinWithCommas(parts.filter((part) => part.state === state).map(partName));
+  const [failing, unknown] = [names('failing'), names('unknown')];
+  if (failing !== '') return { label: t`Trouble with: ${failing}`, tone: 'bad' };
+  if (unknown !== '') return { label: t`Nothing fails. Not known: ${unknown}`, tone: 'waiting' };
+  return { label: t`Everything works`, tone: 'good' };
+}
+
+/** Failing parts first, then unknown ones; otherwise in the portal's order. */
+export function worstFirst<T extends Pick<PartStatus, 'state'>>(parts: readonly T[]): T[] {
+  const rank: Record<PartState, number> = { failing: 0, unknown: 1, ok: 2 };
+  return [...parts].sort((a, b) => rank[a.state] - rank[b.state]);
+}

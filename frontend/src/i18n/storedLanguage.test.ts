@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { storage } from '@/testing/storage';
+import {
+  canStoreLanguage,
+  forgetLanguage,
+  languageBeforeLogin,
+  storedLanguage,
+  storeLanguage,
+  storeLanguageBeforeLogin,
+} from './storedLanguage';
+
+beforeEach(() => {
+  vi.stubGlobal('window', { localStorage: storage(), sessionStorage: storage() });
+});
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+describe('a browser', () => {
+  it('keeps what it speaks, and what was chosen at this login', () => {
+    expect([storedLanguage(), languageBeforeLogin()]).toEqual([null, null]);
+    expect([storeLanguage('zh'), storeLanguageBeforeLogin('en')]).toEqual([true, true]);
+    expect([storedLanguage(), languageBeforeLogin()]).toEqual(['zh', 'en']);
+    storeLanguage(null);
+    expect([storedLanguage(), languageBeforeLogin()]).toEqual([null, 'en']);
+  });
+
+  it('forgets both at logout', () => {
+    storeLanguage('zh');
+    storeLanguageBeforeLogin('zh');
+    forgetLanguage();
+    expect([window.localStorage.length, window.sessionStorage.length]).toEqual([0, 0]);
+  });
+
+  it('knows whether it keeps anything, and leaves no trace of finding out', () => {
+    expect(canStoreLanguage()).toBe(true);
+    expect(window.localStorage.length).toBe(0);
+    vi.stubGlobal('window', {});
+    expect(canStoreLanguage()).toBe(false);
+    expect([storeLanguage('zh'), storedLanguage()]).toEqual([false, null]);
+  });
+
+  it('passes over what no version of these pages has kept', () => {
+    window.localStorage.setItem('portal-language', 'fr');
+    expect(storedLanguage()).toBeNull();
+  });
+});

@@ -1,0 +1,33 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import chinese from '../../../portal/i18n/zh.json';
+import examples from '../../../tests/data/said.json';
+import { type Catalog, setCatalog, translate } from './translate';
+
+describe('the Chinese catalogue', () => {
+  beforeAll(() => setCatalog(chinese));
+
+  // the portal's own reader, of e-mails, is held to the same: tests/unit/test_said.py
+  it.each(Object.entries(examples))('says %s', (english, translated) => {
+    expect(translate(english)).toBe(translated);
+  });
+
+  it('finds every sentence that it has, and puts all pieces in', () => {
+    for (const [english, translation] of Object.entries(chinese as Catalog)) {
+      const put = (text: string): string =>
+        text.replace(/\{(\d+)(?::[a-z]+)?\}/g, (_gap, number) =>
+          translation.includes(`{${number}:number}`) ? `10${number}` : `xq${number}`,
+        );
+      const words = translate(put(english));
+      // spacing is up to the translation
+      expect(words.replaceAll(' ', ''), english).toBe(put(translation).replaceAll(' ', ''));
+      for (const [, number] of english.matchAll(/\{(\d+)\}/g)) {
+        expect(words, english).toContain(put(`{${number}}`));
+      }
+    }
+  });
+
+  it('leaves what is too long to be a sentence', () => {
+    const text = 'It was cancelled. Start it again. '.repeat(1000);
+    expect(translate(text)).toBe(text);
+  });
+});

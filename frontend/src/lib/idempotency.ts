@@ -1,0 +1,107 @@
+/**
+ * Requests that must not take effect twice although they may be sent twice: because a response was
+ * lost, or a button was clicked again before it was disabled.
+ */
+import { ApiError } from '@/api/problem';
+import { isLike, isNumber, isRecordOf, isText, tabStorage } from './drafts';
+import { onLogout } from './onLogout';
+
+interface PendingRequest<B> {
+  key: string;
+  body: B;
+  at: number;
+}
+
+/** After this time the same request counts as a new one: its result has been seen by then. */
+const SAME_FOR_MS = 10 * 60_000;
+
+const STORAGE_KEY = 'portal.wishes';
+
+/**
+ * Requests sent by this tab without a response yet. They are in its storage beside the form drafts,
+ * because a form survives a reload, and then it sends the same request.
+ */
+const pending = new Map(Object.entries(stored()));
+
+onLogout(() => {
+  pending.clear();
+  store();
+});
+
+function stored(): Readonly<Record<string, PendingRequest<unknown>>> {
+  try {
+    const found: unknown = JSON.parse(tabStorage()?.getItem(STORAGE_KEY) ?? 'null');
+    return arePendingRequests(found) ? found : {};
+  } catch {
+    return {}; // not ours
+  }
+}
+
+function store(): void {
+  const storage = tabStorage();
+  try {
+    if (pending.size === 0) storage?.removeItem(STORAGE_KEY);
+    else storage?.setItem(STORAGE_KEY, JSON.stringify(Object.fromEntries(pending)));
+  } catch {
+    // full: this page still knows them, and what was kept before is old
+    storage?.removeItem(STORAGE_KEY);
+  }
+}
+
+function arePendingRequests(
+  value: unknown,
+): value is Readonly<Record<string, PendingRequest<unknown>>> {
+  const isAny = (_: unknown): _ is unknown => true;
+  return isRecordOf(isLike<PendingRequest<unknown>>({ key: isText, body: isAny, at: isNumber }))(
+    value,
+  );
+}
+
+/** `crypto.randomUUID` is missing where the portal is served over plain HTTP. */
+function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** A refusal is an answer, after which nothing was made; a gateway's word, or none, is no answer. */
+const isAnswer = (error: unknown): boolean =>
+  error instanceof ApiError && error.status >= 400 && error.status < 500;
+
+interface Options<A> {
+  /** whether what an earlier try has made is gone again, so that it can't be what is wanted now */
+  isOver?: (answer: A) => boolean;
+  now?: () => number;
+}
+
+/**
+ * Send a request with an idempotency key. Until a response arrives, the same request is repeated
+ * unchanged under the same key, by which the portal recognizes it. `identity` decides whether two
+ * requests are the same.
+ */
+export async function sendOnce<B, A>(
+  identity: unknown,
+  make: () => B,
+  send: (body: B, key: string) => Promise<A>,
+  { isOver = () => false, now = Date.now }: Options<A> = {},
+): Promise<A> {
+  const name = JSON.stringify(identity);
+  const before = pending.get(name) as PendingRequest<B> | undefined;
+  const fresh = before !== undefined && now() - before.at < SAME_FOR_MS;
+  const request = fresh ? before : { key: newKey(), body: make(), at: now() };
+  for (const [each, { at }] of pending) if (now() - at >= SAME_FOR_MS) pending.delete(each);
+  pending.set(name, request);
+  store();
+  const settled = (): void => {
+    if (pending.get(name) !== request) return;
+    pending.delete(name);
+    store();
+  };
+  try {
+    const answer = await send(request.body, request.key);
+    settled();
+    return fresh && isOver(answer) ? await sendOnce(identity, make, send, { isOver, now }) : answer;
+  } catch (error) {
+    if (isAnswer(error)) settled();
+    throw error;
+  }
+}

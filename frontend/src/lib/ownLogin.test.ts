@@ -1,0 +1,34 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { isOwnLogin, rememberLogin } from './ownLogin';
+
+function storage(): Pick<Storage, 'getItem' | 'setItem'> {
+  const kept = new Map<string, string>();
+  return {
+    getItem: (name) => kept.get(name) ?? null,
+    setItem: (name, value) => void kept.set(name, value),
+  };
+}
+
+afterEach(() => vi.unstubAllGlobals());
+
+describe('isOwnLogin', () => {
+  it('knows the login that was begun here, and no other', () => {
+    vi.stubGlobal('window', { localStorage: storage() });
+    expect(isOwnLogin('a1')).toBe(false);
+    rememberLogin('a1');
+    expect(isOwnLogin('a1')).toBe(true);
+    expect(isOwnLogin('b2')).toBe(false);
+    rememberLogin('b2');
+    expect(isOwnLogin('a1')).toBe(false);
+  });
+
+  it('ends no login where the browser keeps no storage', () => {
+    vi.stubGlobal('window', {
+      get localStorage(): Storage {
+        throw new DOMException('denied', 'SecurityError');
+      },
+    });
+    expect(() => rememberLogin('a1')).not.toThrow();
+    expect(isOwnLogin('a1')).toBe(true);
+  });
+});

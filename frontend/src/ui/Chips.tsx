@@ -1,0 +1,63 @@
+import { t } from '@lingui/core/macro';
+import { Loader, UnstyledButton } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import classes from './Chips.module.css';
+import { useAction } from './useAction';
+
+interface Props {
+  label: string;
+  names: readonly string[];
+  /** where a name leads; nowhere without it */
+  to?: 'group' | 'person';
+  /** no buttons without it */
+  onRemove?: ((name: string) => Promise<unknown>) | undefined;
+  /** what the button's name says, as in "Remove alice from physics" */
+  removeLabel?: (name: string) => string;
+}
+
+/** Names, each with a button that takes it away. */
+export function Chips({ label, names, to, onRemove, removeLabel }: Props) {
+  return (
+    <ul className={classes.chips} aria-label={label}>
+      {names.map((name) => (
+        <Chip key={name} name={name} to={to} onRemove={onRemove} label={removeLabel?.(name)} />
+      ))}
+    </ul>
+  );
+}
+
+interface ChipProps {
+  name: string;
+  to: Props['to'];
+  onRemove: Props['onRemove'];
+  label: string | undefined;
+}
+
+function Chip({ name, to, onRemove, label }: ChipProps) {
+  const [busy, act] = useAction();
+  return (
+    <li className={classes.chip}>
+      {to === 'group' && (
+        <Link to="/admin/groups/$group" params={{ group: name }}>
+          {name}
+        </Link>
+      )}
+      {to === 'person' && (
+        <Link to="/admin/people/$username" params={{ username: name }}>
+          {name}
+        </Link>
+      )}
+      {to === undefined && <span>{name}</span>}
+      {onRemove && (
+        <UnstyledButton
+          className={classes.remove}
+          aria-label={label ?? t`Remove ${name}`}
+          disabled={busy}
+          onClick={() => void act(() => onRemove(name))}
+        >
+          {busy ? <Loader size={12} /> : <span aria-hidden="true">×</span>}
+        </UnstyledButton>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,74 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
+import { Button, Text } from '@mantine/core';
+import { Fragment, type ReactNode, useState } from 'react';
+import type { FormDraft } from '@/lib/useFormDraft';
+import { ConfirmDialog } from './ConfirmDialog';
+import { focusPageIfLost } from './focus';
+import { Notice } from './Notice';
+
+interface Props {
+  draft: FormDraft;
+  /** resets the form */
+  onStartOver: () => void;
+}
+
+/** A notice above a form that was restored from a draft, with a button that resets it. */
+export function RestoredNotice(props: Props) {
+  const { draft } = props;
+  if (draft.since !== 'before') return null;
+  return (
+    <Notice tone="info">
+      <Trans>
+        This form is as you left it. <StartOverButton {...props} />
+      </Trans>
+    </Notice>
+  );
+}
+
+/** The same at the foot of a form that was filled in just now. */
+export function StartOver(props: Props) {
+  const { draft } = props;
+  if (draft.since !== 'now') return null;
+  return <StartOverButton {...props} />;
+}
+
+function StartOverButton({ draft, onStartOver }: Props) {
+  const [asking, setAsking] = useState(false);
+  const begin = (): Promise<void> => {
+    draft.drop();
+    onStartOver();
+    focusPageIfLost();
+    return Promise.resolve();
+  };
+  return (
+    <>
+      <Button
+        variant="subtle"
+        size="compact-sm"
+        style={{ justifySelf: 'center' }}
+        onClick={() => setAsking(true)}
+      >
+        <Trans>Start over</Trans>
+      </Button>
+      <ConfirmDialog
+        title={t`Start over?`}
+        opened={asking}
+        onClose={() => setAsking(false)}
+        act={begin}
+        button={t`Start over`}
+        keep={t`Keep it`}
+      >
+        <Text size="sm">
+          <Trans>What you have filled in here is forgotten.</Trans>
+        </Text>
+      </ConfirmDialog>
+    </>
+  );
+}
+
+/** Renders a form, and remounts it whenever the user starts over. */
+export function RestartableForm({ children }: { children: (startOver: () => void) => ReactNode }) {
+  const [round, setRound] = useState(0);
+  return <Fragment key={round}>{children(() => setRound(round + 1))}</Fragment>;
+}
