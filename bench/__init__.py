@@ -1,1 +1,2 @@
-"""Speed and memory beside the alternatives: `python -m bench [NAME …]`, or `make bench`."""
+"""Benchmarks of speed and memory against alternatives: `python -m bench [NAME …]` or `make
+bench`."""

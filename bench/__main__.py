@@ -1,4 +1,5 @@
-"""Measure, show a table, write bench.json. A missed budget is shown, and is no error."""
+"""Run the benchmarks, print a table and write bench.json. A missed budget is shown, not an
+error."""
 
 from __future__ import annotations
 
@@ -18,11 +19,11 @@ import uvloop
 from bench import api, board, front, launcher, memory, pages, queries, start
 from bench.figure import Figure, Result, markdown, table
 from bench.load import BadAnswer
-from bench.place import Failed, Place
-from cluster.client import Refused
+from bench.place import BenchFolder, Failed
+from cluster.client import RequestRefused
 from cluster.errors import ClusterError
 
-MEASUREMENTS: dict[str, Callable[[Place], Awaitable[Result]]] = {
+MEASUREMENTS: dict[str, Callable[[BenchFolder], Awaitable[Result]]] = {
     "start": start.measure,
     "pages": pages.measure,
     "front": front.measure,
@@ -32,7 +33,15 @@ MEASUREMENTS: dict[str, Callable[[Place], Awaitable[Result]]] = {
     "launcher": launcher.measure,
     "api": api.measure,
 }
-FAILURES = (Failed, BadAnswer, Refused, ClusterError, TimeoutError, OSError, aiohttp.ClientError)
+FAILURES = (
+    Failed,
+    BadAnswer,
+    RequestRefused,
+    ClusterError,
+    TimeoutError,
+    OSError,
+    aiohttp.ClientError,
+)
 
 
 def main() -> int:
@@ -43,7 +52,7 @@ def main() -> int:
     unknown = set(asked.name) - set(MEASUREMENTS)
     if unknown:
         parser.error(f"no measurement is called {', '.join(sorted(unknown))}")
-    place = Place.of(_folder("PORTAL_TEST_CLUSTER"))
+    place = BenchFolder.of(_folder("PORTAL_TEST_CLUSTER"))
     found = uvloop.run(_measure_all(place, asked.name or list(MEASUREMENTS)))
     figures = [figure for result in found.values() for figure in result.figures]
     print((markdown if asked.markdown else table)(figures))
@@ -58,25 +67,25 @@ def _folder(variable: str) -> Path:
     return Path(value)
 
 
-async def _measure_all(place: Place, names: list[str]) -> dict[str, Result]:
-    """One after another; what fails is told and left out."""
+async def _measure_all(place: BenchFolder, names: list[str]) -> dict[str, Result]:
+    """Run the benchmarks one after another. Log a failed one and leave it out of the result."""
     found: dict[str, Result] = {}
     for name in names:
         began = time.monotonic()
         try:
             found[name] = await MEASUREMENTS[name](place)
         except FAILURES as error:
-            _tell(f"{name} could not be measured: {error!r}")
-        _tell(f"{name}: {time.monotonic() - began:.0f} s")
+            _log(f"{name} could not be measured: {error!r}")
+        _log(f"{name}: {time.monotonic() - began:.0f} s")
     return found
 
 
-def _tell(line: str) -> None:
+def _log(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
 def _write(file: Path, found: dict[str, Result]) -> None:
-    """What was measured now; of the others what the file already holds stays."""
+    """Write this run's results. Keep the entries of benchmarks that did not run now."""
     before: dict[str, Any] = json.loads(file.read_text())["measurements"] if file.exists() else {}
     now = {name: _entry(result.figures, result.detail) for name, result in found.items()}
     machine = {"cpus": os.cpu_count(), "load": os.getloadavg()}

@@ -1,5 +1,8 @@
-"""The pages' API calls on a busy site, beside an empty one: 20,000 sessions queued, all in squeue,
-and 100,000 in history. Four browsers ask at once, each with a moment between two requests."""
+"""Latency of the API calls behind the pages on a busy site, compared with an empty one.
+
+The busy site has 20,000 queued sessions, all of them in squeue, and 100,000 in its history. Four
+clients send requests at once, each pausing briefly between two requests.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import asyncio
 
 from bench.figure import Figure, Result, at_most
 from bench.load import BadAnswer, Load, Target, hammer
-from bench.place import Place
+from bench.place import BenchFolder
 from bench.rows import Scene
 from bench.stand import Stand, raised
 
@@ -19,9 +22,9 @@ BUDGET_MS = 100
 PATHS = ("/api/v1/sessions", "/api/v1/cluster", "/api/v1/admin/sessions")
 
 
-async def measure(place: Place) -> Result:
-    empty = await _loads(place, EMPTY)
-    busy = await _loads(place, BUSY)
+async def measure(place: BenchFolder) -> Result:
+    empty = await _measure_loads(place, EMPTY)
+    busy = await _measure_loads(place, BUSY)
     figures = [
         Figure(
             f"{path} with {BUSY.queued:,} queued, {BUSY.ended:,} ended: p99",
@@ -30,12 +33,12 @@ async def measure(place: Place) -> Result:
         for path in PATHS
     ]  # fmt: skip
     detail = {
-        path: {"empty": _summary(empty[path]), "busy": _summary(busy[path])} for path in PATHS
+        path: {"empty": _summarize(empty[path]), "busy": _summarize(busy[path])} for path in PATHS
     }
     return Result(tuple(figures), detail)
 
 
-def _summary(load: Load) -> dict[str, float]:
+def _summarize(load: Load) -> dict[str, float]:
     return {
         "requests": len(load.latencies_ms),
         "median_ms": load.median_ms,
@@ -44,24 +47,24 @@ def _summary(load: Load) -> dict[str, float]:
     }
 
 
-async def _loads(place: Place, scene: Scene) -> dict[str, Load]:
+async def _measure_loads(place: BenchFolder, scene: Scene) -> dict[str, Load]:
     async with raised(place, scene) as stand:
-        targets = {path: _target(stand, path) for path in PATHS}
-        await _slurm_seen(targets["/api/v1/cluster"])
+        targets = {path: _to_target(stand, path) for path in PATHS}
+        await _wait_for_slurm(targets["/api/v1/cluster"])
         return {
             path: await hammer(target, CONNECTIONS, SECONDS, PAUSE_S, WARM_S)
             for path, target in targets.items()
         }
 
 
-def _target(stand: Stand, path: str) -> Target:
+def _to_target(stand: Stand, path: str) -> Target:
     logins = stand.logins
     token = logins.admin_token if "/admin/" in path else logins.user_token
     return Target.of(stand.url + path, {"Cookie": f"portal_session={token}"})
 
 
-async def _slurm_seen(target: Target) -> None:
-    """Until the portal has looked at Slurm once: a pause of a few requests at the least."""
+async def _wait_for_slurm(target: Target) -> None:
+    """Wait until the portal has polled Slurm once, at least for the duration of a few requests."""
     async with asyncio.timeout(FIRST_LOOK_S):
         while True:
             try:

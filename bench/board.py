@@ -1,13 +1,16 @@
-"""TensorBoard through the portal, beside the same TensorBoard asked directly with its secret."""
+"""TensorBoard through the portal, compared with direct requests signed with the portal's key."""
 
 from __future__ import annotations
 
+import time
+
 from bench.figure import Figure, Result, at_least, at_most, median
 from bench.load import Load, Target, hammer
-from bench.place import Place, query
+from bench.place import BenchFolder, query
 from bench.start import RESOURCES
 from bench.who import cookies
 from cluster.client import Client
+from spawner import guard
 
 CONNECTIONS, SECONDS, WARM_S, ROUNDS = 8, 2.0, 0.3, 3
 WRITE = """
@@ -20,7 +23,7 @@ with SummaryWriter(os.environ["PORTAL_LOGDIR"]) as log:
 DATA = "data/plugin/scalars/scalars?run=.&tag=loss"
 
 
-async def measure(place: Place) -> Result:
+async def measure(place: BenchFolder) -> Result:
     async with Client(place.base_url) as client:
         await client.login("alice", place.users["alice"])
         made = await client.start_session(resources=RESOURCES)
@@ -29,17 +32,18 @@ async def measure(place: Place) -> Result:
         async with client.kernel(session) as kernel:
             await kernel.run(WRITE)
         board = await client.wait_tensorboard(session["id"])
-        direct = _direct(place, board["id"], f"{board['url']}{DATA}")
-        through = Target.of(f"{client.base_url}{board['url']}{DATA}", cookies(client))
-        busy = await _rounds(direct, through, CONNECTIONS)
-        single = await _rounds(direct, through, 1)
+        direct = _direct_target(place, board["id"], f"/tensorboard/{board['id']}/{DATA}")
+        shown = await client.open_tensorboard(board)
+        through = Target.of(f"{shown}{DATA}", cookies(client))
+        busy = await _run_rounds(direct, through, CONNECTIONS)
+        single = await _run_rounds(direct, through, 1)
         await client.stop_session(session["id"])
     rates = [median([load.rate for load in side]) for side in busy]
     times = [median([load.median_ms for load in side]) for side in single]
-    return Result(tuple(_figures(rates, times)), {"requests_per_s": rates, "median_ms": times})
+    return Result(tuple(_to_figures(rates, times)), {"requests_per_s": rates, "median_ms": times})
 
 
-def _figures(rates: list[float], times: list[float]) -> list[Figure]:
+def _to_figures(rates: list[float], times: list[float]) -> list[Figure]:
     what = "TensorBoard's requests/s through the portal (1,000-point scalars, 8 connections)"
     return [
         Figure(what, rates[1], "/s", rates[0], "direct"),
@@ -49,16 +53,17 @@ def _figures(rates: list[float], times: list[float]) -> list[Figure]:
     ]
 
 
-def _direct(place: Place, board_id: str, path: str) -> Target:
-    sql = "SELECT host, port, secret FROM tensorboards WHERE id = ?"
-    ((host, port, secret),) = query(place.paths.portal_home / "portal.db", sql, board_id)
-    return Target.of(f"http://{host}:{port}{path}", {"X-Portal-Secret": secret})
+def _direct_target(place: BenchFolder, board_id: str, path: str) -> Target:
+    sql = "SELECT host, port, guard_key FROM tensorboards WHERE id = ?"
+    ((host, port, key),) = query(place.paths.portal_home / "portal.db", sql, board_id)
+    signature = guard.sign(key, "GET", path, time.time())  # valid for longer than the run
+    return Target.of(f"http://{host}:{port}{path}", {guard.SIGNATURE_HEADER: signature})
 
 
-async def _rounds(
+async def _run_rounds(
     direct: Target, through: Target, connections: int
 ) -> tuple[list[Load], list[Load]]:
-    """Turn by turn, so that whatever else the machine does falls on both."""
+    """Alternate between the two targets, so that other load on the machine affects both."""
     found: tuple[list[Load], list[Load]] = ([], [])
     for _ in range(ROUNDS):
         for target, side in zip((direct, through), found, strict=True):

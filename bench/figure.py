@@ -1,4 +1,4 @@
-"""What a measurement finds, and how it is shown. Pure: it measures nothing and knows no cluster."""
+"""Results of a benchmark and their tables. Pure: no measuring, no access to a cluster."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Figure:
-    """One line: a value and, in the same unit, what the alternative takes."""
+    """One row of the table: a value and, in the same unit, the value of the alternative."""
 
     what: str
     value: float
@@ -49,7 +49,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Result:
-    """What one measurement found; `detail` goes to bench.json only."""
+    """The figures of one benchmark; `detail` goes to bench.json only."""
 
     figures: tuple[Figure, ...]
     detail: dict[str, Any]
@@ -64,7 +64,8 @@ def at_least(bound: float) -> Budget:
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """The smallest value that `percent` of all do not exceed (nearest rank)."""
+    """Return the smallest value that at least `percent` of all values do not exceed (nearest
+    rank)."""
     if not values:
         raise ValueError("no values")
     rank = math.ceil(percent / 100 * len(values))
@@ -76,8 +77,8 @@ def median(values: Sequence[float]) -> float:
 
 
 def table(figures: Sequence[Figure]) -> str:
-    """Columns under a heading, as wide as they must be."""
-    rows = [HEAD, *(_row(figure) for figure in figures)]
+    """Render a plain-text table with aligned columns and a heading."""
+    rows = [HEAD, *(_to_row(figure) for figure in figures)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
     padded = (
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
@@ -87,26 +88,26 @@ def table(figures: Sequence[Figure]) -> str:
 
 
 def markdown(figures: Sequence[Figure]) -> str:
-    """The same as a table for a page."""
-    rows = [HEAD, ("---",) * len(HEAD), *(_row(figure) for figure in figures)]
+    """Render the same table as Markdown."""
+    rows = [HEAD, ("---",) * len(HEAD), *(_to_row(figure) for figure in figures)]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def _row(figure: Figure) -> tuple[str, ...]:
+def _to_row(figure: Figure) -> tuple[str, ...]:
     unit, beside, ratio, budget = figure.unit, figure.beside, figure.ratio, figure.budget
     return (
         figure.what,
-        f"{_number(figure.value)} {unit}".rstrip(),
-        f"{_number(beside)} {unit}".rstrip() if beside is not None else "",
+        f"{_format_number(figure.value)} {unit}".rstrip(),
+        f"{_format_number(beside)} {unit}".rstrip() if beside is not None else "",
         figure.alternative,
         f"{ratio:.2f}" if ratio is not None else "",
-        f"{budget.sign} {_number(budget.bound)} {unit}".rstrip() if budget else "",
+        f"{budget.sign} {_format_number(budget.bound)} {unit}".rstrip() if budget else "",
         figure.verdict,
     )
 
 
-def _number(value: float) -> str:
-    """Three digits that mean something; large ones whole, with commas."""
+def _format_number(value: float) -> str:
+    """Format a number with three significant digits; from 100 on as an integer with commas."""
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"

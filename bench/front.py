@@ -1,14 +1,16 @@
-"""Notebook HTTP through the front door, beside the same without it, on 16 connections.
+"""Notebook HTTP through nginx on 16 connections, compared with the same requests sent directly.
 
-Where the session serves stands an nginx that answers at once, or a notebook server's own limit
-would be what is measured; a real one is measured last.
+The upstream is an nginx that answers at once, because a notebook server's own limit would dominate
+the result. A real notebook server is measured last.
 """
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from bench.figure import Figure, Result, at_least, median
 from bench.load import Load, Target, hammer
-from bench.place import Place, query, wait_until
+from bench.place import BenchFolder, query, wait_until
 from bench.rows import Scene
 from bench.stand import Stand, front, raised, render_front
 from bench.start import RESOURCES
@@ -22,25 +24,25 @@ GATE = """            auth_request /_gate;
 """
 
 
-async def measure(place: Place) -> Result:
+async def measure(place: BenchFolder) -> Result:
     runs: dict[str, list[Load]] = {}
     async with raised(place, Scene(people=2, running=1), with_hub=True) as stand:
-        wait_until(lambda: _serves(stand), "the session to be adopted", 60)
+        wait_until(lambda: _is_serving(stand), "the session to be adopted", 60)
         path = "/user/person0000/r0/api"
         cookie = {"Cookie": f"portal_session={stand.logins.user_token}"}
         rendered = render_front(stand)
         for _ in range(ROUNDS):
             direct = f"http://127.0.0.1:{stand.upstream_port}{path}"
             runs.setdefault("direct", []).append(await _run(direct, {}))
-            for name, replaced in _doors(stand).items():
+            for name, replaced in _front_variants(stand).items():
                 with front(stand, rendered, *replaced) as url:
                     runs.setdefault(name, []).append(await _run(url + path, cookie))
     rates = {name: median([run.rate for run in found]) for name, found in runs.items()}
-    notebook = await _notebook(place)
-    return Result(tuple(_figures(rates, notebook)), {**rates, **notebook})
+    notebook = await _measure_notebook(place)
+    return Result(tuple(_to_figures(rates, notebook)), {**rates, **notebook})
 
 
-def _figures(rates: dict[str, float], notebook: dict[str, float]) -> list[Figure]:
+def _to_figures(rates: dict[str, float], notebook: dict[str, float]) -> list[Figure]:
     what = "requests/s through the front door, 16 connections"
     cached, unit = rates["gate, cached"], "/s"
     return [
@@ -54,7 +56,7 @@ def _figures(rates: dict[str, float], notebook: dict[str, float]) -> list[Figure
     ]  # fmt: skip
 
 
-def _doors(stand: Stand) -> dict[str, list[tuple[str, str]]]:
+def _front_variants(stand: Stand) -> dict[str, list[tuple[str, str]]]:
     target = f'            set $target "127.0.0.1:{stand.upstream_port}";\n'
     return {
         "gate, cached": [],
@@ -63,7 +65,7 @@ def _doors(stand: Stand) -> dict[str, list[tuple[str, str]]]:
     }
 
 
-def _serves(stand: Stand) -> bool:
+def _is_serving(stand: Stand) -> bool:
     found = query(stand.database, "SELECT count(*) FROM jobs WHERE state = 'running'")
     return bool(found[0][0])
 
@@ -72,16 +74,17 @@ async def _run(url: str, headers: dict[str, str]) -> Load:
     return await hammer(Target.of(url, headers), CONNECTIONS, SECONDS, warm_s=WARM_S)
 
 
-async def _notebook(place: Place) -> dict[str, float]:
-    """A real session's server: its version, which it tells without asking who wants to know."""
+async def _measure_notebook(place: BenchFolder) -> dict[str, float]:
+    """Measure a real session's server with /api, its version, which needs no authentication."""
     async with Client(place.base_url) as client:
         await client.login("alice", place.users["alice"])
         made = await client.start_session(resources=RESOURCES)
         session = await client.wait_session(made["id"], "running")
         sql = "SELECT target_host, target_port FROM sessions WHERE id = ?"
         ((host, port),) = query(place.paths.portal_home / "portal.db", sql, session["id"])
-        path = f"{session['url']}api"
-        direct = await _run(f"http://{host}:{port}{path}", {})
-        through = await _run(client.base_url + path, cookies(client))
+        await client.open_lab(session)
+        address = f"{session['url']}api"
+        direct = await _run(f"http://{host}:{port}{urlsplit(address).path}", {})
+        through = await _run(address, cookies(client))
         await client.stop_session(session["id"])
     return {"notebook direct": direct.rate, "notebook through": through.rate}

@@ -1,14 +1,14 @@
-"""Acting as a user: a launcher started for each act, beside one that is kept open."""
+"""Running operations as a user: a new launcher per request, compared with one that is kept open."""
 
 from __future__ import annotations
 
 import json
 
 from bench.figure import Figure, Result, median
-from bench.place import Place
+from bench.place import BenchFolder
 
 ONE_SHOT, KEPT_OPEN = 30, 1000
-# Runs as the portal's account on the head, where sudo knows the launcher. Standard library only.
+# Runs as the portal's account on the head, where sudo permits the launcher. Standard library only.
 INSIDE = """
 import json, subprocess, sys, time
 launcher, one_shot, kept_open = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -47,7 +47,7 @@ print(json.dumps({"one_shot_ms": shots, "kept_open_ms": kept}))
 """
 
 
-async def measure(place: Place) -> Result:
+async def measure(place: BenchFolder) -> Result:
     argv = ["/usr/bin/python3", "-", str(place.paths.launcher), str(ONE_SHOT), str(KEPT_OPEN)]
     found = json.loads(place.exec_as("portal", argv, stdin=INSIDE))
     one_shot, kept = median(found["one_shot_ms"]), median(found["kept_open_ms"])

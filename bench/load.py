@@ -1,6 +1,7 @@
-"""Requests over HTTP/1.1 on kept connections, counted and timed; knows only addresses and bytes.
+"""HTTP/1.1 load generator on persistent connections, counting and timing requests.
 
-Written for small answers, so that on a machine with few cores this side takes little of them.
+It has no knowledge of the portal. Written for small responses, so that the client uses little CPU
+on a machine with few cores.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ _CHUNKED = re.compile(rb"\r\ntransfer-encoding: *chunked", re.IGNORECASE)
 
 
 class BadAnswer(Exception):
-    """Not a 2xx, or not HTTP as it is understood here."""
+    """A response that is not a 2xx, or that this minimal parser does not support."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """One GET, ready to be sent again and again."""
+    """One GET request, serialized once and sent repeatedly."""
 
     host: str
     port: int
@@ -46,14 +47,14 @@ class Target:
 
 @dataclass
 class Load:
-    """What a run found."""
+    """The duration and the latencies of one run."""
 
     seconds: float = 0.0
     latencies_ms: list[float] = field(default_factory=list)
 
     @property
     def rate(self) -> float:
-        """Requests a second."""
+        """Requests per second."""
         return len(self.latencies_ms) / self.seconds
 
     @property
@@ -66,7 +67,7 @@ class Load:
 
 
 class Answers(asyncio.Protocol):
-    """One connection: an answer is given to whoever awaits it."""
+    """One connection that hands each response to the coroutine awaiting it."""
 
     def __init__(self) -> None:
         self._buffer = b""
@@ -81,14 +82,14 @@ class Answers(asyncio.Protocol):
         end = answer_end(self._buffer)
         if end is not None and self._waiting is not None:
             answer, self._buffer = self._buffer[:end], self._buffer[end:]
-            self._give(answer)
+            self._deliver(answer)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_exception(exc or ConnectionResetError("closed before the answer"))
 
     async def ask(self, request: bytes) -> bytes:
-        """Send a request and wait for the whole answer."""
+        """Send a request and wait for the complete response."""
         assert self._transport is not None  # noqa: S101 - connected
         self._waiting = asyncio.get_running_loop().create_future()
         self._transport.write(request)
@@ -98,16 +99,17 @@ class Answers(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
-    def _give(self, answer: bytes) -> None:
+    def _deliver(self, answer: bytes) -> None:
         assert self._waiting is not None  # noqa: S101 - asked
         if answer[9:10] == b"2":
             self._waiting.set_result(answer)
         else:
-            self._waiting.set_exception(BadAnswer(answer[:200].decode(errors="replace")))
+            self._waiting.set_exception(BadAnswer(answer[:1000].decode(errors="replace")))
 
 
 def answer_end(buffer: bytes) -> int | None:
-    """Where the first answer in the buffer ends, or None while it is not complete."""
+    """Return the offset at which the first response in the buffer ends, None if it is
+    incomplete."""
     head = buffer.find(b"\r\n\r\n")
     if head < 0:
         return None
@@ -117,13 +119,13 @@ def answer_end(buffer: bytes) -> int | None:
         end = body + int(length[1])
         return end if len(buffer) >= end else None
     if _CHUNKED.search(fields):
-        return _chunks_end(buffer, body)
+        return _find_chunks_end(buffer, body)
     if buffer[9:12] == b"204":
         return body
     raise BadAnswer("an answer without a length")
 
 
-def _chunks_end(buffer: bytes, at: int) -> int | None:
+def _find_chunks_end(buffer: bytes, at: int) -> int | None:
     while True:
         line = buffer.find(b"\r\n", at)
         if line < 0:
@@ -139,8 +141,11 @@ def _chunks_end(buffer: bytes, at: int) -> int | None:
 async def hammer(
     target: Target, connections: int, seconds: float, pause_s: float = 0.0, warm_s: float = 0.0
 ) -> Load:
-    """As many requests as the other side answers, each connection one at a time; with `pause_s`
-    between an answer and the next request. The first `warm_s` seconds don't count."""
+    """Send as many requests as the server answers, one at a time per connection.
+
+    Each connection waits `pause_s` between a response and its next request. The first `warm_s`
+    seconds are not counted.
+    """
     if warm_s:
         await hammer(target, connections, warm_s, pause_s)
     load = Load()
@@ -161,7 +166,7 @@ async def _repeat(target: Target, load: Load, until: float, pause_s: float) -> N
             latencies.append((clock() - began) * 1000)
             if pause_s:
                 await asyncio.sleep(pause_s)
-            if _CLOSES.search(answer, 0, MAX_HEAD):  # nginx does after a thousand requests
+            if _CLOSES.search(answer, 0, MAX_HEAD):  # nginx closes after 1000 requests
                 connection.close()
                 connection = await _connect(target)
     finally:

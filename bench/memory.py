@@ -1,4 +1,4 @@
-"""Resident memory of portal and hub with 200 sessions, beside what the same take with none."""
+"""Resident memory of portal and hub with 200 running sessions, compared with none."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 
 from bench.figure import Figure, Result, at_most
-from bench.place import Failed, Place, pss_mb, query, wait_until
+from bench.place import BenchFolder, Failed, pss_mb, query, wait_until
 from bench.rows import Scene
 from bench.stand import Stand, raised
 
@@ -14,9 +14,9 @@ SESSIONS, PEOPLE = 200, 100
 ADOPTION_S, SETTLE_S = 180.0, 5.0
 
 
-async def measure(place: Place) -> Result:
-    none = await _memory(place, 0)
-    many = await _memory(place, SESSIONS)
+async def measure(place: BenchFolder) -> Result:
+    none = await _measure_memory(place, 0)
+    many = await _measure_memory(place, SESSIONS)
     total, before = sum(many.values()), sum(none.values())
     what = f"portal + hub, {SESSIONS} sessions running (PSS)"
     return Result(
@@ -29,21 +29,22 @@ async def measure(place: Place) -> Result:
     )
 
 
-async def _memory(place: Place, sessions: int) -> dict[str, float]:
-    """Once the portal has had the hub adopt them all, one after another from its own loop."""
+async def _measure_memory(place: BenchFolder, sessions: int) -> dict[str, float]:
+    """Measure once the hub has adopted all sessions, which the portal's own loop does one by
+    one."""
     async with raised(place, Scene(people=PEOPLE, running=sessions), with_hub=True) as stand:
         enough = partial(_all_adopted, stand, sessions)
         await asyncio.to_thread(wait_until, enough, "the hub to adopt all", ADOPTION_S)
         await asyncio.sleep(SETTLE_S)
-        if _adopted(stand) < sessions:
-            raise Failed(f"only {_adopted(stand)} of {sessions} sessions went on running")
+        if _count_adopted(stand) < sessions:
+            raise Failed(f"only {_count_adopted(stand)} of {sessions} sessions went on running")
         return {"portal": pss_mb(stand.portal_pid), "hub": pss_mb(stand.hub_pid)}
 
 
 def _all_adopted(stand: Stand, sessions: int) -> bool:
-    return _adopted(stand) >= sessions
+    return _count_adopted(stand) >= sessions
 
 
-def _adopted(stand: Stand) -> int:
+def _count_adopted(stand: Stand) -> int:
     ((count,),) = query(stand.database, "SELECT count(*) FROM jobs WHERE state = 'running'")
     return int(count)

@@ -1,6 +1,6 @@
-"""The cluster that is measured, and a hand on its parts: what an operator has, and no more.
+"""Access to the cluster under test and its parts, limited to what an operator has.
 
-Whatever is started here is ended here. It knows where things lie, and nothing of what is measured.
+Everything started here is ended here. Knows paths and accounts, but nothing about the benchmarks.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cluster import namespaces
-from cluster.machine import PATH
-from cluster.paths import Paths
+from cluster.config.paths import Paths
+from cluster.host import namespaces
+from cluster.host.machine import PATH
 
 PYTHON = "/usr/bin/python3"
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -30,11 +30,11 @@ _T = TypeVar("_T")
 
 
 class Failed(Exception):
-    """A measurement could not be made; the message says why."""
+    """A measurement could not be made; the message gives the reason."""
 
 
 @dataclass(frozen=True)
-class Place:
+class BenchFolder:
     """The cluster in `paths.state`."""
 
     paths: Paths
@@ -42,7 +42,7 @@ class Place:
     users: Mapping[str, str]
 
     @classmethod
-    def of(cls, state: Path) -> Place:
+    def of(cls, state: Path) -> BenchFolder:
         found = json.loads(_run([PYTHON, "-m", "cluster", "--state", str(state), "credentials"]))
         return cls(Paths(state.resolve()), found["base_url"], found["users"])
 
@@ -55,7 +55,7 @@ class Place:
         return next(int(part["pid"]) for part in status["services"] if part["name"] == name)
 
     def exec_as(self, user: str, argv: Sequence[str], *, stdin: str = "") -> str:
-        """What a program printed that ran as this user on the head. Raises Failed."""
+        """Run a program as this user on the head and return its stdout. Raises Failed."""
         return self._command("exec", "--user", user, "--", *argv, stdin=stdin)
 
     def _command(self, *arguments: str, stdin: str = "") -> str:
@@ -66,14 +66,14 @@ class Place:
     def program(
         self, user: str, argv: Sequence[str], env: Mapping[str, str], log: Path
     ) -> Iterator[int]:
-        """A program of a service account on the head; its pid. Ended when the block is."""
+        """Run a program as a service account on the head until the block ends; yields its pid."""
         head = namespaces.find_head(self.paths)
         if head is None:
             raise Failed("the cluster isn't up")
         account = _run(namespaces.on_head(head, ["getent", "passwd", user]))
         command = namespaces.as_user(account, {"PATH": PATH, "LC_ALL": "C.UTF-8", **env}, argv)
         with log.open("ab") as output, started(namespaces.on_head(head, command), output) as outer:
-            pid = wait_until(lambda: _child(outer.pid), f"{argv[0]} to start")
+            pid = wait_until(lambda: _find_child(outer.pid), f"{argv[0]} to start")
             try:
                 yield pid
             finally:
@@ -82,7 +82,7 @@ class Place:
 
 @contextmanager
 def started(argv: Sequence[str], output: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that does not outlive the block."""
+    """Run a process that does not outlive the block."""
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output) as process:
         try:
             yield process
@@ -92,7 +92,7 @@ def started(argv: Sequence[str], output: Any) -> Iterator[subprocess.Popen[bytes
 
 
 def end(pid: int, parent: subprocess.Popen[bytes]) -> None:
-    """Ask a child of `parent` to end, make it after a while, and wait for the parent."""
+    """Send SIGTERM to a child of `parent`, SIGKILL after a timeout, and wait for the parent."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
     try:
@@ -103,19 +103,19 @@ def end(pid: int, parent: subprocess.Popen[bytes]) -> None:
         parent.wait(END_S)
 
 
-def _child(pid: int) -> int | None:
-    """The process that nsenter forked to enter the pid namespace."""
+def _find_child(pid: int) -> int | None:
+    """Return the pid of the process that nsenter forked to enter the pid namespace."""
     with contextlib.suppress(OSError):
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         return int(children[0]) if children else None
     return None
 
 
-def wait_until(look: Callable[[], _T | None], what: str, timeout_s: float = 30) -> _T:
-    """What `look` finds, once it finds something. Raises Failed."""
+def wait_until(probe: Callable[[], _T | None], what: str, timeout_s: float = 30) -> _T:
+    """Poll `probe` until it returns a truthy value, and return that. Raises Failed."""
     deadline = time.monotonic() + timeout_s
     while True:
-        found = look()
+        found = probe()
         if found:
             return found
         if time.monotonic() > deadline:
@@ -136,13 +136,13 @@ def connects(port: int, address: str = "127.0.0.1") -> bool:
 
 
 def query(database: Path, sql: str, *values: object) -> list[tuple[Any, ...]]:
-    """Rows of a database that a portal has open; read only."""
+    """Return rows of a database that a portal has open; the connection is read-only."""
     with contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
         return list(connection.execute(sql, values))
 
 
 def pss_mb(pid: int) -> float:
-    """A process's share of resident memory: pages that several map count in parts."""
+    """Return a process's proportional set size (PSS): shared pages count proportionally."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     kilobytes = next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
     return kilobytes / 1024

@@ -1,7 +1,7 @@
-"""How often Slurm is asked, by its own counters: slurmctld's (sdiag) and slurmdbd's.
+"""Number of Slurm queries, from Slurm's own counters: slurmctld's (sdiag) and slurmdbd's.
 
 A command is counted by the message that only it sends: squeue REQUEST_JOB_INFO, `scontrol show
-node` REQUEST_NODE_INFO; both, like `scontrol show partition`, also send REQUEST_PARTITION_INFO.
+node` REQUEST_NODE_INFO. Both also send REQUEST_PARTITION_INFO, as does `scontrol show partition`.
 """
 
 from __future__ import annotations
@@ -12,25 +12,26 @@ import time
 from collections.abc import Mapping
 
 from bench.figure import Figure, Result, at_most
-from bench.place import Place
+from bench.place import BenchFolder
 from bench.start import RESOURCES
 from cluster.client import Client
 
 WINDOW_S = 45.0
 RUNNING = 3
-# batchspawner asks of each server by itself: every 30 s when it runs, every 0.52 s while it waits
+# batchspawner polls for each server separately: every 30 s once it runs, every 0.52 s while it is
+# pending
 PEER_RUNNING, PEER_PENDING = 2, 116
 _COUNT = re.compile(r"^\s+(\w+)\s+\(\s*\d+\) count:(\d+)", re.MULTILINE)
 
 
-async def measure(place: Place) -> Result:
+async def measure(place: BenchFolder) -> Result:
     async with Client(place.base_url) as client:
         await client.login("alice", place.users["alice"])
         sessions = [await client.start_session(resources=RESOURCES) for _ in range(RUNNING)]
         for session in sessions:
             await client.wait_session(session["id"], "running")
-        rest = await _window(place, asyncio.sleep(WINDOW_S))
-        starting = await _window(place, _keep_starting(client))
+        rest = await _count_per_minute(place, asyncio.sleep(WINDOW_S))
+        starting = await _count_per_minute(place, _keep_starting(client))
         for session in sessions:
             await client.stop_session(session["id"])
     return Result(
@@ -51,15 +52,15 @@ def _figure(what: str, counted: Mapping[str, float], peer: float, budget: float)
 
 
 def commands(counted: Mapping[str, float]) -> float:
-    """Commands that read, from the messages they send."""
+    """Return the number of reading commands, computed from the messages they send."""
     jobs, nodes = counted.get("REQUEST_JOB_INFO", 0), counted.get("REQUEST_NODE_INFO", 0)
-    # each of those sends this too; what is left are `scontrol show partition`
+    # those commands send this message too; the rest are `scontrol show partition`
     partitions = max(0.0, counted.get("REQUEST_PARTITION_INFO", 0) - jobs - nodes)
     return jobs + nodes + partitions + counted.get("DBD_GET_JOBS_COND", 0)
 
 
 async def _keep_starting(client: Client) -> None:
-    """One session after another: something is always on its way."""
+    """Start one session after another, so that one is always starting."""
     until = time.monotonic() + WINDOW_S
     while time.monotonic() < until:
         session = await client.start_session(resources=RESOURCES)
@@ -67,16 +68,18 @@ async def _keep_starting(client: Client) -> None:
         await client.stop_session(session["id"])
 
 
-async def _window(place: Place, work: asyncio.Future[None] | object) -> dict[str, float]:
-    """Counts per minute while `work` is done."""
-    before, began = _counts(place), time.monotonic()
+async def _count_per_minute(
+    place: BenchFolder, work: asyncio.Future[None] | object
+) -> dict[str, float]:
+    """Return the messages counted per minute while `work` runs."""
+    before, began = _read_counters(place), time.monotonic()
     await work  # type: ignore[misc]
     minutes = (time.monotonic() - began) / 60
-    after = _counts(place)
+    after = _read_counters(place)
     return {name: (n - before.get(name, 0)) / minutes for name, n in after.items()}
 
 
-def _counts(place: Place) -> dict[str, int]:
+def _read_counters(place: BenchFolder) -> dict[str, int]:
     texts = (
         place.exec_as("root", ["sdiag"]),
         place.exec_as("root", ["sacctmgr", "show", "stats"]),

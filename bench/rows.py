@@ -1,7 +1,8 @@
-"""Rows for a portal's database and the lines squeue would print for them: a busy site's, made up.
+"""Synthetic rows for a portal's database, and the squeue lines that match them.
 
-Sessions are spread evenly over the people. It knows the portal's tables and squeue's fields.
-`fill_beside` runs it as a program beside the installed application, whose tables they must be:
+Sessions are spread evenly over the users. Depends on the portal's tables and squeue's fields.
+`fill_beside` runs this module as a program beside the installed application, because the tables
+must match the installed version:
 
     python -m bench.rows DATABASE SQUEUE-FILE SCENE
 """
@@ -26,10 +27,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from bench.place import Failed
 from portal.db import Database, utcnow
 from portal.models import Job, JobKind, JobState, Role, Session, User, WebSession, new_id
-from portal.services.login.hashes import hash_token
-from spawner.model import Outcome
-from spawner.parse import squeue_format
-from spawner.reasons import explain_reason
+from portal.services.auth.hashes import hash_token
+from spawner.slurm.model import Outcome
+from spawner.slurm.parse import squeue_format
+from spawner.slurm.reasons import explain_reason
 
 MARK = "@MARK@"
 FIRST_JOB_ID = 1_000_000
@@ -44,7 +45,7 @@ RESOURCES = {
 
 @dataclass(frozen=True)
 class Scene:
-    """How much there is; `target` is where running sessions are said to serve."""
+    """The amounts of data; running sessions claim to serve at `target`."""
 
     people: int
     running: int = 0
@@ -54,15 +55,15 @@ class Scene:
 
 
 @dataclass(frozen=True)
-class Logins:
-    """Cookies' tokens of an ordinary user and of an admin."""
+class BenchLogins:
+    """Cookie tokens of an ordinary user and of an administrator."""
 
     user_token: str
     admin_token: str
 
 
-def fill_beside(app: Path, database: Path, squeue: Path, scene: Scene) -> Logins:
-    """Make the database and squeue's lines by the application that is installed in `app`."""
+def fill_beside(app: Path, database: Path, squeue: Path, scene: Scene) -> BenchLogins:
+    """Create the database and the squeue lines with the application that is installed in `app`."""
     bench = Path(__file__).resolve().parent.parent
     argv = [sys.executable, "-m", "bench.rows", str(database), str(squeue)]
     done = subprocess.run(
@@ -72,40 +73,47 @@ def fill_beside(app: Path, database: Path, squeue: Path, scene: Scene) -> Logins
     )  # fmt: skip
     if done.returncode != 0:
         raise Failed(f"the database could not be filled: {done.stderr[-1500:]}")
-    return Logins(**json.loads(done.stdout))
+    return BenchLogins(**json.loads(done.stdout))
 
 
-async def fill(database: Database, scene: Scene) -> tuple[Logins, str]:
-    """Bring a fresh database to this scene; squeue's lines for it."""
+async def fill(database: Database, scene: Scene) -> tuple[BenchLogins, str]:
+    """Fill a new database with this scene, and return the logins and squeue's lines for it."""
     await database.migrate()
-    people = _people(scene.people)
+    people = _user_rows(scene.people)
     tokens = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
-    sessions = [*_running(scene, people), *_queued(scene, people)]
+    sessions = [*_running_rows(scene, people), *_queued_rows(scene, people)]
     async with database.engine.begin() as connection:
         await connection.execute(insert(User), people)
-        logins = [_login(*pair) for pair in zip(tokens, people, strict=False)]
+        logins = [_login_row(*pair) for pair in zip(tokens, people, strict=False)]
         await connection.execute(insert(WebSession), logins)
-        for rows in _chunks([*sessions, *_ended(scene, people)]):
+        for rows in _chunks([*sessions, *_ended_rows(scene, people)]):
             await _insert(connection, rows)
     names = {person["id"]: person["username"] for person in people}
     lines = (_squeue_line(row, names[row["user_id"]]) for row in sessions)
-    return Logins(*tokens), "".join(lines)
+    return BenchLogins(*tokens), "".join(lines)
 
 
-def _people(count: int) -> list[dict[str, Any]]:
-    """The first is an ordinary user, the second an admin."""
+def _user_rows(count: int) -> list[dict[str, Any]]:
+    """Return user rows: the first an ordinary user, the second an administrator.
+
+    The directory does not have these users. Their groups are marked as just refreshed, because the
+    portal would otherwise refresh them and deny access.
+    """
+    roles = [Role.USER, Role.ADMIN, *[Role.USER] * (count - 2)]
     return [
         {
             "id": new_id(),
             "username": f"person{number:04}",
             "display_name": f"Person {number}",
-            "role": Role.ADMIN if number == 1 else Role.USER,
+            "role": role,
+            "directory_role": role,
+            "groups_at": utcnow(),
         }
-        for number in range(max(count, 2))
+        for number, role in enumerate(roles)
     ]
 
 
-def _login(token: str, person: dict[str, Any]) -> dict[str, Any]:
+def _login_row(token: str, person: dict[str, Any]) -> dict[str, Any]:
     return {
         "token_hash": hash_token(token),
         "user_id": person["id"],
@@ -113,7 +121,7 @@ def _login(token: str, person: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _row(person: dict[str, Any], name: str, number: int) -> dict[str, Any]:
+def _job_row(person: dict[str, Any], name: str, number: int) -> dict[str, Any]:
     at = utcnow() - timedelta(minutes=10)
     return {
         "id": new_id(),
@@ -132,11 +140,11 @@ def _row(person: dict[str, Any], name: str, number: int) -> dict[str, Any]:
     }
 
 
-def _running(scene: Scene, people: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """They have called home: handing them to the hub is the portal's own work."""
+def _running_rows(scene: Scene, people: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield sessions that have called home; the portal itself hands them to the hub."""
     host, port = scene.target
     for number in range(scene.running):
-        row = _row(people[number % len(people)], f"r{number}", number)
+        row = _job_row(people[number % len(people)], f"r{number}", number)
         yield {
             **row,
             "state": JobState.STARTING,
@@ -148,22 +156,22 @@ def _running(scene: Scene, people: list[dict[str, Any]]) -> Iterator[dict[str, A
         }
 
 
-def _queued(scene: Scene, people: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """They have waited for a while, so the portal has said why."""
+def _queued_rows(scene: Scene, people: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield sessions queued for a while, so that the portal has already set a reason."""
     why = explain_reason(REASON)
-    assert why is not None  # noqa: S101 - a reason that Slurm gives every day
+    assert why is not None  # noqa: S101  a reason that Slurm gives every day
     for number in range(scene.running, scene.running + scene.queued):
-        row = _row(people[number % len(people)], f"q{number}", number)
+        row = _job_row(people[number % len(people)], f"q{number}", number)
         yield {**row, "state": JobState.QUEUED, "reason": why.text, "advice": why.advice}
 
 
-def _ended(scene: Scene, people: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """A few minutes apart, back from an hour ago."""
+def _ended_rows(scene: Scene, people: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield ended sessions, five minutes apart, back from an hour ago."""
     last = utcnow() - timedelta(hours=1)
     for number in range(scene.ended):
         begun = last - timedelta(minutes=5 * number)
         yield {
-            **_row(people[number % len(people)], f"s{number}", -number),
+            **_job_row(people[number % len(people)], f"s{number}", -number),
             "state": JobState.ENDED,
             "outcome": Outcome.COMPLETED,
             "created_at": begun,
@@ -185,7 +193,7 @@ async def _insert(connection: AsyncConnection, rows: list[dict[str, Any]]) -> No
 
 
 def _chunks(rows: list[dict[str, Any]]) -> Iterable[list[dict[str, Any]]]:
-    """Of one shape each: a row must not lend its columns to another."""
+    """Group rows by their set of columns, because one INSERT has one set, and yield chunks."""
     shapes: dict[frozenset[str], list[dict[str, Any]]] = {}
     for row in rows:
         shapes.setdefault(frozenset(row), []).append(row)
@@ -205,7 +213,7 @@ def _squeue_line(row: dict[str, Any], username: str) -> str:
         "r": "None" if running else REASON, "k": f"portal:{row['id']}", "j": row["name"],
         "b": "N/A",
     }  # fmt: skip
-    # `%44k` is the value of k, 44 wide
+    # `%44k` is the value of k, padded to 44 characters
     return FIELD.sub(lambda at: values[at[2]].ljust(int(at[1] or 0)), squeue_format(MARK)) + "\n"
 
 

@@ -1,8 +1,9 @@
-"""A portal, a hub and a front door of the bench's own, beside the cluster's: real programs on a
-database that was filled beforehand, asking the cluster's real Slurm.
+"""A portal, a hub and an nginx for benchmarks, beside the cluster's own services.
 
-To squeue's real answer come lines for the sessions in the database, or the portal would, rightly,
-find that they have ended. Everything lies in one folder of the cluster's and goes again.
+They are real programs that use the cluster's real Slurm and a database that was filled beforehand.
+A wrapper appends lines for the sessions of that database to squeue's real output; without them the
+portal would correctly conclude that the sessions have ended. Everything lies in one folder below
+the cluster's state folder, which is removed afterwards.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench.place import Failed, Place, connects, free_port, started, wait_until
-from bench.rows import MARK, Logins, Scene, fill_beside
-from cluster.machine import run
-from cluster.render_portal import toml
+from bench.place import BenchFolder, Failed, connects, free_port, started, wait_until
+from bench.rows import MARK, BenchLogins, Scene, fill_beside
+from cluster.config.render_portal import toml
+from cluster.host.machine import run
 
 PORTAL, HUB, NGINX = "portal", "portalhub", "www-data"
 SQUEUE = """#!/bin/sh
@@ -32,11 +33,11 @@ SLURM = ("sacct", "scontrol", "scancel")
 
 @dataclass(frozen=True)
 class Stand:
-    """What runs, and where."""
+    """The running programs, their ports and their folder."""
 
-    place: Place
+    place: BenchFolder
     folder: Path
-    logins: Logins
+    logins: BenchLogins
     portal_port: int
     hub_port: int
     front_port: int
@@ -54,9 +55,13 @@ class Stand:
 
 
 @asynccontextmanager
-async def raised(place: Place, scene: Scene, *, with_hub: bool = False) -> AsyncIterator[Stand]:
-    """A stand with this scene, as long as the block lasts. An nginx that answers 200 to everything
-    is where its running sessions serve."""
+async def raised(
+    place: BenchFolder, scene: Scene, *, with_hub: bool = False
+) -> AsyncIterator[Stand]:
+    """Run the programs with this scene until the block ends.
+
+    Its running sessions claim to serve at an nginx that answers 200 to everything.
+    """
     folder = place.paths.state / "stand"
     shutil.rmtree(folder, ignore_errors=True)
     ports = [free_port() for _ in range(4)]
@@ -69,10 +74,14 @@ async def raised(place: Place, scene: Scene, *, with_hub: bool = False) -> Async
         logins = await asyncio.to_thread(fill_beside, place.paths.app, database, lines, scene)
         stand = Stand(place, folder, logins, *ports)
         _configure(stand)
-        with _upstream(stand), _programs(stand, with_hub) as running:
+        with _run_upstream(stand), _run_programs(stand, with_hub) as running:
             yield running
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+# Measure one listener only: the gate costs the same wherever notebooks are served.
+CONTENT_ORIGINS = ("notebook_url", "tensorboard_url")
 
 
 def _configure(stand: Stand) -> None:
@@ -84,14 +93,16 @@ def _configure(stand: Stand) -> None:
         (folder / "bin" / name).symlink_to(f"/usr/bin/{name}")
     for name, changes in (("portal", _portal_settings(stand)), ("hub", _hub_settings(stand))):
         settings = tomllib.loads((place.paths.etc / f"{name}.toml").read_text())
-        (folder / f"{name}.toml").write_text(toml({**settings, **changes}))
-    _give(folder / "portal", place.paths.portal_home)
-    _give(folder / "hub", place.paths.hub_home)
+        kept = {key: value for key, value in settings.items() if key not in CONTENT_ORIGINS}
+        (folder / f"{name}.toml").write_text(toml({**kept, **changes}))
+    _chown_like(folder / "portal", place.paths.portal_home)
+    _chown_like(folder / "hub", place.paths.hub_home)
 
 
 def _portal_settings(stand: Stand) -> dict[str, Any]:
     return {
         "public_url": f"http://127.0.0.1:{stand.front_port}",
+        "same_origin_content": True,
         "node_url": f"http://127.0.0.1:{free_port()}",
         "listen_port": stand.portal_port,
         "hub_url": f"http://127.0.0.1:{stand.hub_port}",
@@ -109,8 +120,8 @@ def _hub_settings(stand: Stand) -> dict[str, Any]:
     }
 
 
-def _give(folder: Path, like: Path) -> None:
-    """To the account that owns `like`."""
+def _chown_like(folder: Path, like: Path) -> None:
+    """Give a folder and its entries to the owner of `like`."""
     owner = like.stat()
     for path in (folder, *folder.iterdir()):
         shutil.chown(path, owner.st_uid, owner.st_gid)
@@ -118,7 +129,7 @@ def _give(folder: Path, like: Path) -> None:
 
 
 @contextmanager
-def _programs(stand: Stand, with_hub: bool) -> Iterator[Stand]:
+def _run_programs(stand: Stand, with_hub: bool) -> Iterator[Stand]:
     place, folder = stand.place, stand.folder
     python = str(place.paths.venv / "bin" / "python")
     portal = [python, "-I", "-m", "portal", "serve"]
@@ -126,17 +137,17 @@ def _programs(stand: Stand, with_hub: bool) -> Iterator[Stand]:
     hub += [str(place.paths.app / "deploy" / "jupyterhub_config.py")]
     settings = {"PORTAL_CONFIG": str(folder / "portal.toml")}
     with place.program(PORTAL, portal, settings, folder / "portal.log") as portal_pid:
-        _comes_up(stand.portal_port, folder / "portal.log")
+        _wait_until_up(stand.portal_port, folder / "portal.log")
         if not with_hub:
             yield replace(stand, portal_pid=portal_pid)
             return
         settings = {"PORTAL_HUB_CONFIG": str(folder / "hub.toml")}
         with place.program(HUB, hub, settings, folder / "hub.log") as hub_pid:
-            _comes_up(stand.hub_port, folder / "hub.log")
+            _wait_until_up(stand.hub_port, folder / "hub.log")
             yield replace(stand, portal_pid=portal_pid, hub_pid=hub_pid)
 
 
-def _comes_up(port: int, log: Path) -> None:
+def _wait_until_up(port: int, log: Path) -> None:
     try:
         wait_until(lambda: connects(port), f"the bench's {log.stem}")
     except Failed as error:
@@ -164,53 +175,55 @@ http {{
 
 
 @contextmanager
-def _upstream(stand: Stand) -> Iterator[None]:
+def _run_upstream(stand: Stand) -> Iterator[None]:
     folder = stand.folder / "upstream"
     (folder / "nginx.conf").write_text(UPSTREAM.format(folder=folder, port=stand.upstream_port))
-    with _nginx(folder):
+    with _run_nginx(folder):
         wait_until(lambda: connects(stand.upstream_port), "the upstream")
         yield
 
 
 def render_front(stand: Stand) -> str:
-    """The front door's configuration as deploy/nginx.py renders it for this stand."""
+    """Return nginx's configuration as deploy/nginx.py renders it for these programs."""
     folder = stand.folder / "nginx"
     folder.mkdir()
     python = str(stand.place.paths.venv / "bin" / "python")
     settings = ["--settings", str(stand.folder / "portal.toml"), "--out", str(folder)]
-    _as_nginx(folder)
-    run([*_account(), python, "-I", "-m", "deploy.nginx", *settings])
+    _chown_to_nginx(folder)
+    run([*_nginx_account(), python, "-I", "-m", "deploy.nginx", *settings])
     return (folder / "nginx.conf").read_text()
 
 
 @contextmanager
 def front(stand: Stand, rendered: str, *replaced: tuple[str, str]) -> Iterator[str]:
-    """The front door with passages of its configuration replaced; its address. Raises Failed
-    where a passage isn't there."""
+    """Run nginx with parts of its configuration replaced; yields its address.
+
+    Raises Failed if a part to replace is not in the configuration.
+    """
     folder = stand.folder / "nginx"
     for old, new in replaced:
         if old not in rendered:
             raise Failed(f"the front door's configuration lacks {old!r}")
         rendered = rendered.replace(old, new)
     (folder / "nginx.conf").write_text(rendered)
-    with _nginx(folder):
+    with _run_nginx(folder):
         wait_until(lambda: connects(stand.front_port), "the bench's front door")
         yield f"http://127.0.0.1:{stand.front_port}"
 
 
-def _as_nginx(folder: Path) -> None:
+def _chown_to_nginx(folder: Path) -> None:
     shutil.chown(folder, NGINX)
     folder.chmod(0o700)
 
 
-def _account() -> list[str]:
+def _nginx_account() -> list[str]:
     return ["setpriv", "--reuid", NGINX, "--regid", NGINX, "--init-groups"]
 
 
 @contextmanager
-def _nginx(folder: Path) -> Iterator[None]:
-    _as_nginx(folder)
-    argv = [*_account(), "nginx", "-p", str(folder), "-e", str(folder / "stderr.log")]
+def _run_nginx(folder: Path) -> Iterator[None]:
+    _chown_to_nginx(folder)
+    argv = [*_nginx_account(), "nginx", "-p", str(folder), "-e", str(folder / "stderr.log")]
     argv += ["-c", str(folder / "nginx.conf"), "-g", "daemon off;"]
     with (folder / "output.log").open("wb") as output, started(argv, output):
         yield

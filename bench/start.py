@@ -1,7 +1,7 @@
-"""Click → JupyterLab answers, beside `sbatch` of the same JupyterLab without a portal.
+"""Time from the click until JupyterLab answers, compared with `sbatch` of the same JupyterLab.
 
-What Slurm takes is left out on both sides: from its having the job to the script's first act,
-which the portal's jobs leave behind as a folder and the plain ones as a file.
+Slurm's own time is excluded on both sides: from the submission until the job's script begins. The
+script's first action leaves a folder behind in the portal's jobs, a file in the plain ones.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.figure import Figure, Result, at_most, median, percentile
-from bench.place import Failed, Place, connects, wait_until
+from bench.place import BenchFolder, Failed, connects, wait_until
 from cluster.client import Client
-from spawner.scripts import JOBS_FOLDER
+from spawner.catalog.launch_files import JOBS_FOLDER
 
 ROUNDS = 8
 NODE = "node03"
@@ -34,7 +34,7 @@ SUBMIT = "date +%s.%N; sbatch --parsable {options} {script}; date +%s.%N"
 
 @dataclass(frozen=True)
 class Start:
-    """One start through the portal, in seconds."""
+    """Durations of one start through the portal, in seconds."""
 
     beyond_queue: float
     portal: float
@@ -44,20 +44,20 @@ class Start:
     page: float
 
 
-async def measure(place: Place) -> Result:
+async def measure(place: BenchFolder) -> Result:
     address = place.node_address(NODE)
     async with Client(place.base_url) as client:
         await client.login("alice", place.users["alice"])
-        await _through_portal(place, client)  # warm: page cache, launcher, single sign-on
-        _plain(place, address)
+        await _start_through_portal(place, client)  # warm up: page cache, launcher, single sign-on
+        _start_plain(place, address)
         ours, plain = [], []
         for _ in range(ROUNDS):
-            ours.append(await _through_portal(place, client))
-            plain.append(await asyncio.to_thread(_plain, place, address))
-    return Result(tuple(_figures(ours, plain)), _detail(ours, plain))
+            ours.append(await _start_through_portal(place, client))
+            plain.append(await asyncio.to_thread(_start_plain, place, address))
+    return Result(tuple(_to_figures(ours, plain)), _to_detail(ours, plain))
 
 
-def _figures(ours: list[Start], plain: list[float]) -> list[Figure]:
+def _to_figures(ours: list[Start], plain: list[float]) -> list[Figure]:
     whole, own = [s.beyond_queue for s in ours], [s.portal for s in ours]
     beside = "sbatch jupyter lab"
     return [
@@ -75,16 +75,17 @@ def _figures(ours: list[Start], plain: list[float]) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _detail(ours: list[Start], plain: list[float]) -> dict[str, Any]:
+def _to_detail(ours: list[Start], plain: list[float]) -> dict[str, Any]:
     return {"portal": [asdict(start) for start in ours], "plain_s": plain}
 
 
-async def _through_portal(place: Place, client: Client) -> Start:
-    """Start, wait as a browser does (server-sent events), open JupyterLab, stop."""
+async def _start_through_portal(place: BenchFolder, client: Client) -> Start:
+    """Start a session, wait for it as a browser does (server-sent events), open JupyterLab, stop
+    it."""
     began = time.monotonic()
     session = await client.start_session(resources=RESOURCES)
     posted = time.monotonic()
-    session = await _running(client, session["id"])
+    session = await _wait_until_running(client, session["id"])
     shown = time.monotonic()
     await client.open_lab(session)
     opened = time.monotonic()
@@ -108,8 +109,8 @@ async def _through_portal(place: Place, client: Client) -> Start:
     )
 
 
-async def _running(client: Client, session_id: str) -> Any:
-    """The session as the event stream shows it once it runs."""
+async def _wait_until_running(client: Client, session_id: str) -> Any:
+    """Return the running session as the event stream sends it. Raises Failed when it ends."""
     async with (
         asyncio.timeout(90),
         client.http.get(f"{client.base_url}/api/v1/events", timeout=None) as answer,
@@ -118,7 +119,7 @@ async def _running(client: Client, session_id: str) -> Any:
         async for chunk in answer.content.iter_any():
             *blocks, buffer = (buffer + chunk).split(b"\n\n")
             for block in blocks:
-                found = _session_in(block.decode(), session_id)
+                found = _parse_session(block.decode(), session_id)
                 if found and found["state"] == "ended":
                     raise Failed(f"the session ended: {found['reason']}")
                 if found and found["state"] == "running":
@@ -126,7 +127,7 @@ async def _running(client: Client, session_id: str) -> Any:
     raise Failed("the event stream ended")
 
 
-def _session_in(block: str, session_id: str) -> Any:
+def _parse_session(block: str, session_id: str) -> Any:
     fields = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line[1:])
     if fields.get("event") not in {"session", "snapshot"}:
         return None
@@ -135,8 +136,8 @@ def _session_in(block: str, session_id: str) -> Any:
     return next((session for session in found if session["id"] == session_id), None)
 
 
-def _plain(place: Place, address: str) -> float:
-    """Seconds that sbatch took, and from the job's first program to JupyterLab's page."""
+def _start_plain(place: BenchFolder, address: str) -> float:
+    """Return the seconds of sbatch plus those from the job's first command to JupyterLab's page."""
     mark = secrets.token_hex(6)
     home = place.paths.home / "alice"
     script, began = home / f"bench-{mark}.sh", home / f"bench-{mark}.began"
@@ -148,17 +149,17 @@ def _plain(place: Place, address: str) -> float:
     shell = SUBMIT.format(options=options, script=script)
     before, job_id, after = place.exec_as("alice", ["/bin/sh", "-c", shell]).split()
     try:
-        answered = _page_answers(address, port, mark)
-        return float(after) - float(before) + answered - _stamp(began)
+        answered = _wait_for_page(address, port, mark)
+        return float(after) - float(before) + answered - _read_stamp(began)
     finally:
         place.exec_as("alice", ["scancel", "--full", job_id])
-        wait_until(lambda: _gone(place, job_id), "the plain job's end")
+        wait_until(lambda: _has_ended(place, job_id), "the plain job's end")
         script.unlink()
         began.unlink(missing_ok=True)
 
 
-def _page_answers(address: str, port: int, token: str) -> float:
-    """When (in seconds of the epoch) JupyterLab's page was first there."""
+def _wait_for_page(address: str, port: int, token: str) -> float:
+    """Return the time (seconds since the epoch) at which JupyterLab's page was first served."""
     wait_until(lambda: connects(port, address), "the plain JupyterLab", 60)
     url = f"http://{address}:{port}/lab?token={token}"
     with urllib.request.urlopen(url, timeout=30) as answer:
@@ -166,11 +167,11 @@ def _page_answers(address: str, port: int, token: str) -> float:
     return time.time()
 
 
-def _stamp(path: Path) -> float:
+def _read_stamp(path: Path) -> float:
     return float(path.read_text())
 
 
-def _gone(place: Place, job_id: str) -> bool:
+def _has_ended(place: BenchFolder, job_id: str) -> bool:
     states = place.exec_as(
         "alice", ["squeue", "--noheader", "--states=all", "-o", "%T", "-j", job_id]
     )

@@ -1,4 +1,4 @@
-"""A logged-in client's cookies, for requests that something else sends."""
+"""Cookies of a logged-in client, for requests that another HTTP client sends."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from cluster.client import Client
 
 
 def cookies(client: Client) -> dict[str, str]:
-    """The Cookie header with which this browser would go to the front page."""
+    """Return the Cookie header that this browser would send to the front page."""
     jar = client.http.cookie_jar.filter_cookies(URL(client.base_url))
     return {"Cookie": "; ".join(f"{name}={morsel.value}" for name, morsel in jar.items())}
